@@ -1,0 +1,159 @@
+"""The error tree. Every refusal that a client may see is one of these; anything else is masked.
+
+GatewayError
+├── Unauthenticated       401  no, malformed, expired, unknown or revoked credential
+├── OrganizationRequired  400  no active organization where one is needed
+├── OrganizationHeader    400  X-Service-Org beside an organization key
+├── OrganizationMismatch  403  X-Service-Org is none of the caller's organizations
+├── Forbidden             403  no scope of the operation's group
+├── Problems              422  a list of what is wrong with the input, each with its path
+├── NotFound              404  what the operation names is not in this organization
+├── InvalidState          409  the record's state does not allow it
+├── Conflict              409  another record or a newer version stands in the way
+├── PreconditionFailed    412  the version that the caller saw is not the current one
+├── TooLarge              413  a body over the limit
+├── UnsupportedMedia      415  a body of another type than the operation takes
+└── Unavailable           503  something needed cannot be reached right now
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from contract.scopes import ScopeGroup
+
+Path = tuple[str | int, ...]
+
+
+class GatewayError(Exception):
+    """A refusal with an HTTP status, a stable code and words for the client."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "INTERNAL"
+    message: str = "Internal error"
+
+    def __init__(self, message: str | None = None, *, field: Path | None = None) -> None:
+        if message is not None:
+            self.message = message
+        self.field = field
+        super().__init__(self.message)
+
+
+class Unauthenticated(GatewayError):
+    """The credential is missing or not valid; the message never says which part was wrong."""
+
+    status = 401
+    code = "UNAUTHENTICATED"
+    message = "Valid credential required"
+
+
+class OrganizationRequired(GatewayError):
+    """The operation acts in an organization and the request names none (specification 5.6, part 7)."""
+
+    status = 400
+    code = "ORGANIZATION_REQUIRED"
+    message = "Active organization required"
+
+
+class OrganizationHeader(GatewayError):
+    """An organization key is bound to its organization and takes no header (specification 5.5)."""
+
+    status = 400
+    code = "ORGANIZATION_NOT_ACCEPTED"
+    message = "X-Service-Org is not accepted with an organization key"
+
+
+class OrganizationMismatch(GatewayError):
+    """X-Service-Org names an organization that the caller is not in (specification 5.10)."""
+
+    status = 403
+    code = "ORGANIZATION_MISMATCH"
+    message = "Organization mismatch"
+
+
+class Forbidden(GatewayError):
+    """The caller holds no scope of the group."""
+
+    status = 403
+    code = "FORBIDDEN"
+    message = "Insufficient permissions"
+
+    def __init__(self, group: ScopeGroup, granted: frozenset[str]) -> None:
+        super().__init__()
+        self.required_scopes: list[str] = sorted(group.value)
+        self.granted_scopes: list[str] = sorted(granted)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with the input: where (a path into the operation's arguments), what, and its kind."""
+
+    path: Path
+    message: str
+    type: str = "value_error"
+
+
+class Problems(GatewayError):
+    """Everything that is wrong with the input, found in one pass."""
+
+    status = 422
+    code = "VALIDATION"
+    message = "Validation error"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(f"{'.'.join(map(str, p.path))}: {p.message}" for p in problems))
+
+
+class NotFound(GatewayError):
+    """What the operation names does not exist in this organization; another organization's id is a missing id."""
+
+    status = 404
+    code = "NOT_FOUND"
+    message = "Not found"
+
+
+class InvalidState(GatewayError):
+    """The record's state does not allow the operation."""
+
+    status = 409
+    code = "INVALID_STATE"
+
+
+class Conflict(GatewayError):
+    """Another record stands in the way."""
+
+    status = 409
+    code = "CONFLICT"
+
+
+class PreconditionFailed(GatewayError):
+    """The caller's version of the record is stale."""
+
+    status = 412
+    code = "PRECONDITION_FAILED"
+    message = "The record has changed since it was read"
+
+
+class TooLarge(GatewayError):
+    """The body is over the limit."""
+
+    status = 413
+    code = "PAYLOAD_TOO_LARGE"
+    message = "The body is larger than 1 MiB"
+
+
+class UnsupportedMedia(GatewayError):
+    """The body's content type is not one that the operation takes."""
+
+    status = 415
+    code = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class Unavailable(GatewayError):
+    """Something needed cannot be reached; trying again later is right."""
+
+    status = 503
+    code = "UNAVAILABLE"
+    message = "Temporarily unavailable"
+    retry_after: ClassVar[int] = 1

@@ -1,0 +1,110 @@
+"""Scopes, the groups that guard operations, and the roles of the embedded directory (specification part 5)."""
+
+from enum import Enum, StrEnum
+
+
+class Scope(StrEnum):
+    """Every scope that a credential can carry."""
+
+    API_READ = "api:read"
+    DATA_ACCESS = "data:access"
+    CONTACTS_READ = "contacts:read"
+    DEALS_READ = "deals:read"
+    COMPANIES_READ = "companies:read"
+    ACTIVITIES_READ = "activities:read"
+    LEADS_READ = "leads:read"
+    USERS_READ = "users:read"
+    ORGANIZATIONS_READ = "organizations:read"
+    WORKFLOWS_READ = "workflows:read"
+    API_MANAGE = "api:manage"
+    DEALS_MANAGE = "deals:manage"
+    CONTACTS_MANAGE = "contacts:manage"
+    COMPANIES_MANAGE = "companies:manage"
+    ACTIVITIES_MANAGE = "activities:manage"
+    LEADS_MANAGE = "leads:manage"
+    USERS_MANAGE = "users:manage"
+    ORGANIZATIONS_MANAGE = "organizations:manage"
+    WORKFLOWS_MANAGE = "workflows:manage"
+    OUTREACH_READ = "outreach:read"
+    OUTREACH_MANAGE = "outreach:manage"
+    OUTREACH_PROVISION = "outreach:provision"
+    PATS_READ = "pats:read"
+    PATS_CREATE = "pats:create"
+    PATS_DELETE = "pats:delete"
+
+
+_S = Scope
+_CRM_MANAGE = frozenset(
+    {
+        _S.API_MANAGE,
+        _S.DEALS_MANAGE,
+        _S.CONTACTS_MANAGE,
+        _S.COMPANIES_MANAGE,
+        _S.ACTIVITIES_MANAGE,
+        _S.LEADS_MANAGE,
+        _S.USERS_MANAGE,
+        _S.ORGANIZATIONS_MANAGE,
+        _S.WORKFLOWS_MANAGE,
+    }
+)
+_CRM_READS = frozenset(
+    {
+        _S.API_READ,
+        _S.DATA_ACCESS,
+        _S.CONTACTS_READ,
+        _S.DEALS_READ,
+        _S.COMPANIES_READ,
+        _S.ACTIVITIES_READ,
+        _S.LEADS_READ,
+        _S.USERS_READ,
+        _S.ORGANIZATIONS_READ,
+        _S.WORKFLOWS_READ,
+    }
+)
+_ENDPOINT_READS = frozenset({_S.CONTACTS_READ, _S.DEALS_READ, _S.COMPANIES_READ, _S.ACTIVITIES_READ})
+
+
+class ScopeGroup(Enum):
+    """A rule over the caller's scopes: it passes when the caller holds at least one of the set (decision 1)."""
+
+    MEETINGS_READ = _ENDPOINT_READS | _CRM_MANAGE
+    CRM_READ = _CRM_READS | _CRM_MANAGE
+    CRM_MANAGE = _CRM_MANAGE
+    ORG_ADMIN = frozenset({_S.ORGANIZATIONS_MANAGE})
+    DATA_ACCESS = frozenset({_S.DATA_ACCESS})
+    OUTREACH_READ = frozenset({_S.OUTREACH_READ, _S.OUTREACH_MANAGE, _S.OUTREACH_PROVISION})
+    OUTREACH_MANAGE = frozenset({_S.OUTREACH_MANAGE, _S.OUTREACH_PROVISION})
+    OUTREACH_PROVISION = frozenset({_S.OUTREACH_PROVISION})
+    PATS_READ = frozenset({_S.PATS_READ})
+    PATS_CREATE = frozenset({_S.PATS_CREATE})
+    PATS_DELETE = frozenset({_S.PATS_DELETE})
+
+    def passes(self, scopes: frozenset[str]) -> bool:
+        """Whether a caller with these scopes may use what the group guards."""
+        return not self.value.isdisjoint(scopes)
+
+
+class Role(StrEnum):
+    """A role of the embedded directory."""
+
+    VIEWER = "viewer"
+    MEMBER = "member"
+    ADMIN = "admin"
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """The scopes that the role grants (decision 2)."""
+        return ROLE_SCOPES[self]
+
+
+_VIEWER = _CRM_READS | {_S.OUTREACH_READ}
+_MEMBER = (
+    _VIEWER
+    | (_CRM_MANAGE - {_S.USERS_MANAGE, _S.ORGANIZATIONS_MANAGE})
+    | {_S.OUTREACH_MANAGE, _S.PATS_READ, _S.PATS_CREATE, _S.PATS_DELETE}
+)
+ROLE_SCOPES: dict[Role, frozenset[Scope]] = {
+    Role.VIEWER: _VIEWER,
+    Role.MEMBER: _MEMBER,
+    Role.ADMIN: frozenset(Scope),
+}

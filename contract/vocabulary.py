@@ -1,0 +1,89 @@
+"""The closed vocabularies of the records; each value is what the database and the REST bodies hold."""
+
+from enum import StrEnum
+
+
+class ActivitySource(StrEnum):
+    """Where an activity came from (specification 2.1; the four sync sources: decision 3)."""
+
+    MANUAL = "manual"
+    IMPORT = "import"
+    CALENDAR = "calendar"
+    GMAIL = "gmail"
+    OUTLOOK = "outlook"
+    SLACK = "slack"
+    ZOOM = "zoom"
+
+
+class MeetingState(StrEnum):
+    """What a meeting's times say about it at the moment of asking."""
+
+    UNSCHEDULED = "unscheduled"
+    SCHEDULED = "scheduled"
+    OVERDUE = "overdue"
+    COMPLETED = "completed"
+
+
+class GeoScope(StrEnum):
+    """The reach of a deal (specification 2.2)."""
+
+    LOCAL = "local"
+    REGIONAL = "regional"
+    INTERNATIONAL = "international"
+
+
+class DealStatus(StrEnum):
+    """Follows the type of the deal's stage; open without a stage (decision 4)."""
+
+    OPEN = "open"
+    WON = "won"
+    LOST = "lost"
+
+
+class StageType(StrEnum):
+    """What reaching a pipeline stage means for a deal."""
+
+    OPEN = "open"
+    WON = "won"
+    LOST = "lost"
+
+
+class HealthTrend(StrEnum):
+    """The movement of a health score against the previous snapshot (specification 2.3)."""
+
+    IMPROVING = "improving"
+    DECLINING = "declining"
+    STABLE = "stable"
+
+
+class HealthFactorKey(StrEnum):
+    """The nine factors of a snapshot, in their order."""
+
+    MEETING_RECENCY = "meeting_recency"
+    MEETING_CADENCE = "meeting_cadence"
+    STAKEHOLDER_BREADTH = "stakeholder_breadth"
+    CHAMPION_PRESENCE = "champion_presence"
+    PIPELINE_MOMENTUM = "pipeline_momentum"
+    DEAL_OUTCOMES = "deal_outcomes"
+    OUTREACH_ENGAGEMENT = "outreach_engagement"
+    FOLLOW_THROUGH = "follow_through"
+    DATA_COMPLETENESS = "data_completeness"
+
+
+class CredentialKind(StrEnum):
+    """How the caller proved who is calling."""
+
+    SESSION = "session"
+    ORGANIZATION_KEY = "organization_key"
+    USER_TOKEN = "user_token"
+
+
+class SortDirection(StrEnum):
+    """Ascending or descending."""
+
+    ASC = "asc"
+    DESC = "desc"
+
+
+MANUAL_METADATA_KEYS = ("transcript", "recording_url", "attendees", "location", "provider")
+"""What manual logging may write into a meeting's metadata (specification 2.1)."""

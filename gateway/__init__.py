@@ -1,0 +1,1 @@
+"""Assembly: settings, the application, the endpoint, and the command line."""

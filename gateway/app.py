@@ -1,0 +1,114 @@
+"""The application: both doors, the pages, and what an operator looks at."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import orjson
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from gateway import logs
+from gateway.graphql_endpoint import GraphQLEndpoint
+from gateway.metrics import metrics
+from gateway.middleware import Requests
+from gateway.pages import docs_page, first_page, static_mount
+from gateway.runtime import Runtime
+from gateway.settings import Settings
+from identity.tokens import DISCOVERY_PATH, JWKS_PATH
+from rest_compat.errors import error_response
+from rest_compat.openapi import openapi_document
+from rest_compat.routes import rest_routes
+from schema.build import build
+from schema.execution import Executor
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def create(settings: Settings | None = None) -> Starlette:
+    """The application for these settings; each process makes its own."""
+    settings = settings or Settings()
+    logs.configure(settings)
+    return application(Runtime(settings))
+
+
+def application(runtime: Runtime) -> Starlette:
+    """The application over services that are made already."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with runtime.running():
+            yield
+
+    return Starlette(
+        routes=_routes(runtime),
+        lifespan=lifespan,
+        middleware=_middleware(runtime.settings),
+        exception_handlers={Exception: _on_error, 404: _on_error, 405: _on_error},
+    )
+
+
+def _middleware(settings: Settings) -> list[Middleware]:
+    layers = [Middleware(Requests)]
+    if settings.cors_origins:
+        layers.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=settings.cors_origins,
+                allow_methods=["GET", "POST", "PATCH", "DELETE"],
+                allow_headers=["Authorization", "Content-Type", "X-Service-Org", "X-Request-Id", "If-Match"],
+                expose_headers=["ETag", "X-Request-Id", "X-Ignored-Fields", "Location"],
+            )
+        )
+    return layers
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    return error_response(error, request.state.request_id)
+
+
+def _routes(runtime: Runtime) -> list[BaseRoute]:
+    schema = build()
+    executor = Executor(schema.graphql, introspection=runtime.settings.introspection)
+    endpoint = GraphQLEndpoint(runtime.services, executor, runtime.settings)
+    routes: list[BaseRoute] = [
+        Route("/graphql", endpoint.serve, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
+        Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
+        Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
+        Route("/docs", _page(docs_page)),
+        Route("/", _page(first_page)),
+        Route("/metrics", metrics),
+        static_mount(),
+        *rest_routes(runtime.services, runtime.readiness),
+    ]
+    if runtime.keys is None:
+        routes += [
+            Route(JWKS_PATH, _fixed(orjson.dumps(runtime.issuer.jwks()), "application/json")),
+            Route(DISCOVERY_PATH, _discovery(runtime)),
+        ]
+    return routes
+
+
+def _fixed(content: bytes, media_type: str) -> Endpoint:
+    async def answer(_request: Request) -> Response:
+        return Response(content, media_type=media_type)
+
+    return answer
+
+
+def _page(make: Callable[[], Response]) -> Endpoint:
+    async def answer(_request: Request) -> Response:
+        return make()
+
+    return answer
+
+
+def _discovery(runtime: Runtime) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        base_url = runtime.settings.public_url or str(request.base_url)
+        return Response(orjson.dumps(runtime.issuer.discovery(base_url.rstrip("/"))), media_type="application/json")
+
+    return answer

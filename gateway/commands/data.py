@@ -1,0 +1,78 @@
+"""`migrate` and `seed`."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from gateway import demo
+from gateway.commands.outcome import WOULD_CHANGE, fail, say, settings, with_database
+from storage import migrate as migrations
+from storage.database import Database
+from storage.seeding import Plan, Summary
+from storage.seeding import seed as seed_plan
+
+
+def migrate(
+    to: Annotated[str, typer.Option(help="The revision to go to, up or down; `base` undoes everything.")] = "head",
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit with 3 where some are pending.")] = False,
+) -> None:
+    """Bring the database to the newest revision, or to another."""
+    url = settings().database_url.get_secret_value()
+    pending = asyncio.run(migrations.pending(url))
+    if check:
+        if pending:
+            fail(f"pending: {', '.join(pending)}", WOULD_CHANGE)
+        say("up to date")
+        return
+    known = migrations.revisions()
+    if to not in ("head", "base", *known):
+        fail(f"there is no revision {to}; there are {', '.join(known)}")
+    if to == "head" or to in pending:
+        asyncio.run(migrations.upgrade(url, to))
+    else:
+        asyncio.run(migrations.downgrade(url, to))
+    say(f"now at {asyncio.run(migrations.current(url)) or 'base'}")
+
+
+def seed(
+    demo_data: Annotated[bool, typer.Option("--demo", help="The organizations of `serve --demo`.")] = False,
+    organizations: Annotated[int, typer.Option(min=1)] = 1,
+    accounts: Annotated[int, typer.Option(min=0)] = 200,
+    contacts: Annotated[int, typer.Option(min=0)] = 1_000,
+    deals: Annotated[int, typer.Option(min=0)] = 500,
+    meetings: Annotated[int, typer.Option(min=0)] = 5_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same rows, and is written once.")] = 1,
+) -> None:
+    """Write data to try things on: the totals are shared by the organizations."""
+    configuration = settings()
+    if demo_data:
+        ready = with_database(lambda database: demo.prepare(configuration, database), configuration)
+        say("The demo data is written." if ready.created else "The demo data is there already.")
+        return
+    plan = Plan(organizations, accounts, contacts, deals, meetings, seed)
+    with _bar() as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def report(noun: str, done: int, total: int) -> None:
+            if noun not in tasks:
+                tasks[noun] = progress.add_task(noun, total=total)
+            progress.update(tasks[noun], completed=done)
+
+        async def work(database: Database) -> Summary:
+            return await seed_plan(database, plan, report)
+
+        summary = with_database(work, configuration)
+    say(str(summary))
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description:>16}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )

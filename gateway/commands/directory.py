@@ -1,0 +1,97 @@
+"""`org`, `member` and `token`: the embedded identity provider's directory."""
+
+from typing import Annotated
+
+import typer
+
+from contract.scopes import Role, Scope
+from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
+from gateway.runtime import embedded_issuer
+from identity import directory
+from storage.base import new_id
+from storage.database import Database
+
+organizations = typer.Typer(help="Organizations of the embedded identity provider.", no_args_is_help=True)
+members = typer.Typer(help="Members of the embedded identity provider.", no_args_is_help=True)
+
+OrganizationId = Annotated[str, typer.Option("--org", help="The organization, as X-Service-Org calls it.")]
+Subject = Annotated[str, typer.Option("--user", help="The member's subject.")]
+
+
+@organizations.callback()
+def _organizations() -> None:
+    """Keep `create` a command of its own."""
+
+
+@organizations.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="The organization's name.")],
+    identifier: Annotated[
+        str | None, typer.Option("--id", help="What X-Service-Org calls it; a UUID unless told.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create an organization, and print its identifier."""
+    external_id = identifier or new_id()
+
+    async def work(database: Database) -> bool:
+        return await directory.create_organization(database, name, external_id)
+
+    if not with_database(work):
+        fail(f"There is an organization {external_id} already.")
+    show({"id": external_id, "name": name}, external_id, as_json)
+
+
+@members.command("add")
+def add(
+    org: OrganizationId,
+    user: Subject,
+    email: Annotated[str, typer.Option(help="The member's e-mail address.")],
+    name: Annotated[str, typer.Option(help="The member's name.")],
+    role: Annotated[Role | None, typer.Option(help="The role, which gives the scopes.")] = None,
+    scope: Annotated[list[Scope] | None, typer.Option(help="A scope instead of a role; may be repeated.")] = None,
+) -> None:
+    """Make someone a member, or change a member's name, address, role or scopes."""
+    if (role is None) == (not scope):
+        raise typer.BadParameter("give either --role or at least one --scope")
+    if not 0 < len(user) <= directory.SUBJECT_MAX:
+        raise typer.BadParameter(f"the subject must have 1 to {directory.SUBJECT_MAX} characters", param_hint="--user")
+
+    async def work(database: Database) -> bool:
+        return await directory.add_member(
+            database, org, user, name=name, email=email, role=role, scopes=role.scopes if role else scope or []
+        )
+
+    if not with_database(work):
+        fail(f"There is no organization {org}.")
+    say(f"{user} is a member of {org}.")
+
+
+@members.command("remove")
+def remove(org: OrganizationId, user: Subject) -> None:
+    """End a membership; the member's keys of the organization end with it."""
+
+    async def work(database: Database) -> bool:
+        return await directory.remove_member(database, org, user)
+
+    if not with_database(work):
+        fail(f"{user} is not a member of {org}.")
+    say(f"{user} is no longer a member of {org}.")
+
+
+def token(
+    user: Subject,
+    org: Annotated[str | None, typer.Option("--org", help="The organization that is active from the start.")] = None,
+    ttl: Annotated[int, typer.Option(min=1, help="Seconds until it expires.")] = 3600,
+) -> None:
+    """Print a session token of the embedded identity provider."""
+    configuration = settings()
+    rows = with_database(lambda database: directory.memberships(database, user), configuration)
+    if not rows:
+        fail(f"{user} is not a member of any organization.")
+    reachable = {row.external_id: row for row in rows}
+    if org is not None and org not in reachable:
+        fail(f"{user} is not a member of {org}.")
+    scopes = {scope for row in rows if org in (None, row.external_id) for scope in row.scopes}
+    issuer = embedded_issuer(configuration)
+    print(issuer.mint(user, organization=org, scopes=sorted(scopes), ttl=ttl, name=rows[0].name, email=rows[0].email))

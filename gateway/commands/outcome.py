@@ -1,0 +1,69 @@
+"""How a command ends, and what it needs to begin."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import typer
+from pydantic import AliasChoices, ValidationError
+
+from gateway.runtime import database_of
+from gateway.settings import Settings
+from storage import migrate
+from storage.database import Database
+
+FAILED, WOULD_CHANGE, MISSING, BAD_CONFIGURATION = 1, 3, 69, 78
+T = TypeVar("T")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the data as JSON.")]
+
+
+def fail(message: str, code: int = FAILED) -> NoReturn:
+    """Say what is wrong on stderr, and end."""
+    print(message, file=sys.stderr)
+    raise SystemExit(code)
+
+
+def say(message: str) -> None:
+    """Tell the person at the terminal; stdout stays the data's."""
+    print(message, file=sys.stderr)
+
+
+def show(data: Any, text: str, as_json: bool) -> None:
+    """The command's data on stdout."""
+    print(json.dumps(data, indent=2) if as_json else text)
+
+
+def settings(**overrides: Any) -> Settings:
+    """The settings, or the end of the process with the name of the one that is wrong."""
+    try:
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        lines = [f"{_variable(e['loc'])}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()]
+        fail("\n".join(lines), BAD_CONFIGURATION)
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    name = str(location[0]) if location else "database_url"
+    field = Settings.model_fields.get(name)
+    if field is None:
+        return name
+    alias = field.validation_alias
+    return str(alias.choices[0] if isinstance(alias, AliasChoices) else alias)
+
+
+def with_database(work: Callable[[Database], Awaitable[T]], configuration: Settings | None = None) -> T:
+    """Run the work on the migrated database of the settings."""
+    configuration = configuration or settings()
+
+    async def run() -> T:
+        await migrate.upgrade(configuration.database_url.get_secret_value())
+        database = database_of(configuration)
+        try:
+            return await work(database)
+        finally:
+            await database.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,52 @@
+"""`schema` and `openapi`: the printed surfaces, and whether the committed schema is the current one."""
+
+import json
+from pathlib import Path
+
+import typer
+from graphql import build_schema
+from graphql.utilities import BreakingChange, find_breaking_changes
+
+from gateway.commands.outcome import FAILED, WOULD_CHANGE, fail, say
+from rest_compat.openapi import openapi_document
+from schema.build import build
+
+COMMITTED = Path(__file__).resolve().parents[2] / "schema" / "schema.graphql"
+
+graphql = typer.Typer(help="The GraphQL schema.", no_args_is_help=True)
+openapi = typer.Typer(help="The description of the REST paths.", no_args_is_help=True)
+
+
+@graphql.command("print")
+def print_schema() -> None:
+    """Print the schema."""
+    print(build().sdl, end="")
+
+
+@graphql.command("check")
+def check() -> None:
+    """Compare with schema/schema.graphql: exit with 1 on a breaking change, with 3 where it differs otherwise."""
+    current = build().sdl
+    committed = COMMITTED.read_text(encoding="utf-8") if COMMITTED.exists() else ""
+    if committed == current:
+        say("schema/schema.graphql is current")
+        return
+    if committed and (breaking := breaking_changes(committed, current)):
+        fail("\n".join(f"breaking: {change.description}" for change in breaking), FAILED)
+    fail("schema/schema.graphql differs: ./run schema print > schema/schema.graphql", WOULD_CHANGE)
+
+
+def breaking_changes(before: str, after: str) -> list[BreakingChange]:
+    """What clients written against the one schema may find broken in the other."""
+    return find_breaking_changes(build_schema(before, assume_valid=True), build_schema(after, assume_valid=True))
+
+
+@openapi.callback()
+def _openapi() -> None:
+    """Keep `print` a command of its own."""
+
+
+@openapi.command("print")
+def print_openapi() -> None:
+    """Print the OpenAPI document."""
+    print(json.dumps(openapi_document(), indent=2))

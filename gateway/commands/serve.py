@@ -1,0 +1,121 @@
+"""`serve`: migrate, listen, and say where, once it is true."""
+
+import asyncio
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import Annotated
+from urllib.parse import urlencode
+
+import typer
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from gateway import demo, logs
+from gateway.app import create
+from gateway.commands.outcome import FAILED, fail, settings, with_database
+from gateway.settings import Settings
+from storage import migrate
+
+GRACEFUL_SECONDS = 10
+_START_SECONDS = 60
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1 unless HOST is set.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 for any; 8000 unless PORT is set.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=64, help="Processes on the one socket.")] = None,
+    demo_data: Annotated[bool, typer.Option("--demo", help="Have demo data, and print what to paste.")] = False,
+    no_migrate: Annotated[bool, typer.Option("--no-migrate", help="Leave pending migrations alone.")] = False,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background jobs to `worker`.")] = False,
+) -> None:
+    """Start the HTTP service."""
+    configuration = settings(host=host, port=port, workers=workers)
+    logs.configure(configuration)
+    listening = _listen(configuration)
+    if not no_migrate:
+        asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
+    ready = with_database(lambda db: demo.prepare(configuration, db), configuration) if demo_data else None
+    banner = _banner(configuration, listening, ready)
+    config = uvicorn.Config(
+        create if configuration.workers > 1 else create(configuration),
+        factory=configuration.workers > 1,
+        workers=configuration.workers,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACEFUL_SECONDS,
+    )
+    if configuration.workers > 1:
+        _serve_many(config, listening, banner)
+    else:
+        _Announcing(config, banner).run([listening])
+
+
+class _Announcing(uvicorn.Server):
+    """Prints the addresses when the socket is being served."""
+
+    def __init__(self, config: uvicorn.Config, banner: str) -> None:
+        super().__init__(config)
+        self._banner = banner
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            print(self._banner, flush=True)
+
+
+def _serve_many(config: uvicorn.Config, listening: socket.socket, banner: str) -> None:
+    """Several processes on the one socket; the first that answers lets the addresses be printed."""
+    threading.Thread(target=_announce, args=(listening.getsockname(), banner), daemon=True).start()
+    Multiprocess(config, sockets=[listening]).run()
+
+
+def _announce(address: tuple[str, int], banner: str) -> None:
+    end = time.monotonic() + _START_SECONDS
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"http://{_authority(address)}/health", timeout=1):  # our own socket
+                print(banner, flush=True)
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+
+
+def _listen(configuration: Settings) -> socket.socket:
+    """The socket, bound before anything is written, so that a taken port changes nothing."""
+    family = socket.AF_INET6 if ":" in configuration.host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((configuration.host, configuration.port))
+    except OSError as error:
+        fail(f"Cannot listen on {configuration.host} port {configuration.port}: {error.strerror}", FAILED)
+    listening.set_inheritable(True)
+    return listening
+
+
+def _authority(address: tuple[str, int]) -> str:
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _banner(configuration: Settings, listening: socket.socket, ready: demo.Ready | None) -> str:
+    base = configuration.public_url or f"http://{_authority(listening.getsockname())}"
+    lines = [f"CRM gateway on {base}", f"  GraphiQL   {base}/graphql", f"  REST       {base}/docs"]
+    if ready is not None:
+        link = f"{base}/graphql#{urlencode({'token': ready.token, 'org': ready.organization})}"
+        lines += [
+            "",
+            "Demo: paste these, or open the link, which fills them in",
+            f"  Organization   {ready.organization}",
+            f"  Token          {ready.token}",
+            f"  Link           {link}",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,56 @@
+"""The demo: organizations with life in them, and what a newcomer pastes to look around."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from contract.scopes import Role
+from gateway.runtime import embedded_issuer
+from gateway.settings import Settings
+from identity import secrets
+from identity.keyfiles import pepper
+from resolvers.health import refresh_many
+from storage.base import now
+from storage.database import Database
+from storage.seeding import Demo, seed_demo
+from storage.tables import Credential
+
+TOKEN_SECONDS = 12 * 3600
+_KEYS = ("Nightly export", "Website forms")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What to paste: a session token of the demo's administrator, and the organization; `created` if it is new."""
+
+    created: bool
+    token: str
+    organization: str
+
+
+async def prepare(settings: Settings, database: Database) -> Ready:
+    """The demo data, written once, and a new token."""
+    demo = await seed_demo(database, now=now(), score=partial(refresh_many, database))
+    if demo.created:
+        await _write_keys(settings, database, demo)
+    token = embedded_issuer(settings).mint(
+        demo.admin, organization=demo.organization, scopes=sorted(Role.ADMIN.scopes), ttl=TOKEN_SECONDS
+    )
+    return Ready(demo.created, token, demo.organization)
+
+
+async def _write_keys(settings: Settings, database: Database, demo: Demo) -> None:
+    """Keys to be seen in the list; their secrets are thrown away."""
+    async with database.writing(demo.organization) as session:
+        for name in _KEYS:
+            minted = secrets.mint("ak")
+            session.add(
+                Credential(
+                    kind="organization_key",
+                    key_id=minted.key_id,
+                    secret_hash=secrets.digest(minted.secret, pepper(settings.data_dir)),
+                    hint=minted.hint,
+                    name=name,
+                    org_id=demo.organization,
+                    owner_subject=demo.member,
+                )
+            )

@@ -1,0 +1,30 @@
+"""What is counted, for `/metrics`."""
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from providers.notifications import Fate
+
+REGISTRY = CollectorRegistry()
+REQUESTS = Counter("crm_requests_total", "Requests answered.", ["door", "status"], registry=REGISTRY)
+SECONDS = Histogram(
+    "crm_request_seconds",
+    "Seconds from request to answer.",
+    ["door"],
+    buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+    registry=REGISTRY,
+)
+NOTIFICATIONS = Counter(
+    "crm_notifications_total", "Notification events, by what became of them.", ["type", "fate"], registry=REGISTRY
+)
+
+
+def count_notification(type: str, fate: Fate) -> None:
+    """Note the fate of a notification event (specification part 6)."""
+    NOTIFICATIONS.labels(type, fate.value).inc()
+
+
+async def metrics(_request: Request) -> Response:
+    """GET /metrics, in the Prometheus text format."""
+    return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)

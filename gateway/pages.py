@@ -1,0 +1,130 @@
+"""The pages a browser opens: GraphiQL, the REST documentation, and the first page.
+
+Their files are built from ``ui/graphiql`` into ``gateway/static``, so that nothing is fetched from another host. The
+pages name their files relative to themselves (``static/…`` seen from ``/graphql`` or ``/docs``): they work behind a
+path prefix without knowing it, and only under an address without a trailing slash.
+"""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+_STATIC: Final = Path(__file__).with_name("static")
+
+# Inline styles are Monaco's and Swagger UI's way to lay themselves out, data: images their underlines and arrows.
+# ws: and wss: are spelled out for browsers that do not count a socket to the same host as 'self'.
+_CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; worker-src 'self'; "
+    "connect-src 'self' ws: wss:; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_HEADERS: Final = {
+    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+# Named here and not asked of the mimetypes module, whose answers come from the machine it runs on.
+_MEDIA_TYPES: Final = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".ttf": "font/ttf",
+}
+_FOR_GOOD: Final = "public, max-age=31536000, immutable"
+# Kept, but asked for again each time: a page names the hashed files of one build.
+_ASK_AGAIN: Final = "no-cache"
+# Smaller bodies gain nothing from compression.
+_COMPRESSED_FROM: Final = 1024
+
+
+def graphiql_page() -> Response:
+    """GraphiQL, for ``GET /graphql`` of a browser; it posts to the address that served it."""
+    return _page("graphiql/index.html", vary="Accept")
+
+
+def docs_page() -> Response:
+    """Swagger UI over ``openapi.json``, for ``GET /docs``."""
+    return _page("swagger/index.html")
+
+
+def first_page() -> Response:
+    """What is here and where the doors are, for ``GET /``."""
+    return _page("first.html")
+
+
+def static_mount() -> Mount:
+    """The files of the pages, under ``/static``. Reads them all (9 MB), so that no request waits for the disk."""
+    _files()
+    return Mount("/static", routes=[Route("/{name:path}", _static_file, methods=["GET"])], name="static")
+
+
+@dataclass(frozen=True)
+class _File:
+    content: bytes
+    media_type: str
+    cache_control: str
+
+    @cached_property
+    def compressed(self) -> bytes:
+        return gzip.compress(self.content, compresslevel=6, mtime=0)
+
+
+@cache
+def _files() -> dict[str, _File]:
+    """Every file that may be asked for, by its path under ``/static``: a name that is not listed does not exist."""
+    return {
+        path.relative_to(_STATIC).as_posix(): _File(
+            content=path.read_bytes(),
+            media_type=_MEDIA_TYPES.get(path.suffix, "text/plain"),
+            cache_control=_FOR_GOOD if path.parent.name == "assets" else _ASK_AGAIN,
+        )
+        for folder in ("graphiql", "swagger")
+        for path in (_STATIC / folder).rglob("*")
+        # The pages have addresses of their own; their relative links lead nowhere from here.
+        if path.is_file() and path.suffix != ".html"
+    }
+
+
+async def _static_file(request: Request) -> Response:
+    file = _files().get(request.path_params["name"])
+    if file is None:
+        raise HTTPException(404)
+    headers = {**_HEADERS, "Cache-Control": file.cache_control}
+    body = file.content
+    if len(body) >= _COMPRESSED_FROM:
+        headers["Vary"] = "Accept-Encoding"
+        if _takes_gzip(request.headers.get("accept-encoding", "")):
+            # Once for each file, and the largest takes a while: not on the event loop.
+            body = await run_in_threadpool(lambda: file.compressed)
+            headers["Content-Encoding"] = "gzip"
+    return Response(body, media_type=file.media_type, headers=headers)
+
+
+def _takes_gzip(accept_encoding: str) -> bool:
+    for offer in accept_encoding.lower().split(","):
+        coding, _, weight = offer.replace(" ", "").partition(";q=")
+        if coding == "gzip":
+            return weight.strip("0.") != "" if weight else True
+    return False
+
+
+@cache
+def _text(name: str) -> bytes:
+    return (_STATIC / name).read_bytes()
+
+
+def _page(name: str, *, vary: str | None = None) -> Response:
+    headers = {**_HEADERS, "Cache-Control": _ASK_AGAIN}
+    if vary is not None:
+        headers["Vary"] = vary
+    return Response(_text(name), media_type="text/html", headers=headers)

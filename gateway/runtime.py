@@ -1,0 +1,120 @@
+"""The services of one process, made from the settings, started and stopped with it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import httpx
+
+from contract.errors import Unavailable
+from gateway.metrics import count_notification
+from gateway.settings import Settings
+from identity.authenticate import Identity
+from identity.issuers import ExternalIssuer
+from identity.jwks import RemoteKeys
+from identity.keyfiles import pepper, signing_key
+from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+from providers.notifications import HttpDelivery, WorkflowActors, embedded
+from resolvers.context import Services
+from rest_compat.operations import Check
+from storage import migrate
+from storage.database import Database
+
+_log = logging.getLogger(__name__)
+
+AUDIENCE = "crm-gateway"
+_HTTP = httpx.Timeout(5.0)
+
+
+def database_of(settings: Settings) -> Database:
+    """The database that the settings name."""
+    return Database(
+        settings.database_url.get_secret_value(),
+        pool_size=settings.database_pool_size,
+        statement_cache=settings.database_statement_cache,
+    )
+
+
+def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
+    """The embedded identity provider; its key is made at first use."""
+    return EmbeddedIssuer(signing_key(settings.data_dir), settings.public_url or DEFAULT_ISSUER, AUDIENCE)
+
+
+class Runtime:
+    """Everything that lives as long as the process; made inside or outside the event loop, started inside it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.http = httpx.AsyncClient(timeout=_HTTP, follow_redirects=False)
+        self.database = database_of(settings)
+        self.issuer = embedded_issuer(settings)
+        self.keys = self._remote_keys()
+        url = settings.notifications_url
+        deliver = HttpDelivery(self.http, url) if url else embedded
+        self.services = Services(
+            database=self.database,
+            identity=Identity(self.database, self.issuer, pepper(settings.data_dir), self._external()),
+            notifications=WorkflowActors(deliver, count_notification),
+        )
+
+    def _remote_keys(self) -> RemoteKeys | None:
+        issuer = self.settings.oidc_issuer
+        return RemoteKeys(self.http, issuer=issuer, jwks_url=self.settings.oidc_jwks_url) if issuer else None
+
+    def _external(self) -> ExternalIssuer | None:
+        settings = self.settings
+        if self.keys is None or settings.oidc_issuer is None:
+            return None
+        return ExternalIssuer(
+            self.keys,
+            settings.oidc_issuer,
+            settings.oidc_audience,
+            settings.oidc_org_claim,
+            settings.oidc_scope_claim,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Start what works in the background; at the end, let it finish and close everything."""
+        if self.keys is not None:
+            self.keys.start()
+        try:
+            yield
+        finally:
+            await self.services.notifications.close()
+            await self.services.identity.close()
+            if self.keys is not None:
+                await self.keys.stop()
+            await self.http.aclose()
+            await self.database.close()
+
+    async def readiness(self) -> Sequence[Check]:
+        """What the service needs, each with its state."""
+        checks = await asyncio.gather(self._database(), self._migrations())
+        return [*checks, self._identity()] if self.keys is not None else checks
+
+    async def _database(self) -> Check:
+        try:
+            async with asyncio.timeout(2):
+                bypassed = await self.database.bypasses_row_security()
+        except (Unavailable, TimeoutError):
+            return Check("database", False, "cannot be reached")
+        note = (
+            "reached; its role bypasses row-level security, so one of the walls is missing" if bypassed else "reached"
+        )
+        return Check("database", True, note)
+
+    async def _migrations(self) -> Check:
+        try:
+            async with asyncio.timeout(2):
+                pending = await migrate.pending(self.settings.database_url.get_secret_value())
+        except (Unavailable, TimeoutError, OSError):
+            return Check("migrations", False, "unknown")
+        except migrate.UnknownRevision as error:
+            return Check("migrations", False, str(error))
+        return Check("migrations", not pending, f"{len(pending)} pending" if pending else "up to date")
+
+    def _identity(self) -> Check:
+        loaded = self.keys is not None and self.keys.loaded
+        return Check("identity_provider", loaded, "keys loaded" if loaded else "keys not loaded yet")

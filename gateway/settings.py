@@ -1,0 +1,153 @@
+"""The settings: environment variables, and a `.env` file; `crm-gateway config show` lists them all."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class LogFormat(StrEnum):
+    """How a log line is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set from outside."""
+
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", populate_by_name=True)
+
+    data_dir: Path = Field(
+        default=Path(".crm"),
+        validation_alias="CRM_DATA_DIR",
+        description="SQLite file, signing key, pepper; mode 0700.",
+    )
+    database_url: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias=AliasChoices("CRM_DATABASE_URL", "DATABASE_URL"),
+        description="sqlite+aiosqlite:///… or postgresql+asyncpg://…; SQLite in the data folder unless set.",
+    )
+    database_pool_size: int = Field(
+        default=10, ge=1, le=200, validation_alias="CRM_DATABASE_POOL_SIZE", description="Connections per process."
+    )
+    database_statement_cache: bool = Field(
+        default=True,
+        validation_alias="CRM_DATABASE_STATEMENT_CACHE",
+        description="Off behind a pooler in transaction mode.",
+    )
+    oidc_issuer: str | None = Field(
+        default=None,
+        validation_alias="CRM_OIDC_ISSUER",
+        description="An external identity provider; embedded unless set.",
+    )
+    oidc_audience: str | None = Field(
+        default=None, validation_alias="CRM_OIDC_AUDIENCE", description="What session tokens must be meant for."
+    )
+    oidc_jwks_url: str | None = Field(
+        default=None, validation_alias="CRM_OIDC_JWKS_URL", description="Its keys; by discovery unless set."
+    )
+    oidc_org_claim: str = Field(
+        default="org_id", validation_alias="CRM_OIDC_ORG_CLAIM", description="The claim that names the organization."
+    )
+    oidc_scope_claim: str = Field(
+        default="scope",
+        validation_alias="CRM_OIDC_SCOPE_CLAIM",
+        description="The claim with the scopes: a string or an array.",
+    )
+    public_url: str | None = Field(
+        default=None, validation_alias="CRM_PUBLIC_URL", description="The outside address, in links and as issuer."
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), validation_alias="CRM_CORS_ORIGINS", description="Origins that browsers may call from, by commas."
+    )
+    notifications_url: str | None = Field(
+        default=None,
+        validation_alias="CRM_NOTIFICATIONS_URL",
+        description="A workflow service that takes notification events; the embedded actor unless set.",
+    )
+    introspection: bool = Field(
+        default=True, validation_alias="CRM_INTROSPECTION", description="Whether the schema is shown."
+    )
+    graphiql: bool = Field(default=True, validation_alias="CRM_GRAPHIQL", description="Whether browsers get GraphiQL.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", validation_alias="LOG_LEVEL", description="What is worth a log line."
+    )
+    log_format: LogFormat = Field(default=LogFormat.TEXT, validation_alias="LOG_FORMAT", description="text or json.")
+    host: str = Field(default="127.0.0.1", validation_alias="HOST", description="Where to listen.")
+    port: int = Field(
+        default=8000, ge=0, le=65535, validation_alias="PORT", description="Where to listen; 0 for any port."
+    )
+    workers: int = Field(
+        default=1, ge=1, le=64, validation_alias="WEB_CONCURRENCY", description="Processes on the one socket."
+    )
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: Any) -> Any:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("oidc_issuer", "oidc_audience", "oidc_jwks_url", "public_url", "notifications_url", mode="before")
+    @classmethod
+    def _unset(cls, value: Any) -> Any:
+        return value or None
+
+    @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url")
+    @classmethod
+    def _web_address(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must be an http:// or https:// address")
+        return value
+
+    @model_validator(mode="after")
+    def _default_database(self) -> "Settings":
+        if not self.database_url.get_secret_value():
+            self.database_url = SecretStr(f"sqlite+aiosqlite:///{(self.data_dir / 'crm.sqlite3').absolute()}")
+        self.database_url = SecretStr(_async_driver(self.database_url.get_secret_value()))
+        return self
+
+
+def _async_driver(url: str) -> str:
+    """The address with the drivers that the service has; other schemes are refused."""
+    for scheme, driver in _DRIVERS.items():
+        if url.startswith(f"{scheme}://"):
+            return f"{driver}{url.removeprefix(scheme)}"
+    raise ValueError("database_url must start with sqlite+aiosqlite:/// or postgresql+asyncpg://")
+
+
+_DRIVERS = {
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "sqlite": "sqlite+aiosqlite",
+    "postgresql+asyncpg": "postgresql+asyncpg",
+    "postgresql": "postgresql+asyncpg",
+    "postgres": "postgresql+asyncpg",
+}
+
+
+def shown(settings: Settings) -> dict[str, str]:
+    """Every setting under its variable's name, with passwords masked."""
+    result = {}
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        variable = alias.choices[0] if isinstance(alias, AliasChoices) else alias
+        value = getattr(settings, name)
+        if isinstance(value, SecretStr):
+            value = _masked(value.get_secret_value())
+        elif isinstance(value, tuple):
+            value = ",".join(value)
+        result[str(variable)] = "" if value is None else str(value)
+    return result
+
+
+def _masked(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    credentials, at, host = rest.rpartition("@")
+    user, colon, _ = credentials.partition(":")
+    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{host}"

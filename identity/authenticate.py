@@ -1,0 +1,138 @@
+"""From the request's two headers to the caller (specification part 5)."""
+
+import asyncio
+import logging
+from dataclasses import replace
+from datetime import timedelta
+
+from contract.errors import GatewayError, OrganizationMismatch, Unauthenticated
+from contract.limits import LAST_USED_SECONDS
+from contract.vocabulary import CredentialKind
+from identity import directory, exchange
+from identity.exchange import AccessToken, Grant
+from identity.issuers import Verifier
+from identity.principal import Belonging, Principal
+from identity.tokens import Claims, EmbeddedIssuer, InvalidToken
+from storage.base import now
+from storage.database import Database
+from storage.queries import credentials as statements
+
+_log = logging.getLogger(__name__)
+
+
+class Identity:
+    """Authentication against the database, the embedded issuer and, where one is set, an external one."""
+
+    def __init__(
+        self, database: Database, embedded: EmbeddedIssuer, pepper: bytes, external: Verifier | None = None
+    ) -> None:
+        self.database = database
+        self.embedded = embedded
+        self.pepper = pepper
+        self.external = external
+        self._touching: dict[str, asyncio.Task[None]] = {}
+
+    async def authenticate(self, authorization: str | None, service_org: str | None) -> Principal:
+        """The caller. Raises Unauthenticated, or what the organization header deserves, in this order."""
+        token = bearer(authorization)
+        service_org = service_org.strip() or None if service_org else None
+        if token.startswith(("ak_", "pat_")):
+            grant = await exchange.by_secret(self.database, token, self.pepper)
+            self._touch(grant)
+            return grant.principal(service_org)
+        return await self._session(token, service_org)
+
+    async def exchange(self, token: str, service_org: str | None) -> AccessToken:
+        """POST /pat/exchange: an access token for a key or token; a session cannot be exchanged."""
+        if not token.startswith(("ak_", "pat_")):
+            raise Unauthenticated()
+        grant = await exchange.by_secret(self.database, token, self.pepper)
+        self._touch(grant)
+        return exchange.mint(self.embedded, grant, service_org.strip() or None if service_org else None)
+
+    async def close(self) -> None:
+        """Wait for the last notes of use."""
+        await asyncio.gather(*self._touching.values(), return_exceptions=True)
+
+    async def _session(self, token: str, service_org: str | None) -> Principal:
+        claims, belongings = await self._verified(token)
+        if claims.credential_id is not None:
+            return await self._minted(claims, claims.credential_id, service_org)
+        active = exchange.choose(belongings, service_org)
+        if active is None and len(claims.organizations) == 1:
+            active = next((b for b in belongings if b.organization.external_id == claims.organizations[0]), None)
+            if active is None:
+                raise Unauthenticated()
+        scopes = active.scopes if active else exchange.together(belongings)
+        return Principal(
+            subject=claims.subject,
+            kind=CredentialKind.SESSION,
+            scopes=scopes,
+            organization=active.organization if active else None,
+            organizations=tuple(b.organization for b in belongings),
+            name=claims.name,
+            email=claims.email,
+        )
+
+    async def _verified(self, token: str) -> tuple[Claims, tuple[Belonging, ...]]:
+        """The claims, and where they hold: by the external issuer's word, or by the embedded directory of now."""
+        if self.external is not None:
+            try:
+                claims = await self.external.verify(token)
+            except InvalidToken:
+                claims = await self._own(token)
+                if claims.credential_id is None:
+                    raise Unauthenticated() from None
+                return claims, ()
+            return claims, await directory.learn(self.database, claims)
+        claims = await self._own(token)
+        if claims.credential_id is not None:
+            return claims, ()
+        rows = await directory.memberships(self.database, claims.subject)
+        if not rows:
+            raise Unauthenticated()
+        known = replace(claims, name=claims.name or rows[0].name, email=claims.email or rows[0].email)
+        return known, tuple(directory.belonging(row) for row in rows)
+
+    async def _own(self, token: str) -> Claims:
+        try:
+            return await self.embedded.verify(token)
+        except InvalidToken:
+            raise Unauthenticated() from None
+
+    async def _minted(self, claims: Claims, key_id: str, service_org: str | None) -> Principal:
+        """An exchanged token acts as its credential does now, in the organization that it was minted for."""
+        grant = await exchange.by_key_id(self.database, key_id)
+        minted_for = claims.organizations[0] if claims.organizations else None
+        if grant.kind is CredentialKind.ORGANIZATION_KEY:
+            return grant.principal(service_org)
+        if service_org not in (None, minted_for):
+            raise OrganizationMismatch()
+        return grant.principal(minted_for)
+
+    def _touch(self, grant: Grant) -> None:
+        """Note the use beside the request, at most once a minute; a failure costs the note, never the request."""
+        moment = now()
+        due = grant.last_used_at is None or grant.last_used_at <= moment - timedelta(seconds=LAST_USED_SECONDS)
+        if not due or grant.id in self._touching:
+            return
+
+        async def note() -> None:
+            try:
+                async with self.database.directory(writing=True) as session:
+                    await statements.touch(session, grant.id, moment)
+            except (GatewayError, OSError):
+                _log.warning("the use of a credential could not be noted", exc_info=False)
+            finally:
+                self._touching.pop(grant.id, None)
+
+        self._touching[grant.id] = asyncio.create_task(note())
+
+
+def bearer(authorization: str | None) -> str:
+    """The token of an Authorization header. Raises Unauthenticated."""
+    scheme, _, token = (authorization or "").partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token or " " in token:
+        raise Unauthenticated()
+    return token

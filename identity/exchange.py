@@ -1,0 +1,148 @@
+"""The exchange: what a key or token stands for at this moment, and the token that says so (specification 5.7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from contract.errors import OrganizationHeader, OrganizationMismatch, Unauthenticated
+from contract.limits import ACCESS_TOKEN_SECONDS
+from contract.vocabulary import CredentialKind
+from identity import secrets
+from identity.directory import KNOWN_SCOPES
+from identity.principal import Belonging, Organization, Principal
+from identity.tokens import EmbeddedIssuer
+from storage.base import now
+from storage.database import Database
+from storage.queries import credentials as statements
+
+PREFIXES = {"ak": CredentialKind.ORGANIZATION_KEY, "pat": CredentialKind.USER_TOKEN}
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A credential that holds now: whose it is, and where it can act."""
+
+    id: str
+    key_id: str
+    kind: CredentialKind
+    subject: str
+    name: str | None
+    email: str | None
+    belongings: tuple[Belonging, ...]
+    last_used_at: datetime | None
+
+    def principal(self, service_org: str | None) -> Principal:
+        """The caller that the credential makes of a request with this X-Service-Org.
+
+        Raises OrganizationHeader beside an organization key, OrganizationMismatch for an organization that is none of
+        the owner's (specification 5.5, 5.6, 5.10).
+        """
+        if self.kind is CredentialKind.ORGANIZATION_KEY:
+            if service_org is not None:
+                raise OrganizationHeader()
+            active: Belonging | None = self.belongings[0]
+        else:
+            active = choose(self.belongings, service_org)
+        return Principal(
+            subject=self.subject,
+            kind=self.kind,
+            scopes=active.scopes if active else together(self.belongings),
+            organization=active.organization if active else None,
+            organizations=tuple(b.organization for b in self.belongings),
+            name=self.name,
+            email=self.email,
+            credential_id=self.id,
+        )
+
+
+def choose(belongings: Sequence[Belonging], service_org: str | None) -> Belonging | None:
+    """The organization that X-Service-Org names; None without the header. Raises OrganizationMismatch."""
+    if service_org is None:
+        return None
+    for candidate in belongings:
+        if candidate.organization.external_id == service_org:
+            return candidate
+    raise OrganizationMismatch()
+
+
+def together(belongings: Sequence[Belonging]) -> frozenset[str]:
+    """The scopes of all the organizations at once (decision 6)."""
+    return frozenset[str]().union(*(b.scopes for b in belongings))
+
+
+async def by_secret(database: Database, text: str, pepper: bytes) -> Grant:
+    """What a presented credential stands for. Raises Unauthenticated, after the same work for every reason."""
+    parsed = secrets.parse(text)
+    prefix, key_id, secret = parsed or ("", "", text)
+    rows = await _read(database, key_id)
+    stored = rows[0].secret_hash if rows and rows[0].kind == PREFIXES.get(prefix) else None
+    if not secrets.matches(secret, stored, pepper):
+        raise Unauthenticated()
+    return _grant(rows)
+
+
+async def by_key_id(database: Database, key_id: str) -> Grant:
+    """The same for an access token that was minted from the credential: it ends when the credential does."""
+    return _grant(await _read(database, key_id))
+
+
+async def _read(database: Database, key_id: str) -> Sequence[Any]:
+    async with database.directory() as session:
+        return await statements.with_memberships(session, key_id)
+
+
+def _grant(rows: Sequence[Any]) -> Grant:
+    if not rows or rows[0].revoked_at is not None or _is_over(rows[0].expires_at):
+        raise Unauthenticated()
+    belongings = tuple(
+        Belonging(
+            Organization(r.membership_org_id, r.external_id, r.organization_name), frozenset(r.scopes) & KNOWN_SCOPES
+        )
+        for r in rows
+        if r.external_id is not None
+    )
+    if not belongings:
+        raise Unauthenticated()
+    first = rows[0]
+    return Grant(
+        id=first.id,
+        key_id=first.key_id,
+        kind=CredentialKind(first.kind),
+        subject=first.owner_subject,
+        name=first.member_name,
+        email=first.member_email,
+        belongings=belongings,
+        last_used_at=first.last_used_at,
+    )
+
+
+def _is_over(moment: datetime | None) -> bool:
+    return moment is not None and moment <= now()
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """The answer of POST /pat/exchange; `expires_in` is in seconds (specification 5.8: decision 7)."""
+
+    access_token: str
+    expires_in: int
+    scope: str
+    organization_id: str | None
+
+
+def mint(issuer: EmbeddedIssuer, grant: Grant, service_org: str | None) -> AccessToken:
+    """A short-lived access token for what the credential stands for now."""
+    principal = grant.principal(service_org)
+    organization = principal.organization.external_id if principal.organization else None
+    token = issuer.mint(
+        principal.subject,
+        organization=organization,
+        scopes=sorted(principal.scopes),
+        ttl=ACCESS_TOKEN_SECONDS,
+        name=principal.name,
+        email=principal.email,
+        credential_id=grant.key_id,
+        kind=principal.kind.value,
+    )
+    return AccessToken(token, ACCESS_TOKEN_SECONDS, " ".join(sorted(principal.scopes)), organization)

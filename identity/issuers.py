@@ -1,0 +1,57 @@
+"""Who is believed: an external issuer, and what it has in common with the embedded one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from identity.claims import ACCESS_TOKEN_TYPE, ORGANIZATION_CLAIM, SCOPE_CLAIM, Claims, Rules
+from identity.jwks import RemoteKeys
+from identity.signatures import InvalidToken, parse
+
+# Providers without RFC 9068 write JWT, or nothing; what has another type is not for us.
+_TYPES = frozenset({None, "jwt", ACCESS_TOKEN_TYPE})
+
+
+class Verifier(Protocol):
+    """Verifies the tokens of one issuer."""
+
+    issuer: str
+
+    async def verify(self, token: str) -> Claims:
+        """What the token says; InvalidToken, and nothing else, where it is not valid."""
+
+
+class ExternalIssuer:
+    """Believes what the identity provider of the settings signed.
+
+    The claims are read before a key is looked for: a token that is expired or somebody else's is not worth asking the
+    provider for an unknown key. Nothing of them is given out before the signature holds.
+    """
+
+    def __init__(
+        self,
+        keys: RemoteKeys,
+        issuer: str,
+        audience: str | None,
+        org_claim: str = ORGANIZATION_CLAIM,
+        scope_claim: str = SCOPE_CLAIM,
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Without an audience, tokens of this issuer for any audience are accepted. `now`: seconds since 1970."""
+        self.issuer = issuer
+        self._keys = keys
+        self._now = now
+        self._rules = Rules(issuer, audience, _TYPES, organization_claim=org_claim, scope_claim=scope_claim)
+
+    async def verify(self, token: str) -> Claims:
+        """What the token says; InvalidToken where it is not valid. May wait two seconds for a key unknown so far."""
+        unverified = parse(token)
+        claims = self._rules.read(unverified, self._now())
+        key = await self._keys.find(unverified.kid, unverified.algorithm)
+        if key is None:
+            raise InvalidToken("signed with an unknown key")
+        unverified.verify(key)
+        return claims

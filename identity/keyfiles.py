@@ -1,0 +1,112 @@
+"""The two secrets of a service that are files: the signing key of the embedded identity provider, and the pepper.
+
+Both are made when they are first asked for. Several processes may ask at once: each writes a file of its own aside and
+links it to the name, which succeeds for exactly one of them, and all of them read what that one wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey
+
+SIGNING_KEY_FILE = "signing-key.pem"
+PEPPER_FILE = "pepper"
+PEPPER_BYTES = 32
+
+_FOLDER_MODE = 0o700
+_LARGEST = 16_384
+
+
+class KeyFileError(Exception):
+    """A key file, or the folder of one, cannot be used; the text names the path and the reason, never the content."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
+
+
+def signing_key(folder: Path) -> ECKey:
+    """The private P-256 key (PEM, PKCS 8) of this folder, with its RFC 7638 thumbprint as `kid`."""
+    path = folder / SIGNING_KEY_FILE
+    content = _content(path, lambda: ECKey.generate_key("P-256").as_pem(private=True))
+    try:
+        key = ECKey.import_key(content)
+    except (JoseError, ValueError, TypeError, UnsupportedAlgorithm):
+        raise KeyFileError(path, "does not hold a private key in PEM form") from None
+    if not key.is_private or key.curve_name != "P-256":
+        raise KeyFileError(path, "does not hold a private key of the curve P-256")
+    key.ensure_kid()
+    return key
+
+
+def pepper(folder: Path) -> bytes:
+    """The 32 bytes (hexadecimal in the file) without which the stored hashes of credentials prove nothing."""
+    path = folder / PEPPER_FILE
+    content = _content(path, lambda: secrets.token_hex(PEPPER_BYTES).encode() + b"\n")
+    try:
+        value = bytes.fromhex(content.decode("ascii").strip())
+    except ValueError:
+        value = b""
+    if len(value) != PEPPER_BYTES:
+        raise KeyFileError(path, f"does not hold {PEPPER_BYTES} bytes in hexadecimal form")
+    return value
+
+
+def _content(path: Path, fresh: Callable[[], bytes]) -> bytes:
+    try:
+        _prepare(path.parent)
+        with contextlib.suppress(FileNotFoundError):
+            return _read(path)
+        _make(path, fresh())
+        return _read(path)
+    except OSError as error:
+        raise KeyFileError(path, error.strerror or type(error).__name__) from error
+
+
+def _prepare(folder: Path) -> None:
+    folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    # A folder that someone else made may be open to readers, because the files are not; but whoever can write in it
+    # could put keys of their own there.
+    if folder.stat().st_mode & stat.S_IWOTH:
+        raise KeyFileError(folder, "is writable by everyone; chmod o-w, or name another folder")
+
+
+def _read(path: Path) -> bytes:
+    # Not blocking, for a pipe of that name would have the start wait for ever.
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise KeyFileError(path, "is not a file")
+        if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            mode = stat.S_IMODE(status.st_mode)
+            raise KeyFileError(path, f"is open to others than its owner (mode {mode:04o}); chmod 600")
+        return file.read(_LARGEST)
+
+
+def _make(path: Path, content: bytes) -> None:
+    """Put the content there, whole and durable, unless another process was faster."""
+    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600, whatever the umask
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        with contextlib.suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        os.unlink(aside)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,40 @@
+"""Who is calling, in which organization, with which scopes."""
+
+from dataclasses import dataclass
+
+from contract.vocabulary import CredentialKind
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """A tenant: `id` is the key of its rows, `external_id` what X-Service-Org calls it (decision 5)."""
+
+    id: str
+    external_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """An organization that a member is in, with the scopes that hold there."""
+
+    organization: Organization
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The caller of one request.
+
+    `scopes` are those of the active organization; without one, of all the caller's organizations together, which then
+    guard only what belongs to the caller alone (decision 6).
+    """
+
+    subject: str
+    kind: CredentialKind
+    scopes: frozenset[str]
+    organization: Organization | None
+    organizations: tuple[Organization, ...]
+    name: str | None = None
+    email: str | None = None
+    credential_id: str | None = None

@@ -1,0 +1,62 @@
+"""Credentials as text: `<prefix>_<key_id>.<secret>` (specification 5.2 and 4.10), of which only a hash is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, cast
+
+Prefix = Literal["ak", "pat"]
+
+_FORM = re.compile(r"(ak|pat)_([0-9a-f]{16})\.([A-Za-z0-9_-]{43})")
+_HINT = 4
+# What is compared with where there is no stored hash: no HMAC is known to be this.
+_NOBODY = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class Minted:
+    """A new credential. `text` is shown to its owner once; `hint` is the end of the secret, to tell keys apart by."""
+
+    text: str = field(repr=False)
+    key_id: str
+    secret: str = field(repr=False)
+    hint: str
+
+
+class Parsed(NamedTuple):
+    prefix: Prefix
+    key_id: str
+    secret: str
+
+    def __repr__(self) -> str:
+        """Without the secret, which must not reach a log or a traceback."""
+        return f"Parsed(prefix={self.prefix!r}, key_id={self.key_id!r})"
+
+
+def mint(prefix: Prefix) -> Minted:
+    """A credential with a 256-bit secret; 64 random bits of key id leave collisions to the table's unique key."""
+    key_id = secrets.token_hex(8)
+    secret = secrets.token_urlsafe(32)
+    return Minted(text=f"{prefix}_{key_id}.{secret}", key_id=key_id, secret=secret, hint=secret[-_HINT:])
+
+
+def parse(text: str) -> Parsed | None:
+    """The parts of a credential, or None for everything that `mint` cannot have made."""
+    match = _FORM.fullmatch(text)
+    return None if match is None else Parsed(cast(Prefix, match[1]), match[2], match[3])
+
+
+def digest(secret: str, pepper: bytes) -> str:
+    """The HMAC-SHA-256 that is stored, in hexadecimal: a copy of the database alone verifies no guess."""
+    return hmac.new(pepper, secret.encode(), hashlib.sha256).hexdigest()
+
+
+def matches(secret: str, stored_hash: str | None, pepper: bytes) -> bool:
+    """Whether the secret is the stored one; without a stored one the same work is done, and the answer is no."""
+    expected = _NOBODY if stored_hash is None else stored_hash
+    equal = hmac.compare_digest(digest(secret, pepper).encode(), expected.encode())
+    return equal and stored_hash is not None

@@ -1,0 +1,131 @@
+"""The embedded identity provider's tokens: made, verified and described here."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable
+
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from identity.claims import (
+    ACCESS_TOKEN_TYPE,
+    CREDENTIAL_CLAIM,
+    KIND_CLAIM,
+    ORGANIZATION_CLAIM,
+    SCOPE_CLAIM,
+    Claims,
+    Rules,
+)
+from identity.signatures import InvalidToken, PublicKey, parse
+
+__all__ = ["DEFAULT_ISSUER", "DISCOVERY_PATH", "EXCHANGE_PATH", "JWKS_PATH", "Claims", "EmbeddedIssuer", "InvalidToken"]
+
+DEFAULT_ISSUER = "urn:crm-gateway"
+DISCOVERY_PATH = "/.well-known/openid-configuration"
+JWKS_PATH = "/.well-known/jwks.json"
+EXCHANGE_PATH = "/pat/exchange"
+
+ALGORITHM = "ES256"
+_TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+
+
+class EmbeddedIssuer:
+    """Signs and verifies with one P-256 key.
+
+    The issuer's name has to be the same after a restart, on another port and in every process, or tokens that are
+    still valid would be refused. An address taken from the request or from the socket is none of that, so the name is
+    the public address where one is set (CRM_PUBLIC_URL), and DEFAULT_ISSUER where none is. Under the latter, clients
+    that insist on OpenID discovery's rule, that the issuer is the address it was discovered at, will not take the
+    document: set the public address for them. The key is what makes two services with the default name different.
+
+    The tokens bear the type `at+jwt` (RFC 9068) and no other type is accepted: whatever else this key may sign one
+    day, an identity or logout token say, cannot be used as an access token.
+    """
+
+    def __init__(self, key: ECKey, issuer: str, audience: str, *, now: Callable[[], float] = time.time) -> None:
+        """`now` is the time in seconds since 1970."""
+        self.issuer = issuer
+        self.audience = audience
+        self._now = now
+        self._signing = key
+        self._kid = key.thumbprint()
+        # Imported anew, so that a verification cannot touch the private part.
+        public = ECKey.import_key(key.as_dict(private=False))
+        self._public = PublicKey(kid=self._kid, algorithm=ALGORITHM, key=public)
+        self._rules = Rules(issuer, audience, frozenset({ACCESS_TOKEN_TYPE}), own_claims=True)
+
+    def mint(
+        self,
+        subject: str,
+        *,
+        organization: str | None,
+        scopes: Iterable[str],
+        ttl: int,
+        name: str | None = None,
+        email: str | None = None,
+        credential_id: str | None = None,
+        kind: str | None = None,
+    ) -> str:
+        """A token that is valid for `ttl` seconds from now; absent claims are left out.
+
+        The `client_id` that RFC 9068 asks for is the credential the token was exchanged for, or the issuer itself,
+        whose sessions no client stands behind.
+        """
+        if ttl < 1:
+            raise ValueError("ttl: at least one second")
+        issued = int(self._now())
+        claims = {
+            "iss": self.issuer,
+            "sub": subject,
+            "aud": self.audience,
+            "client_id": credential_id or self.issuer,
+            "iat": issued,
+            "nbf": issued,
+            "exp": issued + ttl,
+            "jti": secrets.token_urlsafe(16),
+            ORGANIZATION_CLAIM: organization,
+            SCOPE_CLAIM: " ".join(sorted(set(scopes))),
+            "name": name,
+            "email": email,
+            CREDENTIAL_CLAIM: credential_id,
+            KIND_CLAIM: kind,
+        }
+        header = {"alg": ALGORITHM, "kid": self._kid, "typ": ACCESS_TOKEN_TYPE}
+        present = {claim: value for claim, value in claims.items() if value is not None}
+        return jwt.encode(header, present, self._signing, algorithms=[ALGORITHM])
+
+    async def verify(self, token: str) -> Claims:
+        """What the token says; InvalidToken where this issuer did not make it or it is not valid now."""
+        unverified = parse(token)
+        if unverified.kid != self._kid:
+            raise InvalidToken("signed with an unknown key")
+        claims = self._rules.read(unverified, self._now())
+        unverified.verify(self._public)
+        return claims
+
+    def jwks(self) -> dict[str, object]:
+        """The key set document: the public key."""
+        public = self._public.key.as_dict(private=False)
+        members = {name: public[name] for name in ("kty", "crv", "x", "y")}
+        return {"keys": [{**members, "kid": self._kid, "use": "sig", "alg": ALGORITHM}]}
+
+    def discovery(self, base_url: str) -> dict[str, object]:
+        """The OpenID provider metadata of a service that is reached at `base_url`.
+
+        There is no page to sign in at, so no authorization endpoint and no response type: the latter's member is
+        there, empty, because clients take a document without it for broken.
+        """
+        base = base_url.rstrip("/")
+        return {
+            "issuer": self.issuer,
+            "jwks_uri": base + JWKS_PATH,
+            "token_endpoint": base + EXCHANGE_PATH,
+            "token_endpoint_auth_methods_supported": ["none"],
+            "grant_types_supported": [_TOKEN_EXCHANGE],
+            "response_types_supported": [],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": [ALGORITHM],
+            "claims_supported": ["iss", "sub", "aud", "exp", "iat", ORGANIZATION_CLAIM, SCOPE_CLAIM, "name", "email"],
+        }

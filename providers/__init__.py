@@ -1,0 +1,1 @@
+"""Outbound ports: each a protocol, an adapter over HTTP, and an embedded one."""

@@ -1,0 +1,137 @@
+"""Notification events to the organization's workflow actor: best effort, after the commit (specification part 6).
+
+An event can be lost; it can never fail or delay the answer. Its fate is one log line and one counter.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+import httpx
+
+_log = logging.getLogger(__name__)
+
+_QUEUE = 1_000
+_IDLE_SECONDS = 30.0
+_DEADLINE = httpx.Timeout(5.0)
+
+
+class Fate(StrEnum):
+    """What became of a notification."""
+
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """An event for the workflow actor of one organization."""
+
+    organization: str
+    type: str
+    request_id: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class Notifications(Protocol):
+    """The port."""
+
+    def hand(self, notification: Notification) -> None:
+        """Take the notification and return at once; never raises."""
+
+    async def close(self) -> None:
+        """Give what was taken a last short chance."""
+
+
+Deliver = Callable[[Notification], Awaitable[None]]
+"""How an actor hands a notification on; any exception is a failure."""
+
+
+class WorkflowActors:
+    """One actor per organization, made at its first notification: a bounded queue worked off in order.
+
+    A full queue drops the newest. An actor without work for half a minute ends, so idle organizations cost nothing.
+    """
+
+    def __init__(self, deliver: Deliver, count: Callable[[str, Fate], None] = lambda _type, _fate: None) -> None:
+        self._deliver = deliver
+        self._count = count
+        self._actors: dict[str, tuple[asyncio.Queue[Notification], asyncio.Task[None]]] = {}
+
+    def hand(self, notification: Notification) -> None:
+        """Queue the notification for its organization's actor."""
+        try:
+            self._queue(notification.organization).put_nowait(notification)
+        except (asyncio.QueueFull, RuntimeError):
+            self._settle(notification, Fate.DROPPED)
+
+    async def close(self) -> None:
+        """Wait briefly for the queues; what is left is dropped, and said so."""
+        actors = list(self._actors.values())
+        if actors:
+            await asyncio.wait([asyncio.ensure_future(queue.join()) for queue, _ in actors], timeout=2)
+        for queue, task in actors:
+            task.cancel()
+            while not queue.empty():
+                self._settle(queue.get_nowait(), Fate.DROPPED)
+        await asyncio.gather(*(task for _, task in actors), return_exceptions=True)
+        self._actors.clear()
+
+    def _queue(self, organization: str) -> asyncio.Queue[Notification]:
+        if organization not in self._actors:
+            queue: asyncio.Queue[Notification] = asyncio.Queue(_QUEUE)
+            self._actors[organization] = (queue, asyncio.create_task(self._work(organization, queue)))
+        return self._actors[organization][0]
+
+    async def _work(self, organization: str, queue: asyncio.Queue[Notification]) -> None:
+        while True:
+            try:
+                notification = await asyncio.wait_for(queue.get(), _IDLE_SECONDS)
+            except TimeoutError:
+                if queue.empty():
+                    del self._actors[organization]
+                    return
+                continue
+            try:
+                await self._deliver(notification)
+            except Exception as error:  # whatever it is, the actor goes on with the next one
+                self._settle(notification, Fate.FAILED, type(error).__name__)
+            else:
+                self._settle(notification, Fate.DELIVERED)
+            finally:
+                queue.task_done()
+
+    def _settle(self, notification: Notification, fate: Fate, reason: str | None = None) -> None:
+        self._count(notification.type, fate)
+        _log.log(
+            logging.INFO if fate is Fate.DELIVERED else logging.WARNING,
+            "notification %s %s organization=%s request_id=%s%s",
+            notification.type,
+            fate.value,
+            notification.organization,
+            notification.request_id,
+            f" reason={reason}" if reason else "",
+        )
+
+
+async def embedded(_notification: Notification) -> None:
+    """The embedded workflow actor: the log line of its fate is all that it does."""
+
+
+class HttpDelivery:
+    """Posts each notification to a workflow service; anything but a 2xx is a failure."""
+
+    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    async def __call__(self, notification: Notification) -> None:
+        """POST the notification, once, within five seconds."""
+        body = {"type": notification.type, "organization_id": notification.organization, "data": notification.data}
+        headers = {"X-Request-Id": notification.request_id}
+        response = await self._client.post(self._url, json=body, headers=headers, timeout=_DEADLINE)
+        response.raise_for_status()

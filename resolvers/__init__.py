@@ -1,0 +1,1 @@
+"""What the service does: one guarded function per operation."""

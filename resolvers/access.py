@@ -1,0 +1,83 @@
+"""The guard: one rule per operation, declared on its resolver, enforced there for both doors.
+
+The SDL's directive and sentence, the OpenAPI text and the test that no operation is without a rule are all read off
+the same declaration.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from contract.errors import Forbidden, OrganizationRequired, Unauthenticated
+from contract.scopes import ScopeGroup
+from identity.principal import Principal
+from resolvers.context import Context
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_Resolver = Callable[Concatenate[Context, P], Coroutine[Any, Any, R]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Who may: holders of any scope of the group, with an active organization unless it needs none.
+
+    Without a group any valid credential will do.
+    """
+
+    group: ScopeGroup | None
+    organization: bool = True
+
+    def enforce(self, principal: Principal | None) -> None:
+        """Let the caller through, or raise, in this order: Unauthenticated, OrganizationRequired, Forbidden."""
+        if principal is None:
+            raise Unauthenticated()
+        if self.organization and principal.organization is None:
+            raise OrganizationRequired()
+        if self.group is not None and not self.group.passes(principal.scopes):
+            raise Forbidden(self.group, principal.scopes)
+
+    def admits(self, principal: Principal | None) -> bool:
+        """Whether the caller would be let through."""
+        try:
+            self.enforce(principal)
+        except (Unauthenticated, OrganizationRequired, Forbidden):
+            return False
+        return True
+
+    @property
+    def sentence(self) -> str:
+        """The rule in words, for descriptions."""
+        if self.group is None:
+            return "Needs a valid credential."
+        scopes = sorted(self.group.value)
+        any_of = scopes[0] if len(scopes) == 1 else "any of " + ", ".join(scopes)
+        return f"Needs {any_of}{' and an active organization' if self.organization else ''}."
+
+
+OPERATIONS: dict[str, Rule] = {}
+"""Every guarded resolver, as `module.function`, with its rule."""
+
+
+def requires(group: ScopeGroup | None, *, organization: bool = True) -> Callable[[_Resolver[P, R]], _Resolver[P, R]]:
+    """Guard a resolver: `@requires(CRM_MANAGE)`. The rule is checked before the body runs."""
+    rule = Rule(group, organization)
+
+    def guard(resolver: _Resolver[P, R]) -> _Resolver[P, R]:
+        async def guarded(ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            rule.enforce(ctx.principal)
+            return await resolver(ctx, *args, **kwargs)
+
+        OPERATIONS[f"{resolver.__module__.rpartition('.')[2]}.{resolver.__name__}"] = rule
+        update_wrapper(guarded, resolver)
+        guarded.rule = rule  # type: ignore[attr-defined]  # read back by rule_of
+        return guarded
+
+    return guard
+
+
+def rule_of(resolver: Any) -> Rule:
+    """The rule that guards a resolver."""
+    rule: Rule = resolver.rule
+    return rule

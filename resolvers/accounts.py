@@ -1,0 +1,106 @@
+"""Accounts: the companies, with what hangs on them."""
+
+from typing import Any
+
+from contract.criteria import Listing
+from contract.errors import NotFound, Problem, Problems
+from contract.scopes import ScopeGroup
+from resolvers import changes
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.inputs import Input, Line, RequiredLine, not_null
+from resolvers.lists import PageOf, by_id, children, page_of
+from storage.queries import nouns, records
+from storage.tables import Account, Activity, Contact, Deal
+
+
+class AccountCreate(Input):
+    """A new company."""
+
+    name: RequiredLine
+    domain: Line | None = None
+    industry: Line | None = None
+
+
+class AccountUpdate(Input):
+    """Changes to a company; null clears domain, industry and owner."""
+
+    name: RequiredLine | None = None
+    domain: Line | None = None
+    industry: Line | None = None
+    owner_id: Line | None = None
+    expected_version: int | None = None
+
+
+@requires(ScopeGroup.CRM_READ)
+async def get_account(ctx: Context, account_id: str | None = None, domain: str | None = None) -> Any:
+    """The account by exactly one of the two, or None. Raises Problems where both or neither are given."""
+    if (account_id is None) == (domain is None):
+        raise Problems([Problem(("id",), "give exactly one of id and domain", "exactly_one")])
+    if domain is None:
+        return await by_id(ctx, nouns.ACCOUNTS, account_id)
+    async with ctx.reading() as session:
+        return await records.by_text(session, nouns.ACCOUNTS, "domain", domain)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def list_accounts(ctx: Context, listing: Listing) -> PageOf:
+    """A page of the accounts."""
+    return await page_of(ctx, nouns.ACCOUNTS, listing)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def contacts_of_account(ctx: Context, account_id: str, listing: Listing) -> PageOf:
+    """A page of the account's contacts."""
+    return await children(ctx, nouns.CONTACTS, Contact.account_id, account_id, listing)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def deals_of_account(ctx: Context, account_id: str, listing: Listing) -> PageOf:
+    """A page of the account's deals."""
+    return await children(ctx, nouns.DEALS, Deal.account_id, account_id, listing)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def meetings_of_account(ctx: Context, account_id: str, listing: Listing) -> PageOf:
+    """A page of the account's meetings."""
+    return await children(ctx, nouns.MEETINGS, Activity.account_id, account_id, listing)
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def create_account(ctx: Context, input: AccountCreate) -> Account:
+    """Create an account; the caller becomes its owner."""
+    account = Account(**input.given(), owner_id=ctx.caller.subject)
+    async with ctx.writing() as session:
+        session.add(account)
+    ctx.forget()
+    return account
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def update_account(ctx: Context, account_id: str, input: AccountUpdate) -> Account:
+    """Change an account. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
+    fields = input.given()
+    version = fields.pop("expected_version", None)
+    not_null(fields, "name")
+    async with ctx.writing() as session:
+        account = await records.to_change(session, Account, account_id)
+        if account is None:
+            raise NotFound(field=("id",))
+        changes.expect(account, version)
+        changes.apply(account, fields)
+    ctx.forget()
+    return account
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def delete_account(ctx: Context, account_id: str) -> str:
+    """Delete an account and its health history; contacts, deals and meetings stay, unlinked (decision 10)."""
+    async with ctx.writing() as session:
+        account = await records.to_change(session, Account, account_id)
+        if account is None:
+            raise NotFound(field=("id",))
+        await records.clear(session, Contact.account_id, Deal.account_id, Activity.account_id, value=account.id)
+        await session.delete(account)
+    ctx.forget()
+    return account.id

@@ -1,0 +1,38 @@
+"""How a record is changed: under the version that the caller saw, with references that lead somewhere."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from contract.errors import PreconditionFailed, Problem, Problems
+from storage.base import Record, now
+from storage.database import TenantSession
+from storage.queries import records
+
+
+def expect(record: Any, version: int | None, seen: Collection[int] | None = None) -> None:
+    """Raise PreconditionFailed where the current version is not the one that the caller saw, or none of those."""
+    if version not in (None, record.version) or (seen is not None and record.version not in seen):
+        raise PreconditionFailed(field=("input", "expected_version"))
+
+
+def apply(record: Any, fields: Mapping[str, Any]) -> bool:
+    """Set what differs; False, and the same version as before, where nothing does."""
+    changed = {name: value for name, value in fields.items() if getattr(record, name) != value}
+    for name, value in changed.items():
+        setattr(record, name, value)
+    if changed and hasattr(record, "version"):
+        record.version += 1
+        record.updated_at = now()
+    return bool(changed)
+
+
+async def check_references(
+    session: TenantSession, fields: Mapping[str, Any], models: Mapping[str, type[Record]]
+) -> None:
+    """Raise Problems for every given reference that leads to no record of the organization."""
+    given = {name: (model, fields[name]) for name, model in models.items() if fields.get(name) is not None}
+    if problems := [
+        Problem(("input", name), "does not exist in this organization", "reference")
+        for name in await records.missing(session, given)
+    ]:
+        raise Problems(problems)

@@ -1,0 +1,65 @@
+"""What a resolver has at hand for one request: the services, the caller, and the loaders that batch its look-ups."""
+
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from strawberry.dataloader import DataLoader
+
+from contract.errors import OrganizationRequired, Unauthenticated
+from identity.authenticate import Identity
+from identity.principal import Principal
+from providers.notifications import Notifications
+from storage.database import Database, TenantSession
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the process shares between requests."""
+
+    database: Database
+    identity: Identity
+    notifications: Notifications
+
+
+@dataclass(slots=True)
+class Context:
+    """One request. A session is opened per resolver call, never shared: sibling fields run at the same time."""
+
+    services: Services
+    principal: Principal | None
+    request_id: str
+    _loaders: dict[Hashable, DataLoader[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def caller(self) -> Principal:
+        """The caller. Raises Unauthenticated."""
+        if self.principal is None:
+            raise Unauthenticated()
+        return self.principal
+
+    @property
+    def org_id(self) -> str:
+        """The key of the active organization's rows. Raises OrganizationRequired."""
+        if self.caller.organization is None:
+            raise OrganizationRequired()
+        return self.caller.organization.id
+
+    def reading(self) -> AbstractAsyncContextManager[TenantSession]:
+        """A read-only transaction of the active organization."""
+        return self.services.database.reading(self.org_id)
+
+    def writing(self) -> AbstractAsyncContextManager[TenantSession]:
+        """A transaction of the active organization, whole or not at all."""
+        return self.services.database.writing(self.org_id)
+
+    def loader(self, key: Hashable, batch: Callable[[list[Any]], Awaitable[list[Any]]]) -> DataLoader[Any, Any]:
+        """The request's loader under this key: what is asked of it in one turn of the loop comes in one statement."""
+        if key not in self._loaders:
+            self._loaders[key] = DataLoader(load_fn=batch)
+        return self._loaders[key]
+
+    def forget(self) -> None:
+        """Drop what the loaders hold; a mutation calls it after its commit, so that later fields see its effect."""
+        self._loaders.clear()

@@ -1,0 +1,173 @@
+"""Organization keys and user tokens: made, listed, renamed and revoked by their owners (specification 4.10, part 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, StrictStr
+
+from contract.errors import NotFound
+from contract.limits import CREDENTIAL_NAME_MAX
+from contract.scopes import ScopeGroup
+from contract.vocabulary import CredentialKind
+from identity import secrets
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.inputs import Input, Moment, storable
+from storage.base import now
+from storage.database import TenantSession
+from storage.queries import credentials as statements
+from storage.tables import Credential
+
+
+def _ahead(moment: datetime) -> datetime:
+    if moment <= now():
+        raise ValueError("must lie in the future")
+    return moment
+
+
+Name = Annotated[StrictStr, Field(min_length=1, max_length=CREDENTIAL_NAME_MAX), AfterValidator(storable)]
+
+
+class CredentialCreate(Input):
+    """A new key or token; without `expires_at` it lasts until it is revoked."""
+
+    name: Name
+    expires_at: Annotated[Moment, AfterValidator(_ahead)] | None = None
+
+
+class CredentialRename(Input):
+    """Another name."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialView:
+    """A credential as its management shows it; the owner is named on other members' keys only."""
+
+    id: str
+    name: str
+    key_id: str
+    hint: str
+    created_at: datetime
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    owner_user_id: str | None = None
+    owner_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A new credential with its text, which is shown this once (specification 5.4)."""
+
+    credential: CredentialView
+    pat_key: str
+
+
+@requires(ScopeGroup.PATS_READ)
+async def list_organization_keys(ctx: Context) -> Sequence[CredentialView]:
+    """The caller's own keys in the organization; with organizations:manage everybody's (specification part 5)."""
+    caller, org_id = ctx.caller, ctx.org_id
+    async with ctx.services.database.directory() as session:
+        rows = await statements.organization_keys(session, org_id, owner=None if _is_admin(ctx) else caller.subject)
+    return [_view(row, caller.subject) for row in rows]
+
+
+@requires(ScopeGroup.PATS_CREATE)
+async def create_organization_key(ctx: Context, input: CredentialCreate) -> Created:
+    """A key bound to the active organization."""
+    async with ctx.writing() as session:
+        return _create(ctx, session, input, CredentialKind.ORGANIZATION_KEY, ctx.org_id)
+
+
+@requires(ScopeGroup.PATS_CREATE)
+async def rename_organization_key(ctx: Context, key_id: str, input: CredentialRename) -> CredentialView:
+    """Rename one of the caller's own keys. Raises NotFound for any other."""
+    async with ctx.writing() as session:
+        row = await statements.change(session, key_id, org_id=ctx.org_id, owner=ctx.caller.subject, name=input.name)
+    return _found(row, ctx)
+
+
+@requires(ScopeGroup.PATS_DELETE)
+async def revoke_organization_key(ctx: Context, key_id: str) -> str:
+    """Revoke one of the caller's own keys, or with organizations:manage any of the organization's."""
+    owner = None if _is_admin(ctx) else ctx.caller.subject
+    async with ctx.writing() as session:
+        row = await statements.change(session, key_id, org_id=ctx.org_id, owner=owner, revoked_at=now())
+    return _found(row, ctx).id
+
+
+@requires(ScopeGroup.PATS_READ, organization=False)
+async def list_user_tokens(ctx: Context) -> Sequence[CredentialView]:
+    """The caller's own tokens, whoever asks."""
+    async with ctx.services.database.directory() as session:
+        rows = await statements.user_tokens(session, ctx.caller.subject)
+    return [_view(row, ctx.caller.subject) for row in rows]
+
+
+@requires(ScopeGroup.PATS_CREATE, organization=False)
+async def create_user_token(ctx: Context, input: CredentialCreate) -> Created:
+    """A token for every organization that the caller belongs to."""
+    async with ctx.services.database.directory(writing=True) as session:
+        return _create(ctx, session, input, CredentialKind.USER_TOKEN, None)
+
+
+@requires(ScopeGroup.PATS_CREATE, organization=False)
+async def rename_user_token(ctx: Context, token_id: str, input: CredentialRename) -> CredentialView:
+    """Rename one of the caller's own tokens. Raises NotFound for any other."""
+    async with ctx.services.database.directory(writing=True) as session:
+        row = await statements.change(session, token_id, org_id=None, owner=ctx.caller.subject, name=input.name)
+    return _found(row, ctx)
+
+
+@requires(ScopeGroup.PATS_DELETE, organization=False)
+async def revoke_user_token(ctx: Context, token_id: str) -> str:
+    """Revoke one of the caller's own tokens. Raises NotFound for any other."""
+    async with ctx.services.database.directory(writing=True) as session:
+        row = await statements.change(session, token_id, org_id=None, owner=ctx.caller.subject, revoked_at=now())
+    return _found(row, ctx).id
+
+
+def _is_admin(ctx: Context) -> bool:
+    return ScopeGroup.ORG_ADMIN.passes(ctx.caller.scopes)
+
+
+def _create(
+    ctx: Context, session: TenantSession, input: CredentialCreate, kind: CredentialKind, org_id: str | None
+) -> Created:
+    minted = secrets.mint("pat" if org_id is None else "ak")
+    credential = Credential(
+        kind=kind.value,
+        key_id=minted.key_id,
+        secret_hash=secrets.digest(minted.secret, ctx.services.identity.pepper),
+        hint=minted.hint,
+        name=input.name,
+        org_id=org_id,
+        owner_subject=ctx.caller.subject,
+        expires_at=input.expires_at,
+    )
+    session.add(credential)
+    return Created(_view(credential, ctx.caller.subject), minted.text)
+
+
+def _found(row: Any, ctx: Context) -> CredentialView:
+    if row is None:
+        raise NotFound(field=("id",))
+    return _view(row, ctx.caller.subject)
+
+
+def _view(row: Any, caller: str) -> CredentialView:
+    is_own = row.owner_subject == caller
+    return CredentialView(
+        id=row.id,
+        name=row.name,
+        key_id=row.key_id,
+        hint=row.hint,
+        created_at=row.created_at,
+        last_used_at=row.last_used_at,
+        expires_at=row.expires_at,
+        owner_user_id=None if is_own else row.owner_subject,
+        owner_name=None if is_own else getattr(row, "owner_name", None),
+    )

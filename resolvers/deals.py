@@ -1,0 +1,271 @@
+"""Deals: creation, change, contacts, the way through the stages, and the board (specification 2.2, 4.4, 4.5)."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from contract.criteria import All, Compare, Condition, Listing, Op
+from contract.errors import NotFound
+from contract.scopes import ScopeGroup
+from contract.vocabulary import DealStatus, GeoScope
+from providers.notifications import Notification
+from resolvers import changes
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.inputs import Amount, CalendarDate, Currency, Input, Line, Reference, RequiredLine, Text, not_null
+from resolvers.lists import PageOf, by_id, children, page_of
+from storage.base import Record, now
+from storage.database import TenantSession
+from storage.queries import deals as statements
+from storage.queries import nouns, records
+from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage, StageChange
+
+_REFERENCES: dict[str, type[Record]] = {"account_id": Account, "stage_id": PipelineStage, "champion_id": Contact}
+
+
+class DealCreate(Input):
+    """What is kept of a new deal (specification 2.2)."""
+
+    name: RequiredLine
+    account_id: Reference | None = None
+    value: Amount | None = None
+    stage_id: Reference | None = None
+    close_date: CalendarDate | None = None
+    currency: Currency = "USD"
+    geo_scope: GeoScope | None = None
+
+
+class DealUpdate(Input):
+    """Changes to a deal; null clears a field that may be empty."""
+
+    name: RequiredLine | None = None
+    account_id: Reference | None = None
+    value: Amount | None = None
+    stage_id: Reference | None = None
+    close_date: CalendarDate | None = None
+    currency: Currency | None = None
+    geo_scope: GeoScope | None = None
+    source: Line | None = None
+    champion_id: Reference | None = None
+    notes: Text | None = None
+    expected_version: int | None = None
+
+
+class LinkInput(Input):
+    """How a contact stands to a deal."""
+
+    role: Line | None = None
+    is_primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyTotal:
+    """The deals of one currency: their exact sum, and how many there are, those without a value included."""
+
+    currency: str
+    amount: Decimal
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoardColumn:
+    """A stage with the filtered deals in it."""
+
+    stage: Any
+    condition: Condition
+    totals: Sequence[MoneyTotal]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The columns in order, and the filter that the deals of no column share."""
+
+    columns: Sequence[BoardColumn]
+    condition: Condition
+
+
+@requires(ScopeGroup.CRM_READ)
+async def get_deal(ctx: Context, deal_id: str | None) -> Any:
+    """The deal, or None."""
+    return await by_id(ctx, nouns.DEALS, deal_id)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def list_deals(ctx: Context, listing: Listing) -> PageOf:
+    """A page of the deals."""
+    return await page_of(ctx, nouns.DEALS, listing)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def contacts_of_deal(ctx: Context, deal_id: str, listing: Listing) -> PageOf:
+    """A page of the contacts on the deal, in the order they were linked, each row with the link's own fields."""
+    return await children(ctx, nouns.CONTACTS_OF_DEALS, DealContact.deal_id, deal_id, listing)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def meetings_of_deal(ctx: Context, deal_id: str, listing: Listing) -> PageOf:
+    """A page of the deal's meetings."""
+    return await children(ctx, nouns.MEETINGS, Activity.deal_id, deal_id, listing)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def stage_history(ctx: Context, deal_id: str) -> Sequence[Any]:
+    """The deal's moves between stages, oldest first."""
+
+    async def load(ids: list[str]) -> list[Sequence[Any]]:
+        async with ctx.reading() as session:
+            found = await statements.stage_history(session, ids)
+        return [found[i] for i in ids]
+
+    history: Sequence[Any] = await ctx.loader("stage_history", load).load(deal_id)
+    return history
+
+
+@requires(ScopeGroup.CRM_READ)
+async def deal_board(ctx: Context, condition: Condition) -> Board:
+    """The board: a column per stage, with exact totals per currency."""
+    async with ctx.reading() as session:
+        stages = await records.all_of(session, nouns.STAGES)
+        totals = await statements.totals(session, condition)
+    columns = [
+        BoardColumn(
+            stage,
+            condition,
+            [MoneyTotal(t.currency, t.amount or Decimal(0), t.deals) for t in totals if t.stage_id == stage.id],
+        )
+        for stage in stages
+    ]
+    return Board(columns, condition)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def deals_of_stage(ctx: Context, stage_id: str, listing: Listing) -> PageOf:
+    """A page of the deals in one column."""
+    return await children(ctx, nouns.DEALS, Deal.stage_id, stage_id, listing)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def unstaged_deals(ctx: Context, condition: Condition) -> PageOf:
+    """The deals that no column holds because they have no stage (specification part 3)."""
+    unstaged = All((condition, Compare("stage_id", Op.IS_NULL, True)))
+    return await page_of(ctx, nouns.DEALS, Listing(unstaged))
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def create_deal(ctx: Context, input: DealCreate) -> Deal:
+    """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
+    fields = _values(input)
+    deal = Deal(**fields, owner_id=ctx.caller.subject)
+    async with ctx.writing() as session:
+        await changes.check_references(session, fields, _REFERENCES)
+        session.add(deal)
+        await session.flush()
+        if deal.stage_id is not None:
+            await _entered(ctx, session, deal, None)
+        await records.append_event(
+            session,
+            type="deal_created",
+            area="crm",
+            actor=ctx.caller.subject,
+            request_id=ctx.request_id,
+            data=_created(deal),
+        )
+    ctx.forget()
+    ctx.services.notifications.hand(Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal)))
+    return deal
+
+
+def _created(deal: Deal) -> dict[str, Any]:
+    """What both events say of a new deal (specification part 6; decision 11)."""
+    return {
+        "deal_id": deal.id,
+        "name": deal.name,
+        "value": None if deal.value is None else str(deal.value),
+        "currency": deal.currency,
+        "account_id": deal.account_id,
+        "stage_id": deal.stage_id,
+        "owner_id": deal.owner_id,
+    }
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Collection[int] | None = None) -> Deal:
+    """Change a deal. Raises NotFound, Problems, or PreconditionFailed for a stale version.
+
+    `seen` are the versions under any of which the caller would change it (If-Match names several).
+    """
+    fields = _values(input)
+    version = fields.pop("expected_version", None)
+    not_null(fields, "name", "currency")
+    async with ctx.writing() as session:
+        deal = await records.to_change(session, Deal, deal_id)
+        if deal is None:
+            raise NotFound(field=("id",))
+        changes.expect(deal, version, seen)
+        await changes.check_references(session, fields, _REFERENCES)
+        before = deal.stage_id
+        changes.apply(deal, fields)
+        if deal.stage_id != before:
+            await _entered(ctx, session, deal, before)
+    ctx.forget()
+    return deal
+
+
+def _values(input: DealCreate | DealUpdate) -> dict[str, Any]:
+    fields = input.given()
+    if fields.get("geo_scope") is not None:
+        fields["geo_scope"] = fields["geo_scope"].value
+    return fields
+
+
+async def _entered(ctx: Context, session: TenantSession, deal: Deal, before: str | None) -> None:
+    """Note the move, and let the deal's status follow the type of its new stage (decision 4)."""
+    stage = await records.one(session, nouns.STAGES, deal.stage_id)
+    deal.status = DealStatus.OPEN.value if stage is None else stage.type
+    session.add(
+        StageChange(deal_id=deal.id, from_stage_id=before, to_stage_id=deal.stage_id, at=now(), by=ctx.caller.subject)
+    )
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def delete_deal(ctx: Context, deal_id: str) -> str:
+    """Delete a deal with its links and history; its meetings stay, unlinked (decision 10)."""
+    async with ctx.writing() as session:
+        deal = await records.to_change(session, Deal, deal_id)
+        if deal is None:
+            raise NotFound(field=("id",))
+        await records.clear(session, Activity.deal_id, Deal.parent_deal_id, value=deal.id)
+        await session.delete(deal)
+    ctx.forget()
+    return deal.id
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkInput) -> Deal:
+    """Put a contact on a deal, or change how it stands there; a deal has at most one primary contact."""
+    async with ctx.writing() as session:
+        deal = await records.to_change(session, Deal, deal_id)
+        if deal is None:
+            raise NotFound(field=("deal_id",))
+        contact = await records.one(session, nouns.CONTACTS, contact_id)
+        if contact is None or await records.missing(session, {"contact_id": (Contact, contact.id)}):
+            raise NotFound(field=("contact_id",))
+        link = await statements.link(session, deal.id, contact.id)
+        if link is None:
+            session.add(DealContact(deal_id=deal.id, contact_id=contact.id, **input.given()))
+        else:
+            changes.apply(link, input.given())
+        await session.flush()
+        if input.is_primary:
+            await statements.only_primary(session, deal.id, contact.id)
+    ctx.forget()
+    return deal
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def unlink_contact(ctx: Context, deal_id: str, contact_id: str) -> None:
+    """Take a contact off a deal; succeeds whether or not it was on it (specification 4.5)."""
+    async with ctx.writing() as session:
+        await statements.unlink(session, deal_id, contact_id)
+    ctx.forget()

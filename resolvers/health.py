@@ -1,0 +1,124 @@
+"""Account health: a snapshot computed from the account's own rows, and what was computed before (specification 2.3)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from contract.criteria import Listing, Page
+from contract.errors import NotFound
+from contract.scopes import ScopeGroup
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.health_formula import assess
+from resolvers.lists import PageOf, children
+from storage.base import as_uuid, now
+from storage.database import Database, TenantSession
+from storage.queries import health
+from storage.queries.nouns import SNAPSHOTS
+from storage.queries.records import to_change
+from storage.tables import Account, HealthFactor, HealthSnapshot
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
+    """Compute and store a new snapshot with its nine factors, whole or not at all; `factors_of` reads them.
+
+    Refreshes of one account run one after the other, so each sees the one before. Raises NotFound.
+    """
+    async with ctx.writing() as session:
+        known = await _locked(session, [account_id])
+        if not known:
+            raise NotFound(field=("id",))
+        # The time is taken behind the lock: the snapshots of an account are in the order of their commits.
+        [snapshot] = await _refresh(session, known, now())
+    ctx.forget()
+    return snapshot
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def latest_health(ctx: Context, account_id: str) -> Any:
+    """The most recent snapshot; None for an account that was never scored or is unknown (specification 4.6)."""
+
+    async def load(ids: list[str]) -> list[Any]:
+        async with ctx.reading() as session:
+            found = await health.latest(session, ids)
+        return [found.get(i) for i in ids]
+
+    canonical = as_uuid(account_id)
+    return None if canonical is None else await ctx.loader("health.latest", load).load(canonical)
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def factors_of(ctx: Context, snapshot_id: str) -> Sequence[Any]:
+    """The factors of a snapshot, oldest-inserted first (specification 2.3)."""
+
+    async def load(ids: list[str]) -> list[Sequence[Any]]:
+        async with ctx.reading() as session:
+            found = await health.factors(session, ids)
+        return [found[i] for i in ids]
+
+    canonical = as_uuid(snapshot_id)
+    return [] if canonical is None else await ctx.loader("health.factors", load).load(canonical)
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def health_history(ctx: Context, account_id: str, page: Page) -> PageOf:
+    """The snapshots of an account, newest first."""
+    return await children(ctx, SNAPSHOTS, HealthSnapshot.account_id, account_id, Listing(page=page))
+
+
+async def refresh_many(
+    database: Database, organization: str, account_ids: Sequence[str], moment: datetime
+) -> list[HealthSnapshot]:
+    """Snapshots of several accounts as of a moment, in one transaction; unknown accounts are left out.
+
+    For the operator's commands: it has no caller and no guard. What rows do not remember, such as a deal's status at a
+    past moment, is taken as it is now.
+    """
+    async with database.writing(organization) as session:
+        known = await _locked(session, account_ids)
+        return await _refresh(session, known, moment) if known else []
+
+
+async def _locked(session: TenantSession, account_ids: Sequence[str]) -> list[str]:
+    """Those accounts that exist, locked in one order whoever asks, so that two callers never wait for each other."""
+    found = [await to_change(session, Account, i) for i in sorted(set(account_ids))]
+    return [account.id for account in found if account is not None]
+
+
+async def _refresh(session: TenantSession, account_ids: Sequence[str], moment: datetime) -> list[HealthSnapshot]:
+    facts = await health.facts(session, account_ids, moment)
+    previous = await health.latest(session, account_ids, until=moment)
+    snapshots, factors = [], []
+    for account_id in account_ids:
+        before = previous.get(account_id)
+        result = assess(facts[account_id], moment, None if before is None else before.score)
+        snapshot = HealthSnapshot(
+            account_id=account_id,
+            score=result.score,
+            trend=result.trend,
+            data_points=len(result.factors),
+            snapshot_at=moment,
+            formula_version=result.formula_version,
+        )
+        snapshots.append(snapshot)
+        factors += [
+            HealthFactor(
+                account_id=account_id,
+                health_score_id=snapshot.id,
+                snapshot_at=moment,
+                position=position,
+                key=factor.key,
+                label=factor.label,
+                score=factor.score,
+                weight=factor.weight,
+                value=factor.value,
+                explanation=factor.explanation,
+                sample_size=factor.sample_size,
+            )
+            for position, factor in enumerate(result.factors)
+        ]
+    session.add(*snapshots)
+    await session.flush()
+    session.add(*factors)
+    return snapshots

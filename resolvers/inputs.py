@@ -1,0 +1,136 @@
+"""What the operations accept, field by field, checked once for both doors.
+
+Each input is a model below `Input`; `parse` reads one from the caller's fields and reports everything wrong in one go.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
+
+import pycountry
+from email_validator import EmailNotValidError, validate_email
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
+
+from contract.errors import Path, Problem, Problems
+from contract.limits import LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
+from storage.base import as_uuid, plain_decimal
+
+M = TypeVar("M", bound="Input")
+
+
+class Input(BaseModel):
+    """Base of the inputs: unknown fields are ignored, and what the caller left out is not in `given`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    def given(self) -> dict[str, Any]:
+        """The fields that the caller named, nulls included."""
+        return {name: getattr(self, name) for name in self.__class__.model_fields if name in self.model_fields_set}
+
+
+def parse(model: type[M], fields: Any, *, at: Path = ()) -> M:
+    """The input, or Problems with a path below `at` for each thing that is wrong."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        raise Problems(problems_of(error, at)) from None
+
+
+def problems_of(error: ValidationError, at: Path = ()) -> list[Problem]:
+    """What a model found, in the caller's terms."""
+    return [
+        Problem((*at, *details["loc"]), details["msg"].removeprefix("Value error, "), details["type"])
+        for details in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+
+
+def storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain the NUL character")
+    if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+        raise ValueError("must be valid Unicode text")
+    return text
+
+
+def _amount(value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise ValueError("must be a number")
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not number.is_finite():
+        raise ValueError("must be a finite number")
+    if number < 0:
+        raise ValueError("must not be negative")
+    if number >= MONEY_BELOW:
+        raise ValueError("must be less than 10^15")
+    if number != round(number, MONEY_DECIMALS):
+        raise ValueError(f"must have at most {MONEY_DECIMALS} decimals")
+    return plain_decimal(abs(number))  # as it is read back, and -0.0 is 0
+
+
+@lru_cache(maxsize=1)
+def _currencies() -> frozenset[str]:
+    return frozenset(currency.alpha_3 for currency in pycountry.currencies)
+
+
+def _currency(code: str) -> str:
+    upper = code.upper()
+    if upper not in _currencies():
+        raise ValueError("must be an ISO 4217 currency code")
+    return upper
+
+
+def _calendar_date(value: object) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if isinstance(value, str) and len(value) == 10:
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    raise ValueError("must be a date of the form YYYY-MM-DD")
+
+
+def moment(text: str) -> datetime:
+    """An ISO 8601 time in UTC: without an offset it is UTC, a bare date is its midnight. Raises ValueError."""
+    try:
+        parsed = datetime.fromisoformat(text)
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("must be an ISO 8601 date or time") from None
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("must be an ISO 8601 date or time")
+    return moment(value)
+
+
+def _email(address: str) -> str:
+    try:
+        validate_email(address, check_deliverability=False)
+    except EmailNotValidError:
+        raise ValueError("must look like an e-mail address") from None
+    return address
+
+
+Line = Annotated[StrictStr, Field(max_length=LINE_MAX), AfterValidator(storable)]
+RequiredLine = Annotated[StrictStr, Field(min_length=1, max_length=LINE_MAX), AfterValidator(storable)]
+Text = Annotated[StrictStr, Field(max_length=TEXT_MAX), AfterValidator(storable)]
+Amount = Annotated[Decimal, BeforeValidator(_amount, json_schema_input_type=float)]
+Currency = Annotated[StrictStr, AfterValidator(_currency)]
+CalendarDate = Annotated[date, BeforeValidator(_calendar_date, json_schema_input_type=date)]
+Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=datetime)]
+Email = Annotated[StrictStr, Field(max_length=LINE_MAX), AfterValidator(storable), AfterValidator(_email)]
+Reference = Annotated[StrictStr, AfterValidator(lambda text: as_uuid(text) or text)]
+"""The identifier of a record; whether it is one of the organization's is found out in the transaction."""
+
+
+def not_null(fields: Mapping[str, Any], *names: str) -> None:
+    """Refuse a null for fields that a record cannot be without. Raises Problems."""
+    problems = [Problem((n,), "must not be null", "null") for n in names if n in fields and fields[n] is None]
+    if problems:
+        raise Problems(problems)

@@ -1,0 +1,156 @@
+"""Meetings: the listing, and what a rep does with them (specification 2.1, 4.1)."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, StrictInt
+
+from contract.criteria import Listing
+from contract.errors import NotFound
+from contract.limits import ATTENDEES_MAX, DURATION_MAX
+from contract.scopes import ScopeGroup
+from contract.vocabulary import MANUAL_METADATA_KEYS, ActivitySource, MeetingState
+from resolvers import changes
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.inputs import Input, Line, Moment, Reference, RequiredLine, Text, not_null
+from resolvers.lists import PageOf, by_id, page_of
+from storage.base import Record, now
+from storage.database import TenantSession
+from storage.queries import nouns, records
+from storage.tables import Account, Activity, Contact, Deal
+
+_REFERENCES: dict[str, type[Record]] = {"account_id": Account, "deal_id": Deal, "contact_id": Contact}
+_IS_MEETING = Activity.type == "meeting"
+
+
+class Attendee(Input):
+    """Someone at the meeting."""
+
+    name: Line | None = None
+    email: Line | None = None
+
+
+class Metadata(Input):
+    """The keys that manual logging writes; `started_at` and `ended_at` come from synchronisation only."""
+
+    transcript: Text | None = None
+    recording_url: Line | None = None
+    attendees: Annotated[list[Attendee], Field(max_length=ATTENDEES_MAX)] | None = None
+    location: Line | None = None
+    provider: Line | None = None
+
+
+class MeetingLog(Input):
+    """A meeting logged by hand."""
+
+    subject: RequiredLine
+    body: Text | None = None
+    due_at: Moment | None = None
+    completed_at: Moment | None = None
+    duration_minutes: Annotated[StrictInt, Field(ge=0, le=DURATION_MAX)] | None = None
+    metadata: Metadata | None = None
+    account_id: Reference | None = None
+    deal_id: Reference | None = None
+    contact_id: Reference | None = None
+
+
+class MeetingUpdate(MeetingLog):
+    """Changes to a meeting; null clears a field that may be empty."""
+
+    subject: RequiredLine | None = None  # type: ignore[assignment]  # an update may leave it out
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def get_meeting(ctx: Context, meeting_id: str) -> Any:
+    """The meeting, or None."""
+    return await by_id(ctx, nouns.MEETINGS, meeting_id)
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def list_meetings(ctx: Context, listing: Listing, *, with_links: bool = False) -> PageOf:
+    """A page of the meetings; `with_links` brings the summaries of account, deal and contact on each row."""
+    return await page_of(ctx, nouns.MEETINGS_WITH_LINKS if with_links else nouns.MEETINGS, listing)
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def log_meeting(ctx: Context, input: MeetingLog) -> Any:
+    """Log a meeting by hand; the caller owns it."""
+    fields = input.given()
+    details = _metadata(None, fields.pop("metadata", None))
+    meeting = Activity(
+        **fields, details=details, type="meeting", source=ActivitySource.MANUAL.value, owner_id=ctx.caller.subject
+    )
+    async with ctx.writing() as session:
+        await changes.check_references(session, fields, _REFERENCES)
+        session.add(meeting)
+        await session.flush()
+        row = await records.one(session, nouns.MEETINGS, meeting.id)
+    ctx.forget()
+    return row
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def update_meeting(ctx: Context, meeting_id: str, input: MeetingUpdate) -> Any:
+    """Change a meeting; of its metadata only the documented keys, so that what synchronisation wrote stays."""
+    fields = input.given()
+    not_null(fields, "subject")
+    async with ctx.writing() as session:
+        meeting = await _to_change(session, meeting_id)
+        await changes.check_references(session, fields, _REFERENCES)
+        if "metadata" in fields:
+            fields["details"] = _metadata(meeting.details, fields.pop("metadata"))
+        changes.apply(meeting, fields)
+        await session.flush()
+        row = await records.one(session, nouns.MEETINGS, meeting.id)
+    ctx.forget()
+    return row
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def complete_meeting(ctx: Context, meeting_id: str, at: Any = None) -> Any:
+    """Mark a meeting done, at this time or now; one that is done already keeps its time unless another is given."""
+    async with ctx.writing() as session:
+        meeting = await _to_change(session, meeting_id)
+        changes.apply(meeting, {"completed_at": at or meeting.completed_at or now()})
+        await session.flush()
+        row = await records.one(session, nouns.MEETINGS, meeting.id)
+    ctx.forget()
+    return row
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def delete_meeting(ctx: Context, meeting_id: str) -> str:
+    """Delete a meeting."""
+    async with ctx.writing() as session:
+        meeting = await _to_change(session, meeting_id)
+        await session.delete(meeting)
+    ctx.forget()
+    return meeting.id
+
+
+async def _to_change(session: TenantSession, meeting_id: str) -> Activity:
+    meeting = await records.to_change(session, Activity, meeting_id, _IS_MEETING)
+    if meeting is None:
+        raise NotFound(field=("id",))
+    return meeting
+
+
+def _metadata(current: dict[str, Any] | None, given: Metadata | None) -> dict[str, Any] | None:
+    """The metadata after the change: a given key is set, a null one removed, and None removes all documented keys."""
+    result = dict(current or {})
+    named = dict.fromkeys(MANUAL_METADATA_KEYS) if given is None else given.given()
+    for key, value in named.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = [a.given() for a in value] if key == "attendees" else value
+    return result or None
+
+
+def state_of(meeting: Any) -> MeetingState:
+    """What the meeting's times say about it now: done, never scheduled, still ahead, or overdue."""
+    if meeting.completed_at is not None:
+        return MeetingState.COMPLETED
+    if meeting.due_at is None:
+        return MeetingState.UNSCHEDULED
+    return MeetingState.SCHEDULED if meeting.due_at > now() else MeetingState.OVERDUE

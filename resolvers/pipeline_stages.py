@@ -1,0 +1,104 @@
+"""Pipeline stages: the columns of the board, in their order."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, StrictInt
+
+from contract.errors import Conflict, NotFound, Problem, Problems
+from contract.scopes import ScopeGroup
+from contract.vocabulary import StageType
+from resolvers import changes
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.inputs import Input, RequiredLine
+from resolvers.lists import by_id
+from storage.database import TenantSession
+from storage.queries import deals, nouns, records
+from storage.tables import PipelineStage, StageChange
+
+
+class StageInput(Input):
+    """A stage; `probability` is a percentage."""
+
+    name: RequiredLine
+    type: StageType = StageType.OPEN
+    probability: Annotated[StrictInt, Field(ge=0, le=100)] | None = None
+
+
+@requires(ScopeGroup.CRM_READ)
+async def list_stages(ctx: Context) -> Sequence[Any]:
+    """All stages in the board's order."""
+    async with ctx.reading() as session:
+        return await _stages(session)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def get_stage(ctx: Context, stage_id: str | None) -> Any:
+    """The stage, or None."""
+    return await by_id(ctx, nouns.STAGES, stage_id)
+
+
+async def _stages(session: TenantSession) -> Sequence[Any]:
+    return await records.all_of(session, nouns.STAGES)
+
+
+@requires(ScopeGroup.ORG_ADMIN)
+async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
+    """Add a stage at the end of the board."""
+    async with ctx.writing() as session:
+        await records.lock_organization(session)
+        stage = PipelineStage(**_fields(input), position=len(await _stages(session)))
+        session.add(stage)
+    ctx.forget()
+    return stage
+
+
+@requires(ScopeGroup.ORG_ADMIN)
+async def update_stage(ctx: Context, stage_id: str, input: StageInput) -> PipelineStage:
+    """Change a stage; its deals take a changed type as their status (decision 4)."""
+    async with ctx.writing() as session:
+        stage = await records.to_change(session, PipelineStage, stage_id)
+        if stage is None:
+            raise NotFound(field=("id",))
+        changes.apply(stage, _fields(input))
+        await session.flush()
+        await deals.follow_stage_type(session, stage.id, stage.type)
+    ctx.forget()
+    return stage
+
+
+def _fields(input: StageInput) -> dict[str, Any]:
+    return {"name": input.name, "type": input.type.value, "probability": input.probability}
+
+
+@requires(ScopeGroup.ORG_ADMIN)
+async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
+    """Put the stages in this order. Raises Problems unless the list names each stage exactly once."""
+    async with ctx.writing() as session:
+        await records.lock_organization(session)
+        current = [stage.id for stage in await _stages(session)]
+        if sorted(ids) != sorted(current):
+            raise Problems([Problem(("ids",), "must name every stage of the organization exactly once", "permutation")])
+        await deals.place_stages(session, ids)
+        stages = await _stages(session)
+    ctx.forget()
+    return stages
+
+
+@requires(ScopeGroup.ORG_ADMIN)
+async def delete_stage(ctx: Context, stage_id: str) -> str:
+    """Delete an empty stage; past moves through it stay in the history without its name. Raises Conflict."""
+    async with ctx.writing() as session:
+        await records.lock_organization(session)
+        stage = await records.to_change(session, PipelineStage, stage_id)
+        if stage is None:
+            raise NotFound(field=("id",))
+        if await deals.any_in_stage(session, stage.id):
+            raise Conflict("the stage still holds deals; move them first", field=("id",))
+        await records.clear(session, StageChange.from_stage_id, StageChange.to_stage_id, value=stage.id)
+        await session.delete(stage)
+        await session.flush()
+        await deals.place_stages(session, [other.id for other in await _stages(session)])
+    ctx.forget()
+    return stage.id

@@ -1,0 +1,74 @@
+"""Who is calling, and any record by its identifier."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from identity.principal import Principal
+from resolvers.access import requires, rule_of
+from resolvers.accounts import get_account
+from resolvers.contacts import get_contact
+from resolvers.context import Context
+from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
+from resolvers.deals import get_deal
+from resolvers.health import latest_health
+from resolvers.lists import by_id
+from resolvers.meetings import get_meeting
+from resolvers.pipeline_stages import get_stage
+from storage.queries import nouns
+
+_Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A record, and what kind it is by the name of its GraphQL type."""
+
+    kind: str
+    record: Any
+
+
+@requires(None, organization=False)
+async def get_viewer(ctx: Context) -> Principal:
+    """The caller."""
+    return ctx.caller
+
+
+_RECORDS = {
+    "Account": (nouns.ACCOUNTS, rule_of(get_account)),
+    "Contact": (nouns.CONTACTS, rule_of(get_contact)),
+    "Deal": (nouns.DEALS, rule_of(get_deal)),
+    "PipelineStage": (nouns.STAGES, rule_of(get_stage)),
+    "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),
+    "HealthSnapshot": (nouns.SNAPSHOTS, rule_of(latest_health)),
+    "HealthFactor": (nouns.FACTORS, rule_of(latest_health)),
+}
+"""The kinds that can be found by an identifier, each with the rule of the operation that reads it."""
+
+_CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "UserToken": list_user_tokens}
+
+
+@requires(None, organization=False)
+async def get_node(ctx: Context, identifier: str) -> Found | None:
+    """Any record that the caller may read; None where it is missing, another organization's, or out of reach."""
+    readable = {kind: noun for kind, (noun, rule) in _RECORDS.items() if rule.admits(ctx.principal)}
+    found = await asyncio.gather(*(by_id(ctx, noun, identifier) for noun in readable.values()))
+    for kind, record in zip(readable, found, strict=True):
+        if record is not None:
+            return Found(kind, record)
+    return await _credential(ctx, identifier)
+
+
+async def _credential(ctx: Context, identifier: str) -> Found | None:
+    async def load(ids: list[str]) -> list[Found | None]:
+        lists = [(kind, await lister(ctx)) for kind, lister in _CREDENTIALS.items() if _admits(ctx, lister)]
+        found = {credential.id: Found(kind, credential) for kind, credentials in lists for credential in credentials}
+        return [found.get(i.lower()) for i in ids]
+
+    result: Found | None = await ctx.loader("credentials", load).load(identifier)
+    return result
+
+
+def _admits(ctx: Context, resolver: object) -> bool:
+    return rule_of(resolver).admits(ctx.principal)

@@ -1,0 +1,1 @@
+"""The documented REST paths: they translate, and nothing else."""

@@ -1,0 +1,116 @@
+"""Bodies: read up to the limit, told by their type, and parsed without losing a digit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl, quote
+
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
+
+from contract.errors import Problem, Problems, TooLarge, UnsupportedMedia
+from contract.limits import BODY_MAX_BYTES
+
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_HEADER_MAX = 1_000
+_VISIBLE = "!\"#$&'()*+-./:;<=>?@[\\]^_`{|}~"  # but comma and percent, which mean something
+
+
+async def json_object(receive: Receive, headers: Mapping[str, str]) -> dict[str, Any]:
+    """The body as a JSON object. Raises UnsupportedMedia, TooLarge, or Problems at `body`.
+
+    Numbers with a fraction or an exponent come as Decimal; of a name given twice the last value counts.
+    """
+    media_type = _media_type(headers)
+    is_json = media_type in ("", "application/json") or (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    )
+    if not is_json or headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise UnsupportedMedia("The body must be JSON, and not compressed")
+    raw = await _read(receive, headers)
+    if not raw.strip():
+        raise _bad("Field required", "missing")
+    try:
+        value = json.loads(
+            raw.decode("utf-8-sig"), parse_float=_decimal, parse_int=_integer, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError):
+        raise _bad("must be valid JSON", "json_invalid") from None
+    if not isinstance(value, dict):
+        raise _bad("must be a JSON object", "object_type")
+    return value
+
+
+async def form(receive: Receive, headers: Mapping[str, str]) -> dict[str, str] | None:
+    """The body as a form; None where it is of another type, which is not read, or empty. Raises TooLarge."""
+    if _media_type(headers) != _FORM_TYPE:
+        return None
+    raw = await _read(receive, headers)
+    return query(raw) or None
+
+
+def query(raw: bytes) -> dict[str, str]:
+    """The fields of a query string or form; of a name given twice the last value counts."""
+    return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
+
+
+def ignored_header(names: list[str]) -> str:
+    """The value of X-Ignored-Fields: what is no visible ASCII is percent-encoded, and a long list ends in `...`."""
+    kept: list[str] = []
+    room = _HEADER_MAX
+    for name in filter(None, names):
+        encoded = quote(name[:_HEADER_MAX], safe=_VISIBLE, errors="replace")
+        room -= len(encoded) + 2
+        if room < 0:
+            kept.append("...")
+            break
+        kept.append(encoded)
+    return ", ".join(kept)
+
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _read(receive: Receive, headers: Mapping[str, str]) -> bytes:
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > BODY_MAX_BYTES):
+        raise TooLarge()
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect()
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > BODY_MAX_BYTES:
+            raise TooLarge()
+        chunks.append(chunk)
+        if not message.get("more_body"):
+            return b"".join(chunks)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent beyond what Decimal has
+        return Decimal("Infinity")
+
+
+def _integer(text: str) -> int | Decimal:
+    try:
+        return int(text)
+    except ValueError:  # more digits than Python reads at once
+        return Decimal("Infinity")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _bad(message: str, kind: str) -> Problems:
+    return Problems([Problem(("body",), message, kind)])

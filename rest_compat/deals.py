@@ -1,0 +1,152 @@
+"""The deals' paths (specification 2.2, 4.4, 4.5, 4.11)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from pydantic import Field, StrictStr
+
+from contract.criteria import All, Compare, Condition, Listing, Op, Page
+from contract.errors import NotFound
+from contract.limits import LISTING_DEFAULT
+from resolvers.deals import DealCreate, DealUpdate, create_deal, get_deal, list_deals, unlink_contact, update_deal
+from resolvers.inputs import Currency, Input, RequiredLine
+from rest_compat.operations import Answer, Call
+from rest_compat.parameters import Limit, Offset
+
+_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
+_VERSION = re.compile(r"[1-9][0-9]{0,17}")
+
+
+class DealQuery(Input):
+    """The parameters of the listing."""
+
+    limit: Limit = Field(default=LISTING_DEFAULT, description="Rows at most; more than 500 is 500.")
+    offset: Offset = Field(default=0, description="Rows to skip.")
+    stage_id: str | None = Field(default=None, description="Only deals in this stage.")
+    account_id: str | None = Field(default=None, description="Only deals of this account.")
+    owner_id: str | None = Field(default=None, description="Only deals owned by this user.")
+    unstaged: bool = Field(default=False, description="When true, only deals without a stage.")
+
+    def listing(self) -> Listing:
+        """The question in the terms of the resolver; the newest come first, then by id."""
+        named = {"stage_id": self.stage_id, "account_id": self.account_id, "owner_id": self.owner_id}
+        parts: list[Condition] = [Compare(n, Op.EQ, value) for n, value in named.items() if value is not None]
+        if self.unstaged:
+            parts.append(Compare("stage_id", Op.IS_NULL, True))
+        return Listing(All(tuple(parts)), page=Page(first=self.limit, offset=self.offset))
+
+
+class DealBody(DealCreate):
+    """A new deal. The last five fields are checked for their type and dropped (specification 2.2)."""
+
+    source: StrictStr | None = None
+    champion_id: StrictStr | None = None
+    notes: StrictStr | None = None
+    parent_deal_id: StrictStr | None = None
+    competitors: list[StrictStr] | None = None
+
+    def kept(self) -> DealCreate:
+        """Without the dropped fields."""
+        return DealCreate.model_construct(
+            **{name: value for name, value in self.given().items() if name in DealCreate.model_fields}
+        )
+
+
+DROPPED = frozenset(DealBody.model_fields) - frozenset(DealCreate.model_fields)
+
+
+class DealPatch(DealUpdate):
+    """Changes to a deal; an explicit null clears a field, but a deal is never without name and currency."""
+
+    name: RequiredLine = None  # type: ignore[assignment]  # a default that is never read: it may be left out
+    currency: Currency = None  # type: ignore[assignment]  # the same
+
+
+async def create(call: Call) -> Answer:
+    """Only the new deal's id (specification 4.4)."""
+    body: DealBody = call.body
+    deal = await create_deal(call.ctx, body.kept())
+    return Answer({"id": deal.id}, {"Location": f"{call.root_path}/deals/{deal.id}"})
+
+
+async def listing(call: Call) -> Answer:
+    """The deals; none are asked for with `limit=0`, so none are read."""
+    query: DealQuery = call.query
+    if query.limit == 0:
+        return Answer([])
+    page = await list_deals(call.ctx, query.listing())
+    return Answer(documents(page.rows))
+
+
+async def detail(call: Call) -> Answer:
+    """The deal, or that the caller's copy is current."""
+    deal = await get_deal(call.ctx, call.path["deal_id"])
+    if deal is None:
+        raise NotFound()
+    known = call.headers.get("if-none-match")
+    if known is not None and (known.strip() == "*" or str(deal.version) in _tags(known, weak=True)):
+        return Answer(None, _etag(deal), status=304)
+    return _deal(deal)
+
+
+async def change(call: Call) -> Answer:
+    """The deal after the change."""
+    body: DealPatch = call.body
+    deal = await update_deal(call.ctx, call.path["deal_id"], body, seen=_seen(call.headers.get("if-match")))
+    return _deal(deal)
+
+
+async def unlink(call: Call) -> Answer:
+    """Nothing, whether or not there was a link (specification 4.5)."""
+    await unlink_contact(call.ctx, call.path["deal_id"], call.path["contact_id"])
+    return Answer()
+
+
+def documents(rows: Iterable[Any]) -> list[dict[str, Any]]:
+    """The rows as deal records: whose it is, the fields of specification 2.2 in their order, then its state."""
+    return [
+        {
+            "id": row.id,
+            "org_id": row.org_id,
+            "owner_id": row.owner_id,
+            "name": row.name,
+            "account_id": row.account_id,
+            "value": row.value,
+            "stage_id": row.stage_id,
+            "close_date": row.close_date,
+            "currency": row.currency,
+            "geo_scope": row.geo_scope,
+            "source": row.source,
+            "champion_id": row.champion_id,
+            "notes": row.notes,
+            "parent_deal_id": row.parent_deal_id,
+            "competitors": row.competitors,
+            "status": row.status,
+            "created_at": row.created_at,
+            "updated_at": row.updated_at,
+            "version": row.version,
+        }
+        for row in rows
+    ]
+
+
+def _deal(deal: Any) -> Answer:
+    return Answer(documents([deal])[0], _etag(deal))
+
+
+def _etag(deal: Any) -> dict[str, str]:
+    return {"ETag": f'"{deal.version}"'}
+
+
+def _seen(if_match: str | None) -> Collection[int] | None:
+    """The versions that If-Match lets be changed; None for any. A weak or malformed tag is no version."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    return {int(tag) for tag in _tags(if_match, weak=False) if _VERSION.fullmatch(tag)}
+
+
+def _tags(header: str, *, weak: bool) -> set[str]:
+    return {tag for prefix, tag in _TAG.findall(header) if weak or not prefix}

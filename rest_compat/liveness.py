@@ -1,0 +1,39 @@
+"""GET /health and GET /ready: whether the process lives, and whether it can serve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from contract.errors import Unavailable
+from contract.limits import VERSION
+from rest_compat.operations import Answer, Call, Check
+
+_FRESH = {"Cache-Control": "no-store"}
+
+
+async def alive(_call: Call) -> Answer:
+    """That the process answers; no dependency is touched."""
+    return Answer({"status": "ok", "version": VERSION}, _FRESH)
+
+
+async def ready(call: Call) -> Answer:
+    """Every dependency on a line of its own; 503, in the shape of an error, as long as one of them is missing."""
+    checks = await call.readiness()
+    if all(check.ok for check in checks):
+        return Answer(_lines({"status": "ok"}, checks), _FRESH)
+    refusal = {
+        "status": "unavailable",
+        "detail": ", ".join(check.name for check in checks if not check.ok) + " not ready",
+        "code": Unavailable.code.lower(),
+        "request_id": call.ctx.request_id,
+    }
+    headers = {**_FRESH, "Retry-After": str(Unavailable.retry_after)}
+    return Answer(_lines(refusal, checks), headers, Unavailable.status)
+
+
+def _lines(head: Mapping[str, str], checks: Sequence[Check]) -> bytes:
+    lines = [orjson.dumps({"name": c.name, "ok": c.ok, "message": c.message}) for c in checks]
+    start = orjson.dumps(head)[:-1]
+    return start + b',"checks":[\n' + b",\n".join(lines) + b"\n]}\n"

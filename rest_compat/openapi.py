@@ -1,0 +1,238 @@
+"""The description of the paths as OpenAPI 3.1, made from the table that serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from http import HTTPStatus
+from typing import Any, Final
+
+from pydantic.json_schema import models_json_schema
+
+from contract import errors as e
+from contract.errors import GatewayError
+from contract.limits import VERSION
+from rest_compat import examples
+from rest_compat.operations import HIDDEN, Operation
+from rest_compat.routes import OPERATIONS
+from rest_compat.schemas import SCHEMAS, Schema
+
+_DESCRIPTION: Final = (
+    "The documented paths of a multi-tenant sales CRM. Each request acts in one organization: that of an `ak_` key, or "
+    "the one that a `pat_` token or a session names in `X-Service-Org`. Everything here can be asked for through "
+    "GraphQL as well: `x-graphql-operation` names the field."
+)
+_SECURITY: Final = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An organization API key (`ak_`), a user personal access token (`pat_`), or a session token.",
+    }
+}
+_ORGANIZATION: Final = {
+    "name": "X-Service-Org",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The identity provider's id of the organization to act in. Not accepted with an `ak_` key.",
+}
+_REQUEST_HEADERS: Final = {
+    "If-Match": "The ETags of the versions that may be changed, or `*`; another version is a 412.",
+    "If-None-Match": "The ETags of the versions that the caller has, or `*`; for these the answer is a 304.",
+}
+_HEADERS: Final = {
+    "X-Request-Id": "The id of the request: the caller's own where it sent a sane one.",
+    "X-Ignored-Fields": "The fields of the body that were not kept, separated by commas; absent where there are none.",
+    "ETag": "The version of the record.",
+    "Location": "The path of the new record.",
+    "Cache-Control": "no-store",
+    "WWW-Authenticate": "Bearer",
+    "Retry-After": "Seconds.",
+}
+_NOTES: Final = {
+    "account_id": "An account of the organization.",
+    "stage_id": "A pipeline stage of the organization.",
+    "value": "Amount in `currency`, exact to four decimals.",
+    "currency": "ISO 4217 code, in any letter case.",
+    "close_date": "YYYY-MM-DD.",
+    "champion_id": "Contact id of the internal champion.",
+    "expires_at": "ISO 8601, in the future; without it the credential lasts until it is revoked.",
+}
+_ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
+    400: (e.OrganizationRequired, e.OrganizationHeader),
+    401: (e.Unauthenticated,),
+    403: (e.Forbidden, e.OrganizationMismatch),
+    404: (e.NotFound,),
+    412: (e.PreconditionFailed,),
+    413: (e.TooLarge,),
+    415: (e.UnsupportedMedia,),
+    500: (GatewayError,),
+    503: (e.Unavailable,),
+}
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """The document; the same object each time, to be read only."""
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "CRM gateway", "version": VERSION, "description": _DESCRIPTION},
+        "paths": paths,
+        "components": {
+            "schemas": {**SCHEMAS, **_models()},
+            "securitySchemes": _SECURITY,
+            "parameters": {"Organization": _ORGANIZATION},
+            "headers": {name: _header(text) for name, text in _HEADERS.items()},
+        },
+    }
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    rule = operation.rule
+    sentence = "" if rule is None else rule.sentence
+    described: dict[str, Any] = {
+        "operationId": operation.handler.__module__.rpartition(".")[2] + "_" + operation.handler.__name__,
+        "summary": operation.summary,
+        "description": " ".join(filter(None, (operation.description, sentence))),
+        "tags": [operation.path.split("/")[1]],
+        "x-scope-group": None if rule is None or rule.group is None else rule.group.name,
+        "x-graphql-operation": operation.twin,
+        "security": [] if rule is None else [{"bearer": []}],
+        "parameters": list(_parameters(operation)),
+        "responses": _responses(operation),
+    }
+    if operation.form is not None:
+        described["security"] = [{"bearer": []}, {}]
+        described["requestBody"] = _body(operation.form.__name__, "application/x-www-form-urlencoded", required=False)
+    if operation.body is not None:
+        described["requestBody"] = _body(operation.body.__name__, "application/json", required=True)
+    return described
+
+
+def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
+    for name in operation.path_parameters:
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    if operation.query is not None:
+        schema = _clean(operation.query.model_json_schema(by_alias=True))
+        for name, described in schema["properties"].items():
+            kind = described.pop("anyOf", [{}])[0]  # an absent parameter is what null is elsewhere
+            text = described.pop("description")
+            yield {"name": name, "in": "query", "required": False, "description": text, "schema": {**kind, **described}}
+    if operation.rule is not None or operation.form is not None:
+        yield {"$ref": "#/components/parameters/Organization"}
+    for name in operation.request_headers:
+        schema = {"type": "string"}
+        yield {"name": name, "in": "header", "required": False, "description": _REQUEST_HEADERS[name], "schema": schema}
+
+
+def _body(model: str, media_type: str, *, required: bool) -> dict[str, Any]:
+    content = {"schema": _ref(model), "example": examples.BODIES[model]}
+    return {"required": required, "content": {media_type: content}}
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    success: dict[str, Any] = {
+        "description": HTTPStatus(operation.status).phrase,
+        "headers": _header_refs("X-Request-Id", *operation.response_headers),
+    }
+    if operation.answer is not None:
+        one = examples.ANSWERS[operation.answer]
+        schema = _ref(operation.answer)
+        content = (
+            {"schema": {"type": "array", "items": schema}, "example": [one]}
+            if operation.many
+            else {"schema": schema, "example": one}
+        )
+        success["content"] = {"application/json": content}
+    responses = {str(operation.status): success}
+    for status in _refusals(operation):
+        responses[str(status)] = _refusal(operation, status)
+    return responses
+
+
+def _refusals(operation: Operation) -> list[int]:
+    """What can go wrong: what follows from the guard and the inputs, and what the operation names itself."""
+    statuses = set(operation.errors) | {500}
+    if operation.rule is not None:
+        # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.
+        statuses |= {400, 401, 403, 503} | ({422} if operation.path_parameters or operation.query else set())
+    if operation.form is not None:
+        statuses.add(503)
+    if operation.body is not None:
+        statuses |= {413, 415, 422}
+    return sorted(statuses)
+
+
+def _refusal(operation: Operation, status: int) -> dict[str, Any]:
+    headers = {304: ("ETag",), 401: ("WWW-Authenticate",), 503: ("Retry-After",)}.get(status, ())
+    described: dict[str, Any] = {
+        "description": HTTPStatus(status).phrase,
+        "headers": _header_refs("X-Request-Id", *headers),
+    }
+    if status == 304:
+        return described
+    content: dict[str, Any]
+    if status == 422:
+        content = {"schema": _ref("ValidationError"), "example": examples.VALIDATION}
+    elif status == 503 and operation.rule is None and operation.form is None:
+        content = {"schema": _ref("Readiness"), "example": examples.NOT_READY}
+    else:
+        needs_organization = operation.rule is None or operation.rule.organization
+        kinds = [k for k in _ERRORS[status] if needs_organization or k is not e.OrganizationRequired]
+        kinds = [k for k in kinds if operation.rule is not None or k not in (e.OrganizationRequired, e.Forbidden)]
+        content = {"schema": _ref("Error"), "examples": {k.__name__: {"value": _example(operation, k)} for k in kinds}}
+    described["content"] = {"application/json": content}
+    return described
+
+
+def _example(operation: Operation, kind: type[GatewayError]) -> dict[str, Any]:
+    message = "The body must be JSON, and not compressed" if kind is e.UnsupportedMedia else kind.message
+    body = examples.refusal(message, kind.code.lower())
+    if kind is e.Forbidden and operation.rule is not None and operation.rule.group is not None:
+        body |= {"required_scopes": sorted(operation.rule.group.value), "granted_scopes": ["outreach:read"]}
+    return body
+
+
+def _models() -> dict[str, Schema]:
+    """The bodies, by the models that check them."""
+    models = {m for operation in OPERATIONS for m in (operation.body, operation.form) if m is not None}
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, document = models_json_schema(
+        [(model, "validation") for model in ordered], ref_template="#/components/schemas/{model}"
+    )
+    schemas: dict[str, Schema] = _clean(document["$defs"])
+    for schema in schemas.values():
+        properties = schema.get("properties", {})
+        for name in HIDDEN & set(properties):
+            del properties[name]
+        for name in _NOTES.keys() & properties.keys():
+            properties[name].setdefault("description", _NOTES[name])
+    return schemas
+
+
+def _clean(schema: Any) -> Any:
+    """Without the titles that pydantic makes of names, and without nulls as defaults."""
+    if isinstance(schema, list):
+        return [_clean(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _clean(value)
+        for name, value in schema.items()
+        if not (name == "title" and isinstance(value, str)) and not (name == "default" and value is None)
+    }
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _header(description: str) -> dict[str, Any]:
+    return {"description": description, "schema": {"type": "string"}}
+
+
+def _header_refs(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

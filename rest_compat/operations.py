@@ -1,0 +1,119 @@
+"""What a documented path is: who may, what it takes, what it answers. The table of them is in routes.py."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from contract.errors import Path
+from resolvers.access import Rule, rule_of
+from resolvers.context import Context
+from resolvers.inputs import Input
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The state of one thing that the service needs."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+Readiness = Callable[[], Awaitable[Sequence[Check]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, checked: `query` and `body` are instances of the operation's models.
+
+    Header names in `headers` are lower case. `form` is None where the request carries no form.
+    """
+
+    ctx: Context
+    headers: Mapping[str, str]
+    path: Mapping[str, str]
+    query: Any
+    body: Any
+    form: Mapping[str, str] | None
+    root_path: str
+    readiness: Readiness
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back: a JSON value, or bytes that are JSON already, or None for no body; the operation's own status
+    unless another is named.
+    """
+
+    content: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int | None = None
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+HIDDEN = frozenset({"expected_version"})
+"""Fields of the inputs that no body carries: here a version is said by If-Match."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A method on a path.
+
+    `resolver` is the guarded function that the handler calls: its rule is enforced before anything of the request but
+    its headers is read. Without one the operation is public. `dropped` are fields of the body that are checked and not
+    kept. `form` lets a body be a form, which the handler reads. The rest is for the description: `answer` names a
+    schema of schemas.py (`many` of them in an array), `twin` the GraphQL field that does the same, `errors` what it
+    can answer beside what follows from the rest.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    resolver: Any = None
+    status: int = 200
+    query: type[Input] | None = None
+    body: type[Input] | None = None
+    dropped: frozenset[str] = frozenset()
+    form: type[Input] | None = None
+    answer: str | None = None
+    many: bool = False
+    twin: str | None = None
+    description: str = ""
+    request_headers: tuple[str, ...] = ()
+    response_headers: tuple[str, ...] = ()
+    errors: tuple[int, ...] = ()
+
+    @cached_property
+    def rule(self) -> Rule | None:
+        """Who may; None for everybody."""
+        return None if self.resolver is None else rule_of(self.resolver)
+
+    @cached_property
+    def path_parameters(self) -> tuple[str, ...]:
+        """The names in braces, in their order."""
+        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+    @cached_property
+    def query_parameters(self) -> frozenset[str]:
+        """The names that the query string may carry."""
+        if self.query is None:
+            return frozenset()
+        return frozenset(info.alias or name for name, info in self.query.model_fields.items())
+
+    def locate(self, path: Path) -> Path:
+        """Where in the request the resolver's argument came from: `loc` of a 422."""
+        if not path:
+            return ("body",)
+        first, *rest = path
+        if first == "input":
+            return ("body", *rest)
+        if first in self.path_parameters:
+            return ("path", *path)
+        if first == "id" and self.path_parameters:
+            return ("path", self.path_parameters[0], *rest)
+        return ("query" if first in self.query_parameters else "body", *path)

@@ -1,0 +1,224 @@
+"""What the answers look like, written down once as JSON schemas with an example each (specification part 2)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from contract.limits import HEALTH_FACTORS, VERSION
+from contract.vocabulary import ActivitySource, DealStatus, GeoScope, HealthFactorKey, HealthTrend
+
+Schema = dict[str, Any]
+
+_UUID: Final = {"type": "string", "format": "uuid"}
+_TEXT: Final = {"type": "string"}
+_TIME: Final = {"type": "string", "format": "date-time", "description": "ISO 8601 in UTC."}
+_WHOLE: Final = {"type": "integer"}
+_SCORE: Final = {"type": "integer", "minimum": 0, "maximum": 100}
+
+
+def _or_null(schema: Schema, description: str | None = None) -> Schema:
+    kind = schema.get("type")
+    either: Schema = (
+        {**schema, "type": [kind, "null"]} if isinstance(kind, str) else {"anyOf": [schema, {"type": "null"}]}
+    )
+    if "enum" in schema:
+        either["enum"] = [*schema["enum"], None]
+    return {**either, "description": description} if description else either
+
+
+def _object(properties: dict[str, Schema], description: str) -> Schema:
+    """Every property is always there."""
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _enum(values: Any) -> Schema:
+    return {"type": "string", "enum": [value.value for value in values]}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_CREDENTIAL: Final[dict[str, Schema]] = {
+    "id": _UUID,
+    "name": _TEXT,
+    "key_id": {**_TEXT, "description": "The public part of the credential's text."},
+    "hint": {**_TEXT, "description": "The end of the secret, to tell keys apart by."},
+    "created_at": _TIME,
+    "last_used_at": _or_null(_TIME, "Noted at most once a minute."),
+    "expires_at": _or_null(_TIME),
+    "owner_user_id": _or_null(_TEXT, "Null on the caller's own."),
+    "owner_name": _or_null(_TEXT, "Null on the caller's own."),
+}
+
+SCHEMAS: Final[dict[str, Schema]] = {
+    "Meeting": _object(
+        {
+            "id": _UUID,
+            "type": {"const": "meeting"},
+            "subject": _or_null(_TEXT),
+            "body": _or_null(_TEXT),
+            "due_at": _or_null(_TIME),
+            "completed_at": _or_null(_TIME),
+            "duration_minutes": _or_null(_WHOLE),
+            "metadata": _or_null(
+                {"type": "object"},
+                "Free-form. Manual logging writes transcript, recording_url, attendees (objects with name and email), "
+                "location and provider; synced rows may also carry started_at and ended_at.",
+            ),
+            "account_id": _or_null(_UUID),
+            "deal_id": _or_null(_UUID),
+            "contact_id": _or_null(_UUID),
+            "owner_id": _or_null(_TEXT, "The subject of the owning rep."),
+            "source": _enum(ActivitySource),
+            "direction": _or_null(_TEXT),
+            "created_at": _TIME,
+            "accounts": _or_null(_ref("MeetingAccount")),
+            "deals": _or_null(_ref("MeetingDeal")),
+            "contacts": _or_null(_ref("MeetingContact")),
+        },
+        "An activity with type `meeting`.",
+    ),
+    "MeetingAccount": _object({"id": _UUID, "name": _TEXT, "domain": _or_null(_TEXT)}, "The linked account."),
+    "MeetingDeal": _object({"id": _UUID, "name": _TEXT, "stage_id": _or_null(_UUID)}, "The linked deal."),
+    "MeetingContact": _object(
+        {"id": _UUID, "first_name": _or_null(_TEXT), "last_name": _or_null(_TEXT), "email": _or_null(_TEXT)},
+        "The linked contact.",
+    ),
+    "DealId": _object({"id": _UUID}, "The new deal."),
+    "Deal": _object(
+        {
+            "id": _UUID,
+            "org_id": _UUID,
+            "owner_id": _or_null(_TEXT, "The subject of the owning rep."),
+            "name": _TEXT,
+            "account_id": _or_null(_UUID),
+            "value": _or_null({"type": "number"}, "Amount in `currency`, exact to four decimals."),
+            "stage_id": _or_null(_UUID),
+            "close_date": _or_null({"type": "string", "format": "date"}),
+            "currency": {**_TEXT, "description": "ISO 4217 code."},
+            "geo_scope": _or_null(_enum(GeoScope)),
+            "source": _or_null(_TEXT),
+            "champion_id": _or_null(_UUID),
+            "notes": _or_null(_TEXT),
+            "parent_deal_id": _or_null(_UUID),
+            "competitors": {"type": "array", "items": _TEXT},
+            "status": {**_enum(DealStatus), "description": "The type of the deal's stage; open without a stage."},
+            "created_at": _TIME,
+            "updated_at": _TIME,
+            "version": {**_WHOLE, "description": "Counts the changes; the ETag is this number in quotes."},
+        },
+        "The full record of a deal.",
+    ),
+    "HealthSnapshot": _object(
+        {
+            "id": _UUID,
+            "org_id": _UUID,
+            "account_id": _UUID,
+            "score": _SCORE,
+            "trend": _or_null(_enum(HealthTrend), "Against the previous snapshot; null for the first."),
+            "data_points": _or_null(_WHOLE, "Number of factors."),
+            "snapshot_at": _TIME,
+            "factors": {
+                "type": "array",
+                "items": _ref("HealthFactor"),
+                "minItems": HEALTH_FACTORS,
+                "maxItems": HEALTH_FACTORS,
+            },
+        },
+        "An account's health at one moment.",
+    ),
+    "HealthFactor": _object(
+        {
+            "id": _UUID,
+            "org_id": _UUID,
+            "account_id": _UUID,
+            "health_score_id": _UUID,
+            "snapshot_at": _TIME,
+            "key": _enum(HealthFactorKey),
+            "label": _TEXT,
+            "score": _SCORE,
+            "weight": {"type": "number"},
+            "value": _or_null({"type": "number"}, "What was measured; null without data."),
+            "explanation": _TEXT,
+            "sample_size": _WHOLE,
+        },
+        "One of the nine parts of a score.",
+    ),
+    "LatestHealth": {
+        "anyOf": [_ref("HealthSnapshot"), {"type": "object", "maxProperties": 0}],
+        "description": "The snapshot, or an empty object for an account that was never scored.",
+    },
+    "Credential": _object(_CREDENTIAL, "An organization API key or a user personal access token."),
+    "NewOrganizationKey": _object(
+        {**_CREDENTIAL, "pat_key": {**_TEXT, "description": "`ak_<key_id>.<secret>`, returned this once."}},
+        "A new organization API key.",
+    ),
+    "NewUserToken": _object(
+        {**_CREDENTIAL, "pat_key": {**_TEXT, "description": "`pat_<key_id>.<secret>`, returned this once."}},
+        "A new user personal access token.",
+    ),
+    "AccessToken": _object(
+        {
+            "access_token": _TEXT,
+            "issued_token_type": {"const": "urn:ietf:params:oauth:token-type:access_token"},
+            "token_type": {"const": "Bearer"},
+            "expires_in": {**_WHOLE, "description": "Seconds."},
+            "scope": {**_TEXT, "description": "The scopes, separated by spaces."},
+            "organization_id": _or_null(_TEXT, "The identity provider's organization id; null without one."),
+        },
+        "A short-lived access token.",
+    ),
+    "Liveness": _object({"status": {"const": "ok"}, "version": {"const": VERSION}}, "The process answers."),
+    "Readiness": {
+        "type": "object",
+        "description": "Every dependency; detail, code and request_id are there when one of them is missing.",
+        "properties": {
+            "status": {"type": "string", "enum": ["ok", "unavailable"]},
+            "detail": _TEXT,
+            "code": _TEXT,
+            "request_id": _TEXT,
+            "checks": {
+                "type": "array",
+                "items": _object({"name": _TEXT, "ok": {"type": "boolean"}, "message": _TEXT}, "One dependency."),
+            },
+        },
+        "required": ["status", "checks"],
+        "additionalProperties": False,
+    },
+    "ValidationError": _object(
+        {
+            "detail": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "loc": {"type": "array", "items": {"type": ["string", "integer"]}, "minItems": 1},
+                        "msg": _TEXT,
+                        "type": _TEXT,
+                    },
+                    "One thing that is wrong, and where: loc starts with path, query, header or body.",
+                ),
+            }
+        },
+        "All that is wrong with the request.",
+    ),
+    "Error": {
+        "type": "object",
+        "description": "Any other refusal. The scopes are there where they are what is missing.",
+        "properties": {
+            "detail": _TEXT,
+            "code": _TEXT,
+            "request_id": _TEXT,
+            "required_scopes": {"type": "array", "items": _TEXT, "description": "Any one of them would do."},
+            "granted_scopes": {"type": "array", "items": _TEXT},
+        },
+        "required": ["detail", "code", "request_id"],
+        "additionalProperties": False,
+    },
+}

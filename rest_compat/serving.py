@@ -1,0 +1,167 @@
+"""The driver of the table: every path is served in the same steps, in the order that the contract states.
+
+1. 401, 400, 403: the credential, and the organization header with it;
+2. 400, 403: an active organization, and a scope of the operation's group, both off the resolver's own rule;
+3. 415, 413, 422: the body's type and size, then query and body as one list;
+4. the handler, which calls the resolver; and its answer as JSON.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from contract.errors import Problem, Problems
+from resolvers.context import Context, Services
+from resolvers.inputs import Input, problems_of
+from rest_compat import bodies
+from rest_compat.errors import error_response
+from rest_compat.operations import HIDDEN, Answer, Call, Operation, Readiness
+
+Endpoint = Callable[[Scope, Receive, str], Awaitable[Response]]
+
+
+def serve(operation: Operation, services: Services, readiness: Readiness) -> Endpoint:
+    """The operation as a function of scope, receive and request id; whatever it raises is for `error_response`."""
+    rule, dropped = operation.rule, operation.dropped
+    known = frozenset() if operation.body is None else frozenset(operation.body.model_fields) - HIDDEN - dropped
+
+    async def endpoint(scope: Scope, receive: Receive, request_id: str) -> Response:
+        headers = _headers(scope)
+        principal = None
+        if rule is not None:
+            principal = await services.identity.authenticate(headers.get("authorization"), headers.get("x-service-org"))
+            rule.enforce(principal)
+        query, body, form, ignored = await _parsed(operation, known, scope, receive, headers)
+        call = Call(
+            ctx=Context(services, principal, request_id),
+            headers=headers,
+            path=scope["path_params"],
+            query=query,
+            body=body,
+            form=form,
+            root_path=scope.get("root_path", ""),
+            readiness=readiness,
+        )
+        try:
+            answer = await operation.handler(call)
+        except Problems as error:
+            raise Problems([Problem(operation.locate(p.path), p.message, p.type) for p in error.problems]) from None
+        return _response(operation, answer, ignored)
+
+    return endpoint
+
+
+def routes(operations: Iterable[Operation], services: Services, readiness: Readiness) -> list[Route]:
+    """One route for each path, whatever the method, so that a 405 names all of the path's methods."""
+    endpoints: dict[str, dict[str, Endpoint]] = {}
+    for operation in operations:
+        methods = endpoints.setdefault(operation.path, {})
+        methods[operation.method] = serve(operation, services, readiness)
+        if operation.method == "GET":
+            methods["HEAD"] = methods["GET"]
+    return [Route(path, _Path(path, methods), name=path) for path, methods in endpoints.items()]
+
+
+class _Path:
+    """The methods of one path, as an ASGI application."""
+
+    def __init__(self, path: str, endpoints: Mapping[str, Endpoint]) -> None:
+        self.path = path
+        self._endpoints = endpoints
+        self._allow = {"Allow": ", ".join(sorted(endpoints))}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = _request_id(scope)
+        endpoint = self._endpoints.get(scope["method"])
+        try:
+            if endpoint is None:
+                raise HTTPException(405, headers=self._allow)
+            response = await endpoint(scope, receive, request_id)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
+        except Exception as error:
+            response = error_response(error, request_id)
+        if scope["method"] == "HEAD":
+            response.body = b""  # the headers stay those of GET
+        await response(scope, receive, send)
+
+
+def _request_id(scope: Scope) -> str:
+    """The id that the middleware gave the request."""
+    state: Mapping[str, Any] = scope.get("state", {})
+    return str(state.get("request_id") or uuid.uuid4())
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers by name; one that is given twice is their list, which no credential is."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+async def _parsed(
+    operation: Operation, known: frozenset[str], scope: Scope, receive: Receive, headers: Mapping[str, str]
+) -> tuple[Any, Any, dict[str, str] | None, list[str]]:
+    """Query, body, form, and the names that the body has in vain. Raises Problems with all that is wrong in both."""
+    problems: list[Problem] = []
+    query = body = form = None
+    ignored: list[str] = []
+    if operation.query is not None:
+        query = _instance(operation.query, bodies.query(scope["query_string"]), "query", problems)
+    if operation.form is not None:
+        form = await bodies.form(receive, headers)
+    if operation.body is not None:
+        try:
+            fields = await bodies.json_object(receive, headers)
+        except Problems as error:
+            problems += error.problems
+        else:
+            ignored = [name for name in fields if name not in known]
+            taken = {name: value for name, value in fields.items() if name not in HIDDEN}
+            body = _instance(operation.body, taken, "body", problems)
+    if problems:
+        raise Problems(problems)
+    return query, body, form, ignored
+
+
+def _instance(model: type[Input], fields: Mapping[str, Any], place: str, problems: list[Problem]) -> Input | None:
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        problems += problems_of(error, (place,))
+        return None
+
+
+def _response(operation: Operation, answer: Answer, ignored: list[str]) -> Response:
+    headers = dict(answer.headers)
+    if ignored and (names := bodies.ignored_header(ignored)):
+        headers["X-Ignored-Fields"] = names
+    status = answer.status or operation.status
+    if answer.content is None:
+        return Response(None, status, headers)
+    content = answer.content if isinstance(answer.content, bytes) else encoded(answer.content)
+    return Response(content, status, headers, "application/json")
+
+
+def encoded(content: Any) -> bytes:
+    """JSON: times in UTC with a Z, amounts as exact numbers."""
+    return orjson.dumps(content, default=_number, option=orjson.OPT_UTC_Z)
+
+
+def _number(value: object) -> orjson.Fragment:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f"))
+    raise TypeError(type(value).__name__)

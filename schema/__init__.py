@@ -1,0 +1,1 @@
+"""The GraphQL surface: it translates, and nothing else."""

@@ -1,0 +1,190 @@
+"""Accounts on the GraphQL surface."""
+
+from datetime import datetime
+from enum import Enum
+from typing import Annotated, Any
+
+import strawberry
+from strawberry import UNSET
+
+from contract.vocabulary import SortDirection
+from resolvers import accounts
+from resolvers import health as scores
+from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
+from schema.declare import Info, argument, enum, guarded, operation, shown
+from schema.errors import UserError
+from schema.filters import DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.inputs import DeletePayload, change, deletion
+from schema.links import ContactLink, DealFilterLink, DealLink, MeetingFilterLink, MeetingLink, SnapshotLink
+
+
+@strawberry.type(description="A company that the organization sells to.")
+class Account(Node):
+    name: str = shown("The company's name.")
+    domain: str | None = shown("Its Internet domain.")
+    industry: str | None = shown("Its line of business.")
+    owner_id: str | None = shown("The subject of the owning rep.")
+    created_at: datetime = shown("When the record was made.")
+    updated_at: datetime = shown("When the record last changed.")
+    version: int = shown("Grows with each change; see `expectedVersion`.")
+
+    @guarded(accounts.contacts_of_account, "The people at the account, newest first.")
+    async def contacts(
+        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+    ) -> Connection[ContactLink]:
+        return await accounts.contacts_of_account(info.context, root.id, listing(first=first, after=after))
+
+    @guarded(accounts.deals_of_account, "The account's deals, newest first.")
+    async def deals(
+        root: strawberry.Parent[Any],
+        info: Info,
+        filter: Annotated[DealFilterLink | None, argument("Which deals.")] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+    ) -> Connection[DealLink]:
+        question = listing(condition_of(filter), first=first, after=after)
+        return await accounts.deals_of_account(info.context, root.id, question)
+
+    @guarded(accounts.meetings_of_account, "The account's meetings, latest first, those without a time last.")
+    async def meetings(
+        root: strawberry.Parent[Any],
+        info: Info,
+        filter: Annotated[MeetingFilterLink | None, argument("Which meetings.")] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+    ) -> Connection[MeetingLink]:
+        question = listing(condition_of(filter), first=first, after=after)
+        return await accounts.meetings_of_account(info.context, root.id, question)
+
+    @guarded(scores.latest_health, "The most recent snapshot; null when the account has never been scored.")
+    async def health(root: strawberry.Parent[Any], info: Info) -> SnapshotLink | None:
+        return await scores.latest_health(info.context, root.id)
+
+    @guarded(scores.health_history, "All snapshots, newest first.")
+    async def health_history(
+        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+    ) -> Connection[SnapshotLink]:
+        return await scores.health_history(info.context, root.id, listing(first=first, after=after).page)
+
+
+class AccountOrderField(Enum):
+    NAME = "name"
+    CREATED_AT = "created_at"
+    UPDATED_AT = "updated_at"
+
+
+enum(
+    AccountOrderField,
+    "What accounts can be ordered by.",
+    NAME="The name, by code point.",
+    CREATED_AT="When the record was made.",
+    UPDATED_AT="When the record last changed.",
+)
+
+
+@strawberry.input(description="The order of accounts; createdAt descending, then id, break ties.")
+class AccountOrder:
+    field: AccountOrderField = shown("What to order by.", default=AccountOrderField.CREATED_AT)
+    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+
+
+@strawberry.input(description="Conditions on accounts, all of which must hold.")
+class AccountFilter:
+    and_: list["AccountFilter"] | None = shown("All of these hold.", name="and", default=UNSET)
+    or_: list["AccountFilter"] | None = shown("At least one of these holds.", name="or", default=UNSET)
+    not_: "AccountFilter | None" = shown("This does not hold.", name="not", default=UNSET)
+    id: IDFilter | None = shown("On the identifier.", default=UNSET)
+    name: StringFilter | None = shown("On the name.", default=UNSET)
+    domain: StringFilter | None = shown("On the domain.", default=UNSET)
+    industry: StringFilter | None = shown("On the line of business.", default=UNSET)
+    owner_id: StringFilter | None = shown("On the owning rep.", default=UNSET)
+    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
+
+
+@strawberry.input(description="A new account.")
+class AccountCreateInput:
+    name: str = shown("The company's name, not empty.")
+    domain: str | None = shown("Its Internet domain.", default=UNSET)
+    industry: str | None = shown("Its line of business.", default=UNSET)
+
+
+@strawberry.input(description="Changes to an account; an explicit null clears a field, an omitted one stays.")
+class AccountUpdateInput:
+    name: str | None = shown("The company's name, not empty.", default=UNSET)
+    domain: str | None = shown("Its Internet domain.", default=UNSET)
+    industry: str | None = shown("Its line of business.", default=UNSET)
+    owner_id: str | None = shown("The subject of the owning rep.", default=UNSET)
+    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+
+
+@strawberry.type(description="What became of a change to an account.")
+class AccountPayload:
+    account: Account | None = shown("The account after the change.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+@strawberry.type(description="What became of a health refresh.")
+class AccountHealthPayload:
+    snapshot: SnapshotLink | None = shown("The new snapshot.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+AccountId = Annotated[strawberry.ID, argument("The account's identifier.")]
+
+
+_DEFAULT_ORDER = AccountOrder()
+
+
+@strawberry.type
+class AccountQueries:
+    @operation(accounts.get_account, "One account, by exactly one of the two arguments; null where there is none.")
+    async def account(
+        self,
+        info: Info,
+        id: Annotated[strawberry.ID | None, argument("The account's identifier.")] = UNSET,
+        domain: Annotated[str | None, argument("The account's Internet domain.")] = UNSET,
+    ) -> Account | None:
+        return await accounts.get_account(info.context, id or None, domain or None)
+
+    @operation(accounts.list_accounts, "The organization's accounts.")
+    async def accounts(
+        self,
+        info: Info,
+        filter: Annotated[AccountFilter | None, argument("Which accounts.")] = UNSET,
+        order_by: Annotated[AccountOrder | None, argument("In which order.")] = _DEFAULT_ORDER,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+        offset: Offset = UNSET,
+    ) -> Connection[Account]:
+        question = listing(
+            condition_of(filter), order_of(order_by), first=first, after=after, last=last, before=before, offset=offset
+        )
+        return await accounts.list_accounts(info.context, question)
+
+
+@strawberry.type
+class AccountMutations:
+    @operation(accounts.create_account, "Creates an account; the caller becomes its owner.")
+    async def account_create(
+        self, info: Info, input: Annotated[AccountCreateInput, argument("The account.")]
+    ) -> AccountPayload:
+        made, problems = await change(info, accounts.create_account, model=accounts.AccountCreate, input=input)
+        return AccountPayload(account=made, user_errors=problems)
+
+    @operation(accounts.update_account, "Changes an account.")
+    async def account_update(
+        self, info: Info, id: AccountId, input: Annotated[AccountUpdateInput, argument("The changes.")]
+    ) -> AccountPayload:
+        changed, problems = await change(info, accounts.update_account, id, model=accounts.AccountUpdate, input=input)
+        return AccountPayload(account=changed, user_errors=problems)
+
+    @operation(accounts.delete_account, "Deletes an account with its health history; what was linked to it stays.")
+    async def account_delete(self, info: Info, id: AccountId) -> DeletePayload:
+        return await deletion(info, accounts.delete_account, id)
+
+    @operation(scores.refresh_health, "Computes and stores a new snapshot with its nine factors.")
+    async def account_health_refresh(self, info: Info, id: AccountId) -> AccountHealthPayload:
+        snapshot, problems = await change(info, scores.refresh_health, id)
+        return AccountHealthPayload(snapshot=snapshot, user_errors=problems)

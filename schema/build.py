@@ -1,0 +1,73 @@
+"""The schema, put together from the nouns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import strawberry
+from graphql import GraphQLError, GraphQLSchema
+from strawberry.schema.config import StrawberryConfig
+from strawberry.tools import merge_types
+
+from schema.accounts import AccountMutations, AccountQueries
+from schema.contacts import ContactMutations, ContactQueries
+from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
+from schema.deals import DealMutations, DealQueries
+from schema.events import EventQueries
+from schema.filters import IntFilter
+from schema.health import HealthFactor, HealthSnapshot
+from schema.meetings import MeetingMutations, MeetingQueries
+from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
+from schema.scalars import SCALARS
+from schema.viewer import ViewerQueries
+
+Query = merge_types(
+    "Query",
+    (
+        ViewerQueries,
+        MeetingQueries,
+        AccountQueries,
+        ContactQueries,
+        DealQueries,
+        PipelineStageQueries,
+        CredentialQueries,
+        EventQueries,
+    ),
+)
+Mutation = merge_types(
+    "Mutation",
+    (
+        MeetingMutations,
+        AccountMutations,
+        ContactMutations,
+        DealMutations,
+        PipelineStageMutations,
+        CredentialMutations,
+    ),
+)
+
+
+class Schema(strawberry.Schema):
+    """The library's schema, silent: the endpoint writes one line per internal error and none for a client's."""
+
+    @property
+    def graphql(self) -> GraphQLSchema:
+        """The schema as the executor takes it."""
+        return self._schema
+
+    @property
+    def sdl(self) -> str:
+        """The printed schema, as it is served and committed."""
+        return self.as_str() + "\n"
+
+    def process_errors(self, errors: Sequence[GraphQLError], execution_context: Any = None) -> None:
+        """Leave reporting to `schema.errors.formatted`."""
+
+
+def build() -> Schema:
+    """A new schema; one per process is enough."""
+    return Schema(
+        query=Query,
+        mutation=Mutation,
+        types=[HealthFactor, HealthSnapshot, OrganizationKey, UserToken, IntFilter],
+        config=StrawberryConfig(scalar_map=SCALARS),
+    )

@@ -1,0 +1,136 @@
+"""Pages as connections: nodes, edges with cursors, and a count that runs only when it is asked for."""
+
+from typing import Annotated, Any, Generic, TypeVar
+
+import strawberry
+from strawberry import UNSET
+
+from contract.criteria import EVERYTHING, Condition, Listing, Order, Page
+from resolvers.lists import PageOf
+from schema.declare import argument, resolved, shown
+
+T = TypeVar("T")
+
+First = Annotated[int | None, argument("At most this many rows, counted from the start; 50 unless told, at most 500.")]
+After = Annotated[str | None, argument("Only rows behind this cursor.")]
+Last = Annotated[int | None, argument("At most this many rows, counted from the end; at most 500.")]
+Before = Annotated[str | None, argument("Only rows before this cursor.")]
+Offset = Annotated[int | None, argument("Rows to skip from the start; a cursor costs less, the deeper the page.")]
+
+
+@strawberry.interface(description="A record that can be found again by its identifier.")
+class Node:
+    id: strawberry.ID = shown("The record's identifier, the same as on the REST paths.")
+
+    @classmethod
+    def is_type_of(cls, _obj: Any, _info: Any) -> bool:
+        """Rows carry no type of their own: a field's declared type is right, and resolve_type says it for `node`."""
+        return True
+
+    @classmethod
+    def resolve_type(cls, obj: Any, _info: Any, _abstract: Any) -> str:
+        """What kind of record `node` found."""
+        return str(obj.kind)
+
+
+class EdgeOf:
+    """A row of a page beside its cursor, which is made only when asked for."""
+
+    __slots__ = ("node", "page")
+
+    def __init__(self, page: PageOf, node: Any) -> None:
+        self.page = page
+        self.node = node
+
+    @property
+    def cursor(self) -> str:
+        return self.page.cursor(self.node)
+
+
+@strawberry.type(description="Whether and where the list goes on around a page.")
+class PageInfo:
+    has_next_page: bool = shown("Whether rows follow the page.")
+    has_previous_page: bool = shown("Whether rows precede the page.")
+    start_cursor: str | None = shown("The cursor of the page's first row.")
+    end_cursor: str | None = shown("The cursor of the page's last row.")
+
+
+class PageInfoOf:
+    """The page as its PageInfo."""
+
+    __slots__ = ("page",)
+
+    def __init__(self, page: PageOf) -> None:
+        self.page = page
+
+    @property
+    def has_next_page(self) -> bool:
+        return self.page.has_next
+
+    @property
+    def has_previous_page(self) -> bool:
+        return self.page.has_previous
+
+    @property
+    def start_cursor(self) -> str | None:
+        return self.page.cursor(self.page.rows[0]) if self.page.rows else None
+
+    @property
+    def end_cursor(self) -> str | None:
+        return self.page.cursor(self.page.rows[-1]) if self.page.rows else None
+
+
+def edges_of(page: PageOf) -> Any:
+    """The rows of a page with their cursors."""
+    return [EdgeOf(page, row) for row in page.rows]
+
+
+def nodes_of(page: PageOf) -> Any:
+    """The rows of a page."""
+    return page.rows
+
+
+def page_info_of(page: PageOf) -> Any:
+    """Where the page stands in its list."""
+    return PageInfoOf(page)
+
+
+@strawberry.type(description="A row of a page, with its cursor.")
+class Edge(Generic[T]):
+    cursor: str = shown("Names the row's place in this list, for `after` and `before`.")
+    node: T = shown("The record.")
+
+
+@strawberry.type(description="A page of a list.")
+class Connection(Generic[T]):
+    @resolved("The records of the page, each with its cursor.")
+    def edges(root: strawberry.Parent[PageOf]) -> list[Edge[T]]:
+        return edges_of(root)
+
+    @resolved("The records of the page.")
+    def nodes(root: strawberry.Parent[PageOf]) -> list[T]:
+        return nodes_of(root)
+
+    @resolved("Whether and where the list goes on.")
+    def page_info(root: strawberry.Parent[PageOf]) -> PageInfo:
+        return page_info_of(root)
+
+    @resolved("How many records the whole list has; counted only when selected.")
+    async def total_count(root: strawberry.Parent[PageOf]) -> int:
+        return await root.total()
+
+
+def listing(
+    condition: Condition = EVERYTHING,
+    order: Order | None = None,
+    *,
+    first: int | None = UNSET,
+    after: str | None = UNSET,
+    last: int | None = UNSET,
+    before: str | None = UNSET,
+    offset: int | None = UNSET,
+) -> Listing:
+    """The question that a connection's arguments ask. Raises Problems naming the argument that is out of range."""
+    window = {"first": first, "after": after, "last": last, "before": before, "offset": offset}
+    page: dict[str, Any] = {name: value for name, value in window.items() if value is not UNSET}
+    return Listing(condition, order, Page(**page))

@@ -1,0 +1,99 @@
+"""How a field says who may use it: the rule is read off its resolver, and shows as directive and as sentence."""
+
+from collections.abc import Callable
+from enum import Enum
+from functools import wraps
+from typing import Any, TypeVar
+
+import strawberry
+from strawberry.schema_directive import Location
+from strawberry.types.enum import StrawberryEnumDefinition
+from strawberry.utils.str_converters import to_camel_case
+
+from contract.scopes import ScopeGroup
+from resolvers.access import Rule, rule_of
+from resolvers.context import Context
+
+Info = strawberry.Info[Context, None]
+E = TypeVar("E", bound=type[Enum])
+_Declare = Callable[[Callable[..., Any]], Any]
+
+RULES: dict[str, Rule] = {}
+"""The rule of every field of Query and Mutation, by the field's name."""
+
+
+def enum(cls: E, description: str, **values: str) -> E:
+    """Show a vocabulary of the contract as an enum, each value with its own description."""
+    strawberry.enum(cls, description=description)
+    definition: StrawberryEnumDefinition = cls.__strawberry_definition__  # type: ignore[attr-defined]  # set just above
+    for value in definition.values:
+        value.description = values[value.name]
+    return cls
+
+
+_GROUPS = {
+    "MEETINGS_READ": "The four reads of the endpoint table, or any CRM manage scope: meetings and health.",
+    "CRM_READ": "Any CRM read or manage scope.",
+    "CRM_MANAGE": "Any CRM manage scope.",
+    "ORG_ADMIN": "The organization's administrators.",
+    "DATA_ACCESS": "Read-only analytics.",
+    "OUTREACH_READ": "Any outreach scope.",
+    "OUTREACH_MANAGE": "Creating and editing campaigns and enrollments.",
+    "OUTREACH_PROVISION": "Actions that cost money: domains and mailboxes.",
+    "PATS_READ": "Exactly pats:read.",
+    "PATS_CREATE": "Exactly pats:create.",
+    "PATS_DELETE": "Exactly pats:delete.",
+}
+enum(ScopeGroup, "A set of scopes of which a caller needs one.", **_GROUPS)
+
+
+@strawberry.schema_directive(
+    locations=[Location.FIELD_DEFINITION],
+    name="requiresScope",
+    description="The rule that guards a field: any one scope of the group, and an active organization unless told.",
+)
+class RequiresScope:
+    group: ScopeGroup = strawberry.directive_field(name="group")
+    organization: bool = strawberry.directive_field(name="organization", default=True)
+
+
+def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
+    """A field of an object type that this resolver serves; its rule comes before a look at the arguments."""
+    rule = rule_of(resolver)
+    directives = [RequiresScope(group=rule.group, organization=rule.organization)] if rule.group else []
+
+    def declare(method: Callable[..., Any]) -> Any:
+        @wraps(method)
+        async def enforced(*args: Any, info: Info, **kwargs: Any) -> Any:
+            rule.enforce(info.context.principal)
+            return await method(*args, info=info, **kwargs)
+
+        return strawberry.field(enforced, description=f"{description} {rule.sentence}", directives=directives)
+
+    return declare
+
+
+def operation(resolver: Callable[..., Any], description: str) -> _Declare:
+    """A field of Query or Mutation that this resolver serves."""
+    field = guarded(resolver, description)
+
+    def declare(method: Callable[..., Any]) -> Any:
+        RULES[to_camel_case(method.__name__)] = rule_of(resolver)
+        return field(method)
+
+    return declare
+
+
+def shown(description: str, **kwargs: Any) -> Any:
+    """A plain field, read off the row by its name."""
+    return strawberry.field(description=description, **kwargs)
+
+
+def resolved(description: str) -> _Declare:
+    """A field that a method works out, free to whoever has the object."""
+    return lambda method: strawberry.field(method, description=description)
+
+
+def argument(description: str, name: str | None = None) -> Any:
+    """What an argument means."""
+    return strawberry.argument(description=description, name=name)

@@ -1,0 +1,127 @@
+"""Errors as GraphQL says them: `userErrors` for what a client can act on, `extensions.code` for refusals."""
+
+import logging
+from collections.abc import Awaitable, Sequence
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import strawberry
+from graphql import GraphQLError, GraphQLSyntaxError
+
+from contract.errors import Forbidden, GatewayError, Problem, Problems, Unauthenticated
+from schema.declare import enum, shown
+from schema.filters import camel
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class UserErrorCode(StrEnum):
+    VALIDATION = "VALIDATION"
+    NOT_FOUND = "NOT_FOUND"
+    CONFLICT = "CONFLICT"
+    INVALID_STATE = "INVALID_STATE"
+    DUPLICATE = "DUPLICATE"
+    PRECONDITION_FAILED = "PRECONDITION_FAILED"
+    PROVIDER_ERROR = "PROVIDER_ERROR"
+
+
+enum(
+    UserErrorCode,
+    "What kind of problem it is.",
+    VALIDATION="A value is not acceptable, or refers to nothing in the organization.",
+    NOT_FOUND="What the operation names does not exist in the organization.",
+    CONFLICT="Another record stands in the way.",
+    INVALID_STATE="The record's state does not allow it.",
+    DUPLICATE="There is one already.",
+    PRECONDITION_FAILED="The record has changed since the version that was given.",
+    PROVIDER_ERROR="An outside provider refused or failed.",
+)
+_CODES = {code.value for code in UserErrorCode}
+
+
+@strawberry.type(description="A domain problem that a client can act on: what, in words, and which input path.")
+class UserError:
+    code: UserErrorCode = shown("The kind of problem.")
+    message: str = shown("What is wrong, in words.")
+    field: list[str] | None = shown('Path into the arguments, for example ["input", "accountId"].')
+
+
+async def outcome(work: Awaitable[T]) -> tuple[T | None, list[UserError]]:
+    """What the operation gave, or what stands in its way; refusals for want of permission are raised further."""
+    try:
+        return await work, []
+    except GatewayError as error:
+        if error.code not in _CODES:
+            raise
+        return None, user_errors(error)
+
+
+def user_errors(error: GatewayError) -> list[UserError]:
+    """A domain error as the client sees it."""
+    code = UserErrorCode(error.code)
+    if isinstance(error, Problems):
+        return [UserError(code=code, message=p.message, field=camel(p.path) or None) for p in error.problems]
+    return [UserError(code=code, message=error.message, field=camel(error.field) if error.field else None)]
+
+
+def formatted(errors: Sequence[GraphQLError], request_id: str, *, executed: bool) -> list[dict[str, Any]]:
+    """The errors of an answer; `executed` says whether the document was good enough to run."""
+    return [_formatted(error, request_id, executed) for error in errors]
+
+
+def _formatted(error: GraphQLError, request_id: str, executed: bool) -> dict[str, Any]:
+    extensions: dict[str, Any] = {"request_id": request_id}
+    answer: dict[str, Any] = {"message": error.message, "extensions": extensions}
+    if error.locations:
+        answer["locations"] = [location.formatted for location in error.locations]
+    if error.path is not None:
+        answer["path"] = list(error.path)
+    cause = error.original_error
+    if isinstance(cause, GatewayError):
+        answer["message"] = cause.message
+        extensions.update(_details(cause))
+    elif not executed:
+        extensions["code"] = (
+            "GRAPHQL_PARSE_FAILED" if isinstance(error, GraphQLSyntaxError) else "GRAPHQL_VALIDATION_FAILED"
+        )
+    elif error.path is None:
+        extensions["code"] = "BAD_USER_INPUT"
+    else:
+        answer["message"] = "Internal error"
+        extensions["code"] = "INTERNAL"
+        _report(error, request_id)
+    return answer
+
+
+def _details(error: GatewayError) -> dict[str, Any]:
+    details: dict[str, Any] = {"code": error.code}
+    if isinstance(error, Forbidden):
+        details |= {"required_scopes": error.required_scopes, "granted_scopes": error.granted_scopes}
+    if isinstance(error, Problems):
+        details["problems"] = [_problem(p) for p in error.problems]
+    return details
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"field": camel(problem.path), "message": problem.message, "type": problem.type}
+
+
+def _report(error: GraphQLError, request_id: str) -> None:
+    """One line that says where it broke, and no value of a statement or a row."""
+    cause: BaseException = error.original_error or error
+    place = cause.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = f"{place.tb_frame.f_globals.get('__name__')}:{place.tb_lineno}" if place else "unknown"
+    _log.error("internal error %s at %s path=%s request_id=%s", type(cause).__name__, where, error.path, request_id)
+
+
+def refusal(error: GatewayError, request_id: str) -> dict[str, Any]:
+    """A whole answer for a request that was refused before anything ran."""
+    return {"errors": [{"message": error.message, "extensions": _details(error) | {"request_id": request_id}}]}
+
+
+def needs_credential(errors: Sequence[GraphQLError]) -> bool:
+    """Whether something was asked for that only callers with a credential may see."""
+    return any(isinstance(error.original_error, Unauthenticated) for error in errors)

@@ -1,0 +1,81 @@
+"""One request through the schema: prepare, execute, and put the errors into words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Any
+
+from graphql import ExecutionResult, GraphQLError, GraphQLSchema, OperationType, execute
+
+from resolvers.context import Context
+from schema.errors import formatted, needs_credential
+from schema.execution.documents import Documents, Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client asked: a text, and what goes with it."""
+
+    query: str
+    variables: dict[str, Any] | None = None
+    operation_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer's body, and what its transport needs to know: did it run, and was a credential wanting."""
+
+    body: dict[str, Any]
+    executed: bool
+    needs_credential: bool = False
+
+
+class Executor:
+    """Runs requests against one schema."""
+
+    def __init__(self, schema: GraphQLSchema, *, introspection: bool = True) -> None:
+        self.schema = schema
+        self.documents = Documents(schema, introspection=introspection)
+
+    def is_query(self, request: Request) -> bool:
+        """Whether the request can only read; true also for what cannot be run at all."""
+        operation = self.documents.prepare(request.query).operation(request.operation_name)
+        return operation is None or operation.operation is OperationType.QUERY
+
+    async def run(self, request: Request, context: Context) -> Answer:
+        """Execute the request. Never raises for what a client sent or a resolver did."""
+        prepared = self.documents.prepare(request.query)
+        errors = prepared.errors or _unknown_operation(prepared, request)
+        if prepared.document is None or errors:
+            return _refused(errors, context)
+        result = execute(
+            self.schema,
+            prepared.document,
+            context_value=context,
+            variable_values=request.variables,
+            operation_name=request.operation_name,
+        )
+        if isawaitable(result):
+            result = await result
+        return _answer(result, context)
+
+
+def _unknown_operation(prepared: Prepared, request: Request) -> Sequence[GraphQLError]:
+    if prepared.operation(request.operation_name) is not None:
+        return ()
+    if request.operation_name is None:
+        return (GraphQLError("operationName is needed where a document has none or several operations."),)
+    return (GraphQLError("The document has no operation of the name in operationName."),)
+
+
+def _refused(errors: Sequence[GraphQLError], context: Context) -> Answer:
+    return Answer({"errors": formatted(errors, context.request_id, executed=False)}, executed=False)
+
+
+def _answer(result: ExecutionResult, context: Context) -> Answer:
+    errors = result.errors or []
+    coercion = result.data is None and any(error.path is None for error in errors)
+    body: dict[str, Any] = {} if coercion else {"data": result.data}
+    if errors:
+        body["errors"] = formatted(errors, context.request_id, executed=True)
+    return Answer(body, executed=not coercion, needs_credential=needs_credential(errors))

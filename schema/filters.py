@@ -1,0 +1,164 @@
+"""Filter inputs, and their translation into conditions."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+import strawberry
+from strawberry import UNSET
+from strawberry.utils.str_converters import to_camel_case
+
+from contract.criteria import All, Any_, Compare, Condition, Not, Op, Order, Related
+from contract.errors import Path, Problem, Problems
+from contract.vocabulary import SortDirection
+from schema.declare import enum, shown
+
+DEPTH_MAX = 12
+LIST_MAX = 1_000
+
+enum(
+    SortDirection,
+    "Which end of the order comes first.",
+    ASC="Smallest, earliest or alphabetically first.",
+    DESC="Largest, latest or alphabetically last.",
+)
+
+
+class Comparator:
+    """Marks the inputs that compare one field with values."""
+
+
+_EQ = "Equals the value; null asks for rows without one."
+_NEQ = "Differs from the value; rows without one differ from every value."
+_IN = "Is one of these."
+_NIN = "Is none of these; rows without a value are none of them."
+_GT, _GTE = "Is greater or later than the value.", "Is the value, or greater or later."
+_LT, _LTE = "Is less or earlier than the value.", "Is the value, or less or earlier."
+_NULL = "Whether the field is empty."
+
+
+@strawberry.input(description="Conditions on an identifier, all of which must hold.")
+class IDFilter(Comparator):
+    eq: strawberry.ID | None = shown(_EQ, default=UNSET)
+    neq: strawberry.ID | None = shown(_NEQ, default=UNSET)
+    in_: list[strawberry.ID] | None = shown(_IN, name="in", default=UNSET)
+    nin: list[strawberry.ID] | None = shown(_NIN, default=UNSET)
+    is_null: bool | None = shown(_NULL, default=UNSET)
+
+
+@strawberry.input(description="Conditions on a text, all of which must hold; letter case counts.")
+class StringFilter(Comparator):
+    eq: str | None = shown(_EQ, default=UNSET)
+    neq: str | None = shown(_NEQ, default=UNSET)
+    in_: list[str] | None = shown(_IN, name="in", default=UNSET)
+    nin: list[str] | None = shown(_NIN, default=UNSET)
+    contains: str | None = shown("Has the value somewhere in it.", default=UNSET)
+    starts_with: str | None = shown("Begins with the value.", default=UNSET)
+    is_null: bool | None = shown(_NULL, default=UNSET)
+
+
+@strawberry.input(description="Conditions on a whole number, all of which must hold.")
+class IntFilter(Comparator):
+    eq: int | None = shown(_EQ, default=UNSET)
+    neq: int | None = shown(_NEQ, default=UNSET)
+    gt: int | None = shown(_GT, default=UNSET)
+    gte: int | None = shown(_GTE, default=UNSET)
+    lt: int | None = shown(_LT, default=UNSET)
+    lte: int | None = shown(_LTE, default=UNSET)
+    is_null: bool | None = shown(_NULL, default=UNSET)
+
+
+@strawberry.input(description="Conditions on an exact number, all of which must hold.")
+class DecimalFilter(Comparator):
+    eq: Decimal | None = shown(_EQ, default=UNSET)
+    neq: Decimal | None = shown(_NEQ, default=UNSET)
+    gt: Decimal | None = shown(_GT, default=UNSET)
+    gte: Decimal | None = shown(_GTE, default=UNSET)
+    lt: Decimal | None = shown(_LT, default=UNSET)
+    lte: Decimal | None = shown(_LTE, default=UNSET)
+    is_null: bool | None = shown(_NULL, default=UNSET)
+
+
+@strawberry.input(description="Conditions on a day, all of which must hold.")
+class DateFilter(Comparator):
+    eq: date | None = shown(_EQ, default=UNSET)
+    neq: date | None = shown(_NEQ, default=UNSET)
+    gt: date | None = shown(_GT, default=UNSET)
+    gte: date | None = shown(_GTE, default=UNSET)
+    lt: date | None = shown(_LT, default=UNSET)
+    lte: date | None = shown(_LTE, default=UNSET)
+    is_null: bool | None = shown(_NULL, default=UNSET)
+
+
+@strawberry.input(description="Conditions on a moment, all of which must hold.")
+class DateTimeFilter(Comparator):
+    eq: datetime | None = shown(_EQ, default=UNSET)
+    neq: datetime | None = shown(_NEQ, default=UNSET)
+    gt: datetime | None = shown(_GT, default=UNSET)
+    gte: datetime | None = shown(_GTE, default=UNSET)
+    lt: datetime | None = shown(_LT, default=UNSET)
+    lte: datetime | None = shown(_LTE, default=UNSET)
+    is_null: bool | None = shown(_NULL, default=UNSET)
+
+
+def condition_of(filter: Any, at: Path = ("filter",)) -> Condition:
+    """The condition that a filter input states. Raises Problems for a null where a value is needed, or too much."""
+    return All() if filter is None or filter is UNSET else All(tuple(_parts(filter, at)))
+
+
+def _parts(filter: Any, at: Path) -> Iterator[Condition]:
+    if len(at) > DEPTH_MAX:
+        raise Problems([Problem(at[:1], f"must not nest deeper than {DEPTH_MAX} levels", "filter_depth")])
+    for field in fields(filter):
+        value = getattr(filter, field.name)
+        if value is UNSET or value is None:
+            continue
+        name = field.name.rstrip("_")
+        here = (*at, name)
+        if name in ("and", "or"):
+            _bounded(value, here)
+            parts = tuple(All(tuple(_parts(part, here))) for part in value)
+            yield All(parts) if name == "and" else Any_(parts)
+        elif name == "not":
+            yield Not(All(tuple(_parts(value, here))))
+        elif isinstance(value, Comparator):
+            yield from _comparisons(name, value, here)
+        else:
+            yield Related(name, All(tuple(_parts(value, here))))
+
+
+def _comparisons(column: str, comparator: Comparator, at: Path) -> Iterator[Condition]:
+    for field in fields(comparator):  # type: ignore[arg-type]  # every comparator is an input, and so a dataclass
+        value = getattr(comparator, field.name)
+        if value is UNSET:
+            continue
+        op = Op(field.name.rstrip("_"))
+        here = (*at, op.value)
+        if value is None and op not in (Op.EQ, Op.NEQ):
+            raise Problems([Problem(here, "must not be null", "null")])
+        if op in (Op.IN, Op.NIN):
+            _bounded(value, here)
+            value = [_plain(item) for item in value]
+        yield Compare(column, op, _plain(value))
+
+
+def _bounded(values: list[Any], at: Path) -> None:
+    if len(values) > LIST_MAX:
+        raise Problems([Problem(at, f"must not have more than {LIST_MAX} items", "too_long")])
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value
+
+
+def order_of(order: Any) -> Order | None:
+    """The order that an order input names; None leaves the list at its own."""
+    return None if order is None else Order(order.field.value, order.direction)
+
+
+def camel(path: Path) -> list[str]:
+    """A path into the arguments as the client writes it."""
+    return [to_camel_case(str(part)) for part in path]

@@ -1,0 +1,85 @@
+"""Pipeline stages on the GraphQL surface."""
+
+from typing import Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from contract.vocabulary import StageType
+from resolvers import pipeline_stages
+from schema.connections import Node
+from schema.declare import Info, argument, enum, operation, shown
+from schema.errors import UserError
+from schema.inputs import DeletePayload, change, deletion
+
+enum(
+    StageType,
+    "What reaching a stage means for a deal.",
+    OPEN="The deal goes on.",
+    WON="The deal is won.",
+    LOST="The deal is lost.",
+)
+
+
+@strawberry.type(description="A column of the deal board.")
+class PipelineStage(Node):
+    name: str = shown("The stage's name.")
+    position: int = shown("Its place on the board, counted from 0.")
+    type: StageType = shown("What reaching it means.")
+    probability: int | None = shown("The chance of winning a deal here, in percent.")
+
+
+@strawberry.input(description="A pipeline stage.")
+class PipelineStageInput:
+    name: str = shown("The stage's name, not empty.")
+    type: StageType = shown("What reaching it means.", default=StageType.OPEN)
+    probability: int | None = shown("The chance of winning a deal here, in percent from 0 to 100.", default=UNSET)
+
+
+@strawberry.type(description="What became of a change to a stage.")
+class PipelineStagePayload:
+    stage: PipelineStage | None = shown("The stage after the change.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+@strawberry.type(description="What became of a new order of the stages.")
+class PipelineStagesPayload:
+    stages: list[PipelineStage] = shown("All stages in their order; empty when it did not work.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+StageId = Annotated[strawberry.ID, argument("The stage's identifier.")]
+StageArgument = Annotated[PipelineStageInput, argument("The stage.")]
+
+
+@strawberry.type
+class PipelineStageQueries:
+    @operation(pipeline_stages.list_stages, "All stages in the board's order.")
+    async def pipeline_stages(self, info: Info) -> list[PipelineStage]:
+        return await pipeline_stages.list_stages(info.context)
+
+
+@strawberry.type
+class PipelineStageMutations:
+    @operation(pipeline_stages.create_stage, "Adds a stage at the end of the board.")
+    async def pipeline_stage_create(self, info: Info, input: StageArgument) -> PipelineStagePayload:
+        made, problems = await change(info, pipeline_stages.create_stage, model=pipeline_stages.StageInput, input=input)
+        return PipelineStagePayload(stage=made, user_errors=problems)
+
+    @operation(pipeline_stages.update_stage, "Changes a stage; its deals take a changed type as their status.")
+    async def pipeline_stage_update(self, info: Info, id: StageId, input: StageArgument) -> PipelineStagePayload:
+        changed, problems = await change(
+            info, pipeline_stages.update_stage, id, model=pipeline_stages.StageInput, input=input
+        )
+        return PipelineStagePayload(stage=changed, user_errors=problems)
+
+    @operation(pipeline_stages.reorder_stages, "Puts all stages into this order.")
+    async def pipeline_stage_reorder(
+        self, info: Info, ids: Annotated[list[strawberry.ID], argument("Every stage of the organization, once.")]
+    ) -> PipelineStagesPayload:
+        stages, problems = await change(info, pipeline_stages.reorder_stages, ids)
+        return PipelineStagesPayload(stages=stages or [], user_errors=problems)
+
+    @operation(pipeline_stages.delete_stage, "Deletes a stage that no deal is in.")
+    async def pipeline_stage_delete(self, info: Info, id: StageId) -> DeletePayload:
+        return await deletion(info, pipeline_stages.delete_stage, id)

@@ -1,0 +1,78 @@
+"""The scalars of the surface, as both doors write them."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import strawberry
+from graphql import FloatValueNode, GraphQLError, IntValueNode, StringValueNode, ValueNode
+from strawberry.scalars import JSON
+
+DECIMAL_DIGITS_MAX = 100
+
+
+def _write_moment(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _read_moment(value: object) -> datetime:
+    if isinstance(value, str) and len(value) <= 64:
+        try:
+            moment = datetime.fromisoformat(value)
+            if moment.tzinfo is not None and len(value) > 10:
+                return moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    raise GraphQLError("DateTime must be an ISO 8601 time with an offset, such as 2026-05-01T09:30:00Z.")
+
+
+def _read_date(value: object) -> date:
+    if isinstance(value, str) and len(value) == 10:
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    raise GraphQLError("Date must have the form YYYY-MM-DD.")
+
+
+def _read_decimal(value: object) -> Decimal:
+    if isinstance(value, str | int | float) and not isinstance(value, bool) and len(str(value)) <= DECIMAL_DIGITS_MAX:
+        try:
+            number = Decimal(repr(value) if isinstance(value, float) else value)
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if number.is_finite() and abs(number.adjusted()) <= DECIMAL_DIGITS_MAX:
+            return number
+    raise GraphQLError('Decimal must be a finite number, best as a string, such as "1200.50".')
+
+
+def _read_decimal_literal(node: ValueNode, _variables: Any = None) -> Decimal:
+    if isinstance(node, FloatValueNode | IntValueNode | StringValueNode):
+        return _read_decimal(node.value)
+    return _read_decimal(None)
+
+
+DATE_TIME = strawberry.scalar(
+    name="DateTime",
+    description="A moment, as ISO 8601 with an offset; answers are always in UTC.",
+    serialize=_write_moment,
+    parse_value=_read_moment,
+)
+DATE = strawberry.scalar(
+    name="Date", description="A calendar day, YYYY-MM-DD.", serialize=date.isoformat, parse_value=_read_date
+)
+DECIMAL = strawberry.scalar(
+    name="Decimal",
+    description="An exact decimal number, as a string.",
+    serialize=lambda value: format(value, "f"),
+    parse_value=_read_decimal,
+    parse_literal=_read_decimal_literal,
+)
+JSON_VALUE = strawberry.scalar(
+    name="JSON",
+    description="Any JSON value.",
+    serialize=lambda value: value,
+    parse_value=lambda value: value,
+)
+
+SCALARS: dict[object, Any] = {datetime: DATE_TIME, date: DATE, Decimal: DECIMAL, JSON: JSON_VALUE}

@@ -1,0 +1,1 @@
+"""Rows and SQL: tables, named statements, migrations, and the sessions that keep organizations apart."""

@@ -1,0 +1,140 @@
+"""What every table shares: identifiers, UTC times, exact money, the tenant key, and the naming of constraints."""
+
+import secrets
+import time
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, ClassVar
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, ForeignKeyConstraint, Numeric, String, Text, column
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import JSON, TypeDecorator, TypeEngine
+from sqlmodel import Field, SQLModel
+
+from contract.limits import MONEY_DECIMALS
+
+SQLModel.metadata.naming_convention = {
+    "pk": "pk_%(table_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+}
+
+
+def now() -> datetime:
+    """The present moment, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """A new UUID of version 7 in its canonical form: unguessable, and growing with time so that indexes stay dense."""
+    moment = time.time_ns() // 1_000_000
+    value = (moment << 80) | secrets.randbits(80)
+    value = (value & ~(0xF << 76)) | (0x7 << 76)
+    value = (value & ~(0x3 << 62)) | (0x2 << 62)
+    return str(UUID(int=value))
+
+
+def as_uuid(text: object) -> str | None:
+    """The canonical form of an identifier, or None where no row can have it."""
+    if not isinstance(text, str) or len(text) not in (32, 36):
+        return None
+    try:
+        return str(UUID(text))
+    except ValueError:
+        return None
+
+
+class Identifier(TypeDecorator[str]):
+    """A canonical UUID as text in Python; the native type on PostgreSQL, text on SQLite."""
+
+    impl = String(36)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The native type where there is one."""
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
+        return dialect.type_descriptor(String(36))
+
+
+_WHOLE_DIGITS = 15
+
+
+class Money(TypeDecorator[Decimal]):
+    """An amount ≥ 0, under 10^15, exact to four decimals.
+
+    SQLite has no exact decimal and its integers end before 10^19, so there the amount is text of fixed width, which
+    sorts and compares as the number does.
+    """
+
+    impl = Numeric(_WHOLE_DIGITS + MONEY_DECIMALS, MONEY_DECIMALS)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """NUMERIC(19, 4), or text of fixed width."""
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(String(_WHOLE_DIGITS + 1 + MONEY_DECIMALS))
+        return dialect.type_descriptor(Numeric(_WHOLE_DIGITS + MONEY_DECIMALS, MONEY_DECIMALS))
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        """The stored form; the value lies in the column's range."""
+        if value is None or dialect.name != "sqlite":
+            return value
+        return f"{value:0{_WHOLE_DIGITS + 1 + MONEY_DECIMALS}.{MONEY_DECIMALS}f}"
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        """The number without trailing zeros, the same on both databases."""
+        return None if value is None else plain_decimal(Decimal(value))
+
+
+def plain_decimal(value: Decimal) -> Decimal:
+    """The same number with no trailing zeros and no exponent: 1500, 12.5."""
+    normal = value.normalize()
+    return normal.quantize(Decimal(1)) if normal.as_tuple().exponent > 0 else normal  # type: ignore[operator]  # finite by construction
+
+
+PlainText = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text that sorts by code point on both databases (decision 9)."""
+
+Document = JSON(none_as_null=True)
+"""JSON as text, so that a document comes back with its keys in the order they were given, on both databases."""
+
+
+class Directory(SQLModel):
+    """Base of the tables that say who belongs where; they are read before an organization is known."""
+
+
+class Tenant(SQLModel):
+    """Base of the tables whose rows belong to one organization: the key starts with it (tenant wall 1)."""
+
+    tenant: ClassVar[bool] = True
+
+    org_id: str = Field(default="", sa_type=Identifier, primary_key=True)
+
+
+class _OrganizationColumn:
+    """`Tenant.org_id` as an expression: pydantic leaves none on the class, and SQLAlchemy makes one per table only."""
+
+    def __get__(self, _record: object, owner: type) -> ColumnElement[str]:
+        if owner is not Tenant:
+            raise AttributeError("org_id")
+        return column("org_id", Identifier)
+
+
+type.__setattr__(Tenant, "org_id", _OrganizationColumn())
+
+
+class Record(Tenant):
+    """A tenant row with an identifier of its own."""
+
+    id: str = Field(default_factory=new_id, sa_type=Identifier, primary_key=True)
+
+
+def tenant_key(table: str, *columns: str, to: str | None = None, ondelete: str | None = None) -> ForeignKeyConstraint:
+    """A foreign key that carries the organization: another organization's row can never be its target."""
+    local = columns[0]
+    return ForeignKeyConstraint(["org_id", local], [f"{table}.org_id", f"{table}.{to or 'id'}"], ondelete=ondelete)

@@ -1,0 +1,1 @@
+"""Named statements, one module per noun."""

@@ -1,0 +1,152 @@
+"""Statements on deals: their links, their way through the stages, and the money on the board."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Numeric, Row, delete, func, select, update
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import col
+
+from contract.criteria import Condition
+from storage.base import as_uuid, now, plain_decimal
+from storage.database import TenantSession
+from storage.queries.filtering import where
+from storage.queries.nouns import DEALS
+from storage.queries.paging import padded
+from storage.tables import Deal, DealContact, PipelineStage, StageChange
+
+
+class _Total(TypeDecorator[Decimal]):
+    """An exact sum: a number on PostgreSQL, three partial sums as text on SQLite."""
+
+    impl = Numeric
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        if value is None:
+            return None
+        if isinstance(value, str):
+            high, low, decimals = (Decimal(part) for part in value.split())
+            value = high.scaleb(7) + low + decimals.scaleb(-4)
+        return plain_decimal(Decimal(value))
+
+    def result_processor(self, dialect: Dialect, coltype: Any) -> Any:
+        return lambda value: self.process_result_value(value, dialect)
+
+
+class money_sum(GenericFunction[Decimal]):
+    """The exact sum of a Money column."""
+
+    type = _Total()
+    inherit_cache = True
+
+
+@compiles(money_sum, "postgresql")
+def _sum(element: Any, compiler: Any, **kw: Any) -> str:
+    return f"sum({compiler.process(element.clauses, **kw)})"
+
+
+@compiles(money_sum, "sqlite")
+def _sums(element: Any, compiler: Any, **kw: Any) -> str:
+    text = compiler.process(element.clauses, **kw)
+    parts = (f"sum(CAST(substr({text}, {start}, {length}) AS INTEGER))" for start, length in ((1, 8), (9, 7), (17, 4)))
+    return " || ' ' || ".join(parts)
+
+
+async def totals(session: TenantSession, condition: Condition) -> Sequence[Row[Any]]:
+    """Per stage and currency: `stage_id`, `currency`, `amount` (deals without a value count as nothing), `count`."""
+    statement = (
+        DEALS.select(
+            session.org_id,
+            col(Deal.stage_id),
+            col(Deal.currency),
+            money_sum(col(Deal.value)).label("amount"),
+            func.count().label("deals"),
+        )
+        .where(col(Deal.stage_id).is_not(None), where(DEALS, condition))
+        .group_by(col(Deal.stage_id), col(Deal.currency))
+        .order_by(col(Deal.currency))
+    )
+    return await session.rows(statement)
+
+
+async def stage_history(session: TenantSession, deal_ids: Sequence[str]) -> dict[str, list[Row[Any]]]:
+    """Each deal's stage changes, oldest first."""
+    change = StageChange
+    statement = (
+        select(col(change.deal_id), col(change.from_stage_id), col(change.to_stage_id), col(change.at), col(change.by))
+        .where(col(change.org_id) == session.org_id, col(change.deal_id).in_(padded(deal_ids)))
+        .order_by(col(change.at), col(change.id))
+    )
+    history: dict[str, list[Row[Any]]] = {i: [] for i in deal_ids}
+    for row in await session.rows(statement):
+        history[row.deal_id].append(row)
+    return history
+
+
+async def link(session: TenantSession, deal_id: str, contact_id: str) -> DealContact | None:
+    """The link between the two, to be changed."""
+    return await session.find(
+        DealContact, col(DealContact.deal_id) == deal_id, col(DealContact.contact_id) == contact_id, lock=True
+    )
+
+
+async def only_primary(session: TenantSession, deal_id: str, contact_id: str) -> None:
+    """Of a deal's contacts no other than this one is the primary."""
+    await session.execute(
+        update(DealContact)
+        .where(
+            col(DealContact.org_id) == session.org_id,
+            col(DealContact.deal_id) == deal_id,
+            col(DealContact.contact_id) != contact_id,
+        )
+        .values(is_primary=False)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def unlink(session: TenantSession, deal_id: str, contact_id: str) -> None:
+    """Remove the link if there is one; whatever the identifiers, nothing else happens."""
+    deal, contact = as_uuid(deal_id), as_uuid(contact_id)
+    if deal is None or contact is None:
+        return
+    await session.execute(
+        delete(DealContact)
+        .where(
+            col(DealContact.org_id) == session.org_id,
+            col(DealContact.deal_id) == deal,
+            col(DealContact.contact_id) == contact,
+        )
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def follow_stage_type(session: TenantSession, stage_id: str, status: str) -> None:
+    """The deals in a stage take its type as their status."""
+    await session.execute(
+        update(Deal)
+        .where(col(Deal.org_id) == session.org_id, col(Deal.stage_id) == stage_id, col(Deal.status) != status)
+        .values(status=status, updated_at=now(), version=col(Deal.version) + 1)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def any_in_stage(session: TenantSession, stage_id: str) -> bool:
+    """Whether a deal is in the stage."""
+    statement = select(col(Deal.id)).where(col(Deal.org_id) == session.org_id, col(Deal.stage_id) == stage_id).limit(1)
+    return await session.row(statement) is not None
+
+
+async def place_stages(session: TenantSession, ids: Sequence[str]) -> None:
+    """Give the stages their positions, counted from 0, in this order."""
+    for position, stage_id in enumerate(ids):
+        await session.execute(
+            update(PipelineStage)
+            .where(col(PipelineStage.org_id) == session.org_id, col(PipelineStage.id) == stage_id)
+            .values(position=position)
+            .execution_options(synchronize_session=False)
+        )

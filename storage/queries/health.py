@@ -1,0 +1,195 @@
+"""Statements on account health: the facts that a score is made from, and the snapshots with their factors."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import col
+
+from contract.health_facts import AccountFacts, ContactFacts, DealFacts, MeetingFacts, Windows, windows
+from storage.database import TenantSession
+from storage.queries.nouns import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS
+from storage.queries.paging import padded
+from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, StageChange
+
+
+async def facts(session: TenantSession, account_ids: Sequence[str], now: datetime) -> dict[str, AccountFacts]:
+    """What the formula knows of each account at `now`; unknown accounts are left out.
+
+    One statement for the accounts and one per group of facts, however many accounts; contract/health_facts.py defines
+    every number. Outreach keeps its default. Raises ValueError for a naive `now`.
+    """
+    organization, ids, window = session.org_id, padded(account_ids), windows(now)
+    accounts = await session.rows(_accounts(organization, ids))
+    meetings = {
+        r.account_id: MeetingFacts(r.held, r.last_held_at, tuple(r[-len(window.weeks) :]), r.due, r.kept)
+        for r in await session.rows(_meetings(organization, ids, window))
+    }
+    contacts = {
+        r.account_id: ContactFacts(r.total, r.filled, r.met)
+        for r in await session.rows(_contacts(organization, ids, window))
+    }
+    deals = {
+        r.account_id: DealFacts(r.open, r.with_champion, r.moving, r.won, r.lost)
+        for r in await session.rows(_deals(organization, ids, window))
+    }
+    return {
+        r.id: AccountFacts(
+            has_domain=bool(r.has_domain),
+            has_industry=bool(r.has_industry),
+            has_owner=bool(r.has_owner),
+            meetings=meetings.get(r.id, MeetingFacts()),
+            contacts=contacts.get(r.id, ContactFacts()),
+            deals=deals.get(r.id, DealFacts()),
+        )
+        for r in accounts
+    }
+
+
+def _accounts(organization: str, ids: Sequence[str]) -> Select[Any]:
+    account = Account
+    return ACCOUNTS.select(
+        organization,
+        col(account.id),
+        _mark(_filled(account.domain)).label("has_domain"),
+        _mark(_filled(account.industry)).label("has_industry"),
+        _mark(_filled(account.owner_id)).label("has_owner"),
+    ).where(col(account.id).in_(ids))
+
+
+def _meetings(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+    """The twelve weeks are the last columns."""
+    account_id = col(Activity.account_id)
+    meeting = (
+        MEETINGS.select(organization, account_id, col(Activity.due_at), _held_at(window).label("held_at"))
+        .where(account_id.in_(ids))
+        .subquery()
+    )
+    held_at, due_at = meeting.c.held_at, meeting.c.due_at
+    due = and_(due_at > window.due_since, due_at <= window.now)
+    return select(
+        meeting.c.account_id,
+        func.count(held_at).label("held"),
+        func.max(held_at).label("last_held_at"),
+        func.count().filter(due).label("due"),
+        func.count(held_at).filter(due).label("kept"),
+        *(func.count().filter(held_at > since, held_at <= until) for since, until in window.weeks),
+    ).group_by(meeting.c.account_id)
+
+
+def _contacts(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+    contact, account_id = Contact, col(Contact.account_id)
+    marks = (
+        or_(_filled(contact.first_name), _filled(contact.last_name)),
+        _filled(contact.email),
+        _filled(contact.phone),
+        _filled(contact.title),
+    )
+    met = (
+        MEETINGS.select(organization, col(Activity.id))
+        .where(
+            col(Activity.account_id) == account_id,
+            col(Activity.contact_id) == col(contact.id),
+            _held_at(window) > window.met_since,
+        )
+        .exists()
+    )
+    person = (
+        CONTACTS.select(
+            organization,
+            account_id,
+            sum(map(_mark, marks[1:]), _mark(marks[0])).label("marks"),
+            _mark(met).label("met"),
+        )
+        .where(account_id.in_(ids))
+        .subquery()
+    )
+    return select(
+        person.c.account_id,
+        func.count().label("total"),
+        func.sum(person.c.marks).label("filled"),
+        func.sum(person.c.met).label("met"),
+    ).group_by(person.c.account_id)
+
+
+def _deals(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+    account_id = col(Deal.account_id)
+    last_change = (
+        select(func.max(col(StageChange.at)))
+        .where(col(StageChange.org_id) == organization, col(StageChange.deal_id) == col(Deal.id))
+        .scalar_subquery()
+    )
+    deal = (
+        DEALS.select(
+            organization,
+            account_id,
+            col(Deal.status),
+            col(Deal.champion_id),
+            col(Deal.close_date),
+            func.coalesce(last_change, col(Deal.created_at)).label("moved_at"),
+        )
+        .where(account_id.in_(ids))
+        .subquery()
+    )
+    status, moved_at, close_date = deal.c.status, deal.c.moved_at, deal.c.close_date
+    on_time = or_(close_date.is_(None), close_date >= window.today)
+    closed = moved_at > window.closed_since
+    return select(
+        deal.c.account_id,
+        func.count().filter(status == "open").label("open"),
+        func.count(deal.c.champion_id).filter(status == "open").label("with_champion"),
+        func.count().filter(status == "open", moved_at > window.moved_since, on_time).label("moving"),
+        func.count().filter(status == "won", closed).label("won"),
+        func.count().filter(status == "lost", closed).label("lost"),
+    ).group_by(deal.c.account_id)
+
+
+def _held_at(window: Windows) -> ColumnElement[datetime]:
+    """When the meeting took place; null for one that was not held."""
+    due, completed = col(Activity.due_at), col(Activity.completed_at)
+    return case((completed <= window.now, case((due < completed, due), else_=completed)))
+
+
+def _filled(text: str | None) -> ColumnElement[bool]:
+    """True for a text that says something; false or null for one that does not."""
+    clause: ColumnElement[bool] = func.trim(col(text)) != ""
+    return clause
+
+
+def _mark(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, 1), else_=0)
+
+
+async def latest(
+    session: TenantSession, account_ids: Sequence[str], *, until: datetime | None = None
+) -> dict[str, Row[Any]]:
+    """The most recent snapshot of each account that has one, by account; with `until`, of those not after it."""
+    other = aliased(HealthSnapshot)
+    newest = (
+        select(col(other.id))
+        .where(col(other.org_id) == session.org_id, col(other.account_id) == col(Account.id))
+        .order_by(col(other.snapshot_at).desc(), col(other.id).desc())
+        .limit(1)
+    )
+    if until is not None:
+        newest = newest.where(col(other.snapshot_at) <= until)
+    # By way of the accounts, so that each costs one look into the index and not a reading of its whole history.
+    statement = (
+        SNAPSHOTS.select(session.org_id)
+        .join(
+            Account, and_(col(Account.org_id) == col(HealthSnapshot.org_id), col(Account.id).in_(padded(account_ids)))
+        )
+        .where(col(HealthSnapshot.id) == newest.correlate(Account).scalar_subquery())
+    )
+    return {r.account_id: r for r in await session.rows(statement)}
+
+
+async def factors(session: TenantSession, snapshot_ids: Sequence[str]) -> dict[str, list[Row[Any]]]:
+    """Each snapshot's factors, oldest-inserted first (specification 2.3)."""
+    statement = FACTORS.select(session.org_id).where(col(HealthFactor.health_score_id).in_(padded(snapshot_ids)))
+    found: dict[str, list[Row[Any]]] = {i: [] for i in snapshot_ids}
+    for row in await session.rows(statement.order_by(col(HealthFactor.position))):
+        found[row.health_score_id].append(row)
+    return found

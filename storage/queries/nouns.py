@@ -1,0 +1,165 @@
+"""What can be listed: for each noun its source, its columns, and the orders that its lists know."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Select, and_, select
+from sqlmodel import SQLModel, col
+
+from contract.criteria import Order
+from contract.vocabulary import SortDirection
+from storage import tables as t
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One term of an order. `descending` is None for the term whose direction the caller chooses."""
+
+    name: str
+    descending: bool | None = None
+    nullable: bool = False
+
+
+_CREATED = Key("created_at", descending=True)
+_ID = Key("id", descending=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A source of rows.
+
+    `orders` maps each sort field to its terms, the chosen one first and the tie-breaks after it; `links` maps the name
+    of a to-one link to the column that holds it and the noun it leads to.
+    """
+
+    entity: Any
+    columns: tuple[Any, ...]
+    orders: Mapping[str, tuple[Key, ...]]
+    default: Order
+    links: Mapping[str, tuple[str, "Noun"]] = field(default_factory=dict)
+    fixed: tuple[ColumnElement[bool], ...] = ()
+    joins: tuple[tuple[Any, ColumnElement[bool], bool], ...] = ()
+
+    def select(self, organization: str, *columns: Any) -> Select[Any]:
+        """A select of the noun's rows in the organization; all of its columns unless others are named."""
+        statement = select(*(columns or self.columns)).select_from(self.entity)
+        for target, condition, optional in self.joins:
+            statement = statement.join(target, condition, isouter=optional)
+        return statement.where(self.entity.org_id == organization, *self.fixed)
+
+    def column(self, name: str) -> Any:
+        """The column that a row shows under this name."""
+        return self._by_name()[name]
+
+    def terms(self, order: Order | None) -> list[tuple[Key, bool]]:
+        """The terms of an order, each with whether it descends."""
+        order = order or self.default
+        chosen = order.direction is SortDirection.DESC
+        return [(k, chosen if k.descending is None else k.descending) for k in self.orders[order.field]]
+
+    def _by_name(self) -> dict[str, Any]:
+        return {c.key: c for c in self.columns}
+
+
+def _columns(model: type[SQLModel], **renamed: str) -> tuple[Any, ...]:
+    attributes: dict[str, Column[Any]] = {c.key: c for c in model.__mapper__.column_attrs}  # type: ignore[attr-defined]
+    return tuple(
+        getattr(model, name).label(renamed[name]) if name in renamed else getattr(model, name) for name in attributes
+    )
+
+
+def _orders(*fields: str, nullable: tuple[str, ...] = ()) -> dict[str, tuple[Key, ...]]:
+    """The usual orders: the field, then the newest first, then the id."""
+    orders: dict[str, tuple[Key, ...]] = {n: (Key(n, nullable=n in nullable), _CREATED, _ID) for n in fields}
+    orders["created_at"] = (Key("created_at"), _ID)
+    return orders
+
+
+def _linked(model: Any, org_id: Any, column: Any, *, optional: bool = True) -> tuple[Any, ColumnElement[bool], bool]:
+    return model, and_(model.org_id == org_id, model.id == column), optional
+
+
+def _prefixed(prefix: str, *columns: Any) -> tuple[Any, ...]:
+    return tuple(c.label(f"{prefix}_{c.key}") for c in columns)
+
+
+_NEWEST = Order("created_at")
+
+ACCOUNTS = Noun(t.Account, _columns(t.Account), _orders("name", "updated_at"), _NEWEST)
+CONTACTS = Noun(
+    t.Contact,
+    _columns(t.Contact),
+    _orders("last_name", "updated_at", nullable=("last_name",)),
+    _NEWEST,
+    links={"account": ("account_id", ACCOUNTS)},
+)
+STAGES = Noun(
+    t.PipelineStage,
+    _columns(t.PipelineStage),
+    {"position": (Key("position"), _ID)},
+    Order("position", SortDirection.ASC),
+)
+DEALS = Noun(
+    t.Deal,
+    _columns(t.Deal),
+    _orders("name", "value", "close_date", "updated_at", nullable=("value", "close_date")),
+    _NEWEST,
+    links={"account": ("account_id", ACCOUNTS)},
+)
+MEETINGS = Noun(
+    t.Activity,
+    _columns(t.Activity, details="metadata"),
+    _orders("due_at", nullable=("due_at",)),
+    Order("due_at"),
+    links={"account": ("account_id", ACCOUNTS), "deal": ("deal_id", DEALS)},
+    fixed=(col(t.Activity.type) == "meeting",),
+)
+MEETINGS_WITH_LINKS = replace(
+    MEETINGS,
+    columns=(
+        *MEETINGS.columns,
+        *_prefixed("accounts", col(t.Account.id), col(t.Account.name), col(t.Account.domain)),
+        *_prefixed("deals", col(t.Deal.id), col(t.Deal.name), col(t.Deal.stage_id)),
+        *_prefixed(
+            "contacts", col(t.Contact.id), col(t.Contact.first_name), col(t.Contact.last_name), col(t.Contact.email)
+        ),
+    ),
+    joins=tuple(
+        _linked(model, col(t.Activity.org_id), column)
+        for model, column in (
+            (t.Account, col(t.Activity.account_id)),
+            (t.Deal, col(t.Activity.deal_id)),
+            (t.Contact, col(t.Activity.contact_id)),
+        )
+    ),
+)
+"""Meetings with the summaries that the REST listing embeds (specification 2.1), in one statement."""
+SNAPSHOTS = Noun(
+    t.HealthSnapshot,
+    _columns(t.HealthSnapshot),
+    {"snapshot_at": (Key("snapshot_at"), Key("id"))},
+    Order("snapshot_at"),
+)
+FACTORS = Noun(
+    t.HealthFactor,
+    _columns(t.HealthFactor),
+    {"position": (Key("position"), _ID)},
+    Order("position", SortDirection.ASC),
+)
+EVENTS = Noun(t.Event, _columns(t.Event), {"sequence": (Key("sequence"),)}, Order("sequence", SortDirection.ASC))
+_LINKED = (col(t.DealContact.role), col(t.DealContact.is_primary), col(t.DealContact.linked_at))
+CONTACTS_OF_DEALS = Noun(
+    t.DealContact,
+    (*_columns(t.Contact), col(t.DealContact.deal_id), *_LINKED),
+    {"linked_at": (Key("linked_at"), _ID)},
+    Order("linked_at", SortDirection.ASC),
+    joins=(_linked(t.Contact, col(t.DealContact.org_id), col(t.DealContact.contact_id), optional=False),),
+)
+DEALS_OF_CONTACTS = Noun(
+    t.DealContact,
+    (*_columns(t.Deal), col(t.DealContact.contact_id)),
+    DEALS.orders,
+    DEALS.default,
+    joins=(_linked(t.Deal, col(t.DealContact.org_id), col(t.DealContact.deal_id), optional=False),),
+)

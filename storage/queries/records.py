@@ -1,0 +1,98 @@
+"""Statements that every noun shares: find one to change, look references up, and append to the change log."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import Row, select, update
+from sqlmodel import col
+
+from contract.criteria import Compare, Op
+from storage.base import Record, as_uuid
+from storage.database import TenantSession
+from storage.queries.filtering import where
+from storage.queries.nouns import Noun
+from storage.tables import Event, EventCounter
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+async def one(session: TenantSession, noun: Noun, identifier: object) -> Row[Any] | None:
+    """The row with this identifier; None where it is no UUID, missing, or another organization's."""
+    canonical = as_uuid(identifier)
+    if canonical is None:
+        return None
+    return await session.row(noun.select(session.org_id).where(noun.entity.id == canonical))
+
+
+async def to_change(
+    session: TenantSession, model: type[RecordT], identifier: object, *conditions: Any
+) -> RecordT | None:
+    """The entity with this identifier, locked against other writers; None as for `one`."""
+    canonical = as_uuid(identifier)
+    if canonical is None:
+        return None
+    return await session.find(model, col(model.id) == canonical, *conditions, lock=True)
+
+
+async def missing(session: TenantSession, references: Mapping[str, tuple[type[Record], str]]) -> list[str]:
+    """The names of the references that lead nowhere in the organization; the others are kept from being deleted."""
+    return [name for name, (model, i) in references.items() if not await _exists(session, model, i)]
+
+
+async def _exists(session: TenantSession, model: type[Record], identifier: str) -> bool:
+    canonical = as_uuid(identifier)
+    if canonical is None:
+        return False
+    statement = select(col(model.id)).where(col(model.org_id) == session.org_id, col(model.id) == canonical)
+    return await session.row(statement.with_for_update(read=True, key_share=True)) is not None
+
+
+async def clear(session: TenantSession, *columns: Any, value: str) -> None:
+    """Set the given reference columns to null wherever they hold the value, before the record that they name goes."""
+    for column in columns:
+        model = column.class_
+        await session.execute(
+            update(model)
+            .where(col(model.org_id) == session.org_id, column == value)
+            .values({column.key: None})
+            .execution_options(synchronize_session=False)
+        )
+
+
+async def append_event(
+    session: TenantSession, *, type: str, area: str, actor: str, request_id: str, data: dict[str, Any]
+) -> None:
+    """Write an event with the organization's next sequence number; the counter's lock holds until the commit."""
+    sequence = await session.scalar(
+        update(EventCounter)
+        .where(col(EventCounter.org_id) == session.org_id)
+        .values(last=col(EventCounter.last) + 1)
+        .returning(col(EventCounter.last))
+        .execution_options(synchronize_session=False)
+    )
+    if sequence is None:
+        sequence = 1
+        session.add(EventCounter(last=1))
+    session.add(Event(sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data))
+
+
+async def all_of(session: TenantSession, noun: Noun) -> Sequence[Row[Any]]:
+    """All rows of a noun that an organization has few of, in its default order."""
+    terms = ((noun.column(key.name), descending) for key, descending in noun.terms(None))
+    return await session.rows(
+        noun.select(session.org_id).order_by(*(c.desc() if descending else c.asc() for c, descending in terms))
+    )
+
+
+async def by_text(session: TenantSession, noun: Noun, field: str, text: str) -> Row[Any] | None:
+    """The oldest row whose field is exactly this text."""
+    condition = where(noun, Compare(field, Op.EQ, text))
+    entity = noun.entity
+    return await session.row(
+        noun.select(session.org_id).where(condition).order_by(entity.created_at, entity.id).limit(1)
+    )
+
+
+async def lock_organization(session: TenantSession) -> None:
+    """Let one writer at a time through what concerns the organization's rows as a whole."""
+    await session.find(EventCounter, lock=True)

@@ -1,0 +1,126 @@
+"""Whole organizations into the database: one transaction each, and nothing twice."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import select, text
+from sqlmodel import col
+
+from storage.database import Database, TenantSession
+from storage.seeding.activities import activities
+from storage.seeding.generate import Rows, records
+from storage.seeding.load import Loader
+from storage.seeding.plan import Blueprint, Plan, blueprints
+from storage.tables import EventCounter, Member, Membership, Organization
+
+Progress = Callable[[str, int, int], None]
+"""Told the noun, how many of its rows are done, and how many there are in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run of `seed` did; `organizations` are the identifiers in the plan's order."""
+
+    organizations: tuple[str, ...]
+    written: int
+    """How many of them are new; the others were there and stay as they are."""
+    rows: dict[str, int]
+    """The new rows by table."""
+
+
+def _silent(_noun: str, _done: int, _total: int) -> None:
+    pass
+
+
+async def seed(database: Database, plan: Plan, progress: Progress = _silent) -> Summary:
+    """Write the plan's organizations that are not there yet; each is written whole or not at all.
+
+    An organization has members only once it is whole: what an interrupted run left is found and finished by the next.
+    """
+    wanted = list(blueprints(plan))
+    totals = asdict(plan) | {"organizations": len(wanted)}
+    done: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
+
+    def report(noun: str, count: int) -> None:
+        done[noun] += count
+        progress(noun, done[noun], totals[noun])
+
+    there = await present(database, [b.id for b in wanted])
+    for blueprint in wanted:
+        if blueprint.id in there:
+            for noun, count in asdict(blueprint.sizes).items():
+                report(noun, count)
+        else:
+            rows += await write(database, blueprint, report)
+        report("organizations", 1)
+    if rows:
+        await _analyze(database)
+    return Summary(tuple(b.id for b in wanted), len(wanted) - len(there), dict(rows))
+
+
+async def present(database: Database, organizations: Sequence[str]) -> set[str]:
+    """Those organizations that are whole."""
+    statement = select(col(Membership.org_id)).where(col(Membership.org_id).in_(organizations)).distinct()
+    async with database.directory() as session:
+        return {row.org_id for row in await session.rows(statement)}
+
+
+async def write(
+    database: Database,
+    blueprint: Blueprint,
+    report: Callable[[str, int], None] = lambda _noun, _count: None,
+    before_members: Callable[[], Awaitable[None]] | None = None,
+) -> Counter[str]:
+    """Write the organization, then its rows in one transaction, then its members; gives the new rows by table.
+
+    Of two processes that do so at once, one writes and the other waits for it.
+    """
+    loader, counts = Loader(database.engine.dialect), Counter[str]()
+
+    async def insert(session: TenantSession, all_rows: Iterable[Rows], *, keep: bool = False) -> None:
+        for rows in all_rows:
+
+            def count(number: int, noun: str = rows.noun) -> None:
+                if noun:
+                    report(noun, number)
+
+            table = str(rows.model.__tablename__)
+            counts[table] += await loader.insert(session, rows, count, keep=keep)
+
+    async with database.directory(writing=True) as session:
+        await insert(session, [_organization(blueprint)], keep=True)
+    async with database.writing(blueprint.id) as session:
+        # The counter comes first: the second of two processes waits here for the first one's commit.
+        counter = Rows(EventCounter, ("last",), [(blueprint.sizes.deals if blueprint.logged else 0,)])
+        await insert(session, [counter], keep=True)
+        if counts["event_counters"]:
+            all_rows, reachable = records(blueprint)
+            async with loader.cache(session):
+                await insert(session, [*all_rows, *activities(blueprint, reachable)])
+    if before_members is not None:
+        await before_members()
+    async with database.directory(writing=True) as session:
+        await insert(session, _members(blueprint), keep=True)
+    return counts
+
+
+def _organization(blueprint: Blueprint) -> Rows:
+    row = (blueprint.id, blueprint.id, blueprint.name, blueprint.since)
+    return Rows(Organization, ("id", "external_id", "name", "created_at"), [row])
+
+
+def _members(blueprint: Blueprint) -> list[Rows]:
+    since = blueprint.since
+    members: list[tuple[Any, ...]] = [(p.subject, p.email, p.name, since) for p in blueprint.team]
+    memberships = [(blueprint.id, p.subject, p.role.value, sorted(p.role.scopes), None, since) for p in blueprint.team]
+    columns = ("org_id", "subject", "role", "scopes", "token_issued_at", "created_at")
+    return [Rows(Member, ("subject", "email", "name", "created_at"), members), Rows(Membership, columns, memberships)]
+
+
+async def _analyze(database: Database) -> None:
+    """Let the planner know the new proportions now, not when the database gets to it."""
+    async with database.directory(writing=True) as session:
+        await session.execute(text("ANALYZE"))

@@ -1,0 +1,29 @@
+"""The tables, one module per noun; importing the package registers them all."""
+
+from storage.tables.accounts import Account
+from storage.tables.contacts import Contact
+from storage.tables.credentials import Credential
+from storage.tables.deals import Deal, DealContact
+from storage.tables.events import Event
+from storage.tables.health import HealthFactor, HealthSnapshot
+from storage.tables.meetings import Activity
+from storage.tables.organizations import EventCounter, Member, Membership, Organization
+from storage.tables.pipeline_stages import PipelineStage, StageChange
+
+__all__ = [
+    "Account",
+    "Activity",
+    "Contact",
+    "Credential",
+    "Deal",
+    "DealContact",
+    "Event",
+    "EventCounter",
+    "HealthFactor",
+    "HealthSnapshot",
+    "Member",
+    "Membership",
+    "Organization",
+    "PipelineStage",
+    "StageChange",
+]

@@ -1,0 +1,27 @@
+"""The organization's change log (specification part 6)."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKeyConstraint, UniqueConstraint
+from sqlmodel import Field
+
+from storage.base import Document, PlainText, Record, now
+
+
+class Event(Record, table=True):
+    """Something that happened, in the organization's order: `sequence` starts at 1 and has no gaps."""
+
+    __tablename__ = "events"
+    __table_args__ = (
+        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
+        UniqueConstraint("org_id", "sequence"),
+    )
+
+    sequence: int = Field(sa_type=BigInteger)
+    type: str = Field(sa_type=PlainText)
+    area: str = Field(sa_type=PlainText)
+    actor: str = Field(sa_type=PlainText)
+    occurred_at: datetime = Field(default_factory=now)
+    request_id: str | None = Field(default=None, sa_type=PlainText)
+    data: dict[str, Any] = Field(sa_type=Document)

@@ -1,0 +1,95 @@
+"""Databases: every test that asks for one runs on SQLite and on PostgreSQL, with a migrated database of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from storage import migrate
+from storage.database import Database
+from tests.support.postgresql import Server
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """The server; it starts when the first test needs it, and its absence is a failure."""
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql: Server) -> str:
+    """The name of a migrated database to copy."""
+    postgresql.create("template_migrated")
+    asyncio.run(migrate.upgrade(postgresql.url("template_migrated")))
+    return "template_migrated"
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated file to copy."""
+    file = tmp_path_factory.mktemp("sqlite") / "template.db"
+    asyncio.run(migrate.upgrade(f"sqlite+aiosqlite:///{file}"))
+    return file
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Ask for it to know which of the two it is, or parametrize it indirectly to run on one of them."""
+    return str(request.param)
+
+
+@pytest.fixture
+def empty_database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without any table (SQLite: of a file that does not exist)."""
+    if dialect == "sqlite":
+        yield f"sqlite+aiosqlite:///{tmp_path / 'empty.db'}"
+    else:
+        yield from _postgresql_copy(request.getfixturevalue("postgresql"), "template0")
+
+
+@pytest.fixture
+def database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a fresh migrated database."""
+    if dialect == "sqlite":
+        file = tmp_path / "crm.db"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), file)
+        file.chmod(0o600)
+        yield f"sqlite+aiosqlite:///{file}"
+    else:
+        template = request.getfixturevalue("postgresql_template")
+        yield from _postgresql_copy(request.getfixturevalue("postgresql"), template)
+
+
+def _postgresql_copy(server: Server, template: str) -> Iterator[str]:
+    name = f"test_{next(_numbers)}"
+    server.create(name, template=template)
+    yield server.url(name)
+    server.drop(name)
+
+
+@pytest.fixture
+async def open_database(database_url: str) -> AsyncIterator[Callable[[], Database]]:
+    """Opens further `Database`s on the same database, as other processes would; they are closed at the end."""
+    opened: list[Database] = []
+
+    def open_one() -> Database:
+        opened.append(Database(database_url))
+        return opened[-1]
+
+    yield open_one
+    for database in opened:
+        await database.close()
+
+
+@pytest.fixture
+async def database(open_database: Callable[[], Database]) -> Database:
+    """A fresh migrated database."""
+    return open_database()

@@ -1,0 +1,187 @@
+"""Every path judges in the same order: credential, organization, scopes, input, what the path names."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from contract.vocabulary import CredentialKind
+from rest_compat.operations import Operation
+from rest_compat.routes import OPERATIONS
+from storage.tables import Account, Contact, Deal, DealContact
+from tests.rest_compat.conftest import REQUEST_ID
+from tests.support.world import World, bearer
+
+GUARDED = [o for o in OPERATIONS if o.rule is not None]
+UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
+BAD_BODY = b'{"name": 7'
+
+
+def _url(operation: Operation, identifier: str = UNKNOWN) -> str:
+    path = operation.path
+    for name in operation.path_parameters:
+        path = path.replace("{" + name + "}", identifier)
+    return path
+
+
+async def _worst(client: httpx.AsyncClient, operation: Operation, headers: dict[str, str]) -> httpx.Response:
+    """A request with everything wrong behind the headers: no such record, a bad query, and a bad body."""
+    content = BAD_BODY if operation.body is not None else b""
+    query = {"limit": "-1"} if operation.query is not None else {}
+    return await client.request(operation.method, _url(operation), params=query, content=content, headers=headers)
+
+
+async def test_a_bad_credential_is_refused_first(world: World, client: httpx.AsyncClient) -> None:
+    ended = await world.credential("admin@one", world.one)
+    await world.leave("admin@one", world.one)
+    good = await world.credential("member@one", None)
+    before = await world.dump()
+    refused = [
+        {},
+        {"Authorization": "Basic YTpi"},
+        {"Authorization": "Bearer"},
+        bearer("nonsense"),
+        bearer(f"{good}x"),
+        bearer(good.replace("pat_", "ak_")),
+        bearer(ended),
+        bearer(good) | {"Authorization": f"Bearer {good}, Bearer {good}"},
+    ]
+    for operation in GUARDED:
+        for headers in refused:
+            response = await _worst(client, operation, headers | {"X-Service-Org": "org_of_nobody"})
+            assert response.status_code == 401, (operation.path, headers)
+            assert response.headers["www-authenticate"] == "Bearer"
+            assert response.json() == {
+                "detail": "Valid credential required",
+                "code": "unauthenticated",
+                "request_id": REQUEST_ID,
+            }
+    assert await world.dump() == before
+
+
+async def test_then_the_organization_header(world: World, client: httpx.AsyncClient) -> None:
+    key = await world.headers("viewer@one", world.one, CredentialKind.ORGANIZATION_KEY)
+    token = await world.headers("viewer@one", None, CredentialKind.USER_TOKEN)
+    session = world.session("viewer@one", world.one)
+    before = await world.dump()
+    for operation in GUARDED:
+        response = await _worst(client, operation, key | {"X-Service-Org": "org_one"})
+        assert response.status_code == 400, operation.path
+        assert response.json() == {
+            "detail": "X-Service-Org is not accepted with an organization key",
+            "code": "organization_not_accepted",
+            "request_id": REQUEST_ID,
+        }
+        for headers in (token, session):
+            response = await _worst(client, operation, headers | {"X-Service-Org": "org_two"})
+            assert response.status_code == 403, operation.path
+            assert response.json() == {
+                "detail": "Organization mismatch",
+                "code": "organization_mismatch",
+                "request_id": REQUEST_ID,
+            }
+    assert await world.dump() == before
+
+
+async def test_then_the_active_organization(world: World, client: httpx.AsyncClient) -> None:
+    """Before the scopes: the caller has none that would do."""
+    await world.join("nobody", world.one, scopes=["outreach:read"])
+    headers = await world.headers("nobody", None, CredentialKind.USER_TOKEN)
+    for operation in GUARDED:
+        response = await _worst(client, operation, headers)
+        assert operation.rule is not None
+        if operation.rule.organization:
+            assert response.status_code == 400, operation.path
+            assert response.json() == {
+                "detail": "Active organization required",
+                "code": "organization_required",
+                "request_id": REQUEST_ID,
+            }
+        else:
+            assert response.status_code == 403, operation.path
+
+
+@pytest.mark.parametrize("kind", CredentialKind)
+async def test_then_the_scopes(world: World, client: httpx.AsyncClient, kind: CredentialKind) -> None:
+    await world.join("nobody", world.one, scopes=["outreach:read", "outreach:manage"])
+    headers = await world.headers("nobody", world.one, kind)
+    before = await world.dump()
+    for operation in GUARDED:
+        assert operation.rule is not None
+        assert operation.rule.group is not None
+        response = await _worst(client, operation, headers)
+        assert response.status_code == 403, operation.path
+        assert response.json() == {
+            "detail": "Insufficient permissions",
+            "code": "forbidden",
+            "request_id": REQUEST_ID,
+            "required_scopes": sorted(operation.rule.group.value),
+            "granted_scopes": ["outreach:manage", "outreach:read"],
+        }
+    assert await world.dump() == before
+
+
+async def test_then_the_input(world: World, client: httpx.AsyncClient) -> None:
+    headers = world.session("admin@one", world.one)
+    before = await world.dump()
+    for operation in GUARDED:
+        if operation.body is None and operation.query is None:
+            continue
+        response = await _worst(client, operation, headers)
+        assert response.status_code == 422, operation.path
+        [problem] = response.json()["detail"]
+        assert problem["loc"] == (["body"] if operation.body else ["query", "limit"])
+    assert await world.dump() == before
+
+
+async def test_then_what_the_path_names_and_another_organization_s_is_missing(
+    world: World, client: httpx.AsyncClient
+) -> None:
+    account, contact = Account(name="A"), Contact()
+    deal = Deal(name="D", account_id=account.id)
+    link = DealContact(deal_id=deal.id, contact_id=contact.id)
+    await world.add(world.one, account, contact, deal, link)
+    key = await world.credential("admin@one", world.one)
+    token = await world.credential("admin@one", None)
+    mine = world.session("admin@one", world.one)
+    [key_record] = (await client.get("/organization-pats", headers=mine)).json()
+    [token_record] = (await client.get("/user-pats", headers=mine)).json()
+    owned = {
+        "accounts": account.id,
+        "deals": deal.id,
+        "organization-pats": key_record["id"],
+        "user-pats": token_record["id"],
+    }
+    headers = world.session("admin@two", world.two)
+    before = await world.dump()
+    named = [o for o in GUARDED if o.path_parameters]
+    assert len(named) == 9
+    for operation in named:
+        known = owned[operation.path.split("/")[1]]
+        for identifier in (known, known.upper(), UNKNOWN, "no-uuid", "%00", "é"):
+            body = {"name": "Other"} if operation.body is not None else None
+            response = await client.request(operation.method, _url(operation, identifier), json=body, headers=headers)
+            if operation.path.endswith("/latest"):
+                assert (response.status_code, response.json()) == (200, {})
+            elif operation.status == 204 and "contacts" in operation.path:
+                assert response.status_code == 204
+            else:
+                assert response.status_code == 404, (operation.path, identifier)
+                assert response.json() == {"detail": "Not found", "code": "not_found", "request_id": REQUEST_ID}
+    assert await world.dump() == before
+    assert (await client.get("/deals", headers=bearer(key))).status_code == 200
+    assert (await client.get("/user-pats", headers=bearer(token))).status_code == 200
+
+
+async def test_an_unreachable_database_is_503(world: World, client: httpx.AsyncClient, monkeypatch) -> None:
+    from contract.errors import Unavailable
+
+    async def away(*_: object) -> None:
+        raise Unavailable()
+
+    monkeypatch.setattr(world.services.identity, "authenticate", away)
+    for operation in GUARDED:
+        response = await _worst(client, operation, {})
+        assert response.status_code == 503
+        assert response.headers["retry-after"] == "1"
+        assert response.json() == {"detail": "Temporarily unavailable", "code": "unavailable", "request_id": REQUEST_ID}

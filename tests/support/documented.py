@@ -1,0 +1,143 @@
+"""The keys of the documented records, in their order, copied from the specification and from nothing of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MEETING = [
+    "id",
+    "type",
+    "subject",
+    "body",
+    "due_at",
+    "completed_at",
+    "duration_minutes",
+    "metadata",
+    "account_id",
+    "deal_id",
+    "contact_id",
+    "owner_id",
+    "source",
+    "direction",
+    "created_at",
+    "accounts",
+    "deals",
+    "contacts",
+]
+EMBEDDED = {
+    "accounts": ["id", "name", "domain"],
+    "deals": ["id", "name", "stage_id"],
+    "contacts": ["id", "first_name", "last_name", "email"],
+}
+DEAL = [
+    "id",
+    "org_id",
+    "owner_id",
+    "name",
+    "account_id",
+    "value",
+    "stage_id",
+    "close_date",
+    "currency",
+    "geo_scope",
+    "source",
+    "champion_id",
+    "notes",
+    "parent_deal_id",
+    "competitors",
+    "status",
+    "created_at",
+    "updated_at",
+    "version",
+]
+SNAPSHOT = ["id", "org_id", "account_id", "score", "trend", "data_points", "snapshot_at", "factors"]
+FACTOR = [
+    "id",
+    "org_id",
+    "account_id",
+    "health_score_id",
+    "snapshot_at",
+    "key",
+    "label",
+    "score",
+    "weight",
+    "value",
+    "explanation",
+    "sample_size",
+]
+CREDENTIAL = [
+    "id",
+    "name",
+    "key_id",
+    "hint",
+    "created_at",
+    "last_used_at",
+    "expires_at",
+    "owner_user_id",
+    "owner_name",
+]
+ACCESS_TOKEN = ["access_token", "issued_token_type", "token_type", "expires_in", "scope", "organization_id"]
+ERROR = ["detail", "code", "request_id"]
+
+_RECORDS = {
+    ("/deals", "POST"): ["id"],
+    ("/deals", "GET"): DEAL,
+    ("/deals/{deal_id}", "GET"): DEAL,
+    ("/deals/{deal_id}", "PATCH"): DEAL,
+    ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
+    ("/organization-pats", "GET"): CREDENTIAL,
+    ("/organization-pats/{id}", "PATCH"): CREDENTIAL,
+    ("/user-pats", "POST"): [*CREDENTIAL, "pat_key"],
+    ("/user-pats", "GET"): CREDENTIAL,
+    ("/user-pats/{id}", "PATCH"): CREDENTIAL,
+    ("/pat/exchange", "POST"): ACCESS_TOKEN,
+    ("/health", "GET"): ["status", "version"],
+    ("/ready", "GET"): ["status", "checks"],
+}
+
+
+def check_keys(path: str, method: str, status: int, value: Any) -> None:
+    """Hold the keys of an answer, and their order, against the documentation."""
+    if status == 422:
+        assert list(value) == ["detail"]
+        assert value["detail"]
+        for problem in value["detail"]:
+            assert list(problem) == ["loc", "msg", "type"]
+            assert problem["loc"][0] in ("path", "query", "header", "body")
+        return
+    if path == "/ready" and status == 503:
+        assert list(value) == ["status", *ERROR, "checks"]
+        return
+    if status >= 400:
+        with_scopes = [*ERROR, "required_scopes", "granted_scopes"]
+        assert list(value) == (with_scopes if value["code"] == "forbidden" else ERROR)
+        return
+    records = value if isinstance(value, list) else [value]
+    for record in records:
+        if path == "/activities/meetings":
+            _check_meeting(record)
+        elif path.startswith("/accounts/"):
+            _check_snapshot(path, record)
+        else:
+            assert list(record) == _RECORDS[path, method]
+
+
+def _check_meeting(record: dict[str, Any]) -> None:
+    assert list(record) == MEETING
+    for name, keys in EMBEDDED.items():
+        assert (record[name] is None) == (record[f"{name[:-1]}_id"] is None)
+        if record[name] is not None:
+            assert list(record[name]) == keys
+            assert record[name]["id"] == record[f"{name[:-1]}_id"]
+
+
+def _check_snapshot(path: str, record: dict[str, Any]) -> None:
+    if path.endswith("/latest") and not record:
+        return
+    assert list(record) == SNAPSHOT
+    assert len(record["factors"]) == record["data_points"] == 9
+    for factor in record["factors"]:
+        assert list(factor) == FACTOR
+        assert factor["health_score_id"] == record["id"]
+        assert (factor["org_id"], factor["account_id"]) == (record["org_id"], record["account_id"])
+        assert factor["snapshot_at"] == record["snapshot_at"]

@@ -1,0 +1,129 @@
+"""Two organizations with one row in every table each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlmodel import SQLModel
+
+from storage.base import Tenant, new_id
+from storage.database import Database
+from storage.tables import (
+    Account,
+    Activity,
+    Contact,
+    Credential,
+    Deal,
+    DealContact,
+    Event,
+    EventCounter,
+    HealthFactor,
+    HealthSnapshot,
+    Member,
+    Membership,
+    Organization,
+    PipelineStage,
+    StageChange,
+)
+
+_TENANTS = [m.class_ for m in SQLModel._sa_registry.mappers if issubclass(m.class_, Tenant)]
+TENANT_TABLES = sorted(str(model.__tablename__) for model in _TENANTS)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The identifiers of one organization's rows; every text in them is its name, "first" or "second"."""
+
+    name: str
+    org: str
+    account: str
+    contact: str
+    stage: str
+    deal: str
+    activity: str
+    snapshot: str
+
+
+async def fill(database: Database) -> tuple[Rows, Rows]:
+    """The first and the second organization."""
+    return await organization(database, "first"), await organization(database, "second")
+
+
+async def organization(database: Database, name: str) -> Rows:
+    """An organization with one row in every table."""
+    rows = Rows(name, *(new_id() for _ in range(7)))
+    async with database.directory(writing=True) as session:
+        session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name))
+        await session.flush()
+        session.add(
+            Membership(org_id=rows.org, subject=name, scopes=["crm:read"]),
+            Credential(
+                org_id=rows.org,
+                kind="organization_key",
+                key_id=name,
+                secret_hash=name,
+                hint=name,
+                name=name,
+                owner_subject=name,
+            ),
+        )
+    async with database.writing(rows.org) as session:
+        session.add(Account(id=rows.account, name=name), PipelineStage(id=rows.stage, name=name), EventCounter(last=1))
+        await session.flush()
+        session.add(Contact(id=rows.contact, first_name=name, account_id=rows.account))
+        await session.flush()
+        session.add(
+            Deal(
+                id=rows.deal,
+                name=name,
+                account_id=rows.account,
+                stage_id=rows.stage,
+                champion_id=rows.contact,
+            ),
+            HealthSnapshot(id=rows.snapshot, account_id=rows.account, score=50, formula_version=name),
+            Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
+        )
+        await session.flush()
+        session.add(
+            DealContact(deal_id=rows.deal, contact_id=rows.contact, role=name),
+            StageChange(deal_id=rows.deal, to_stage_id=rows.stage, by=name),
+            Activity(
+                id=rows.activity,
+                subject=name,
+                account_id=rows.account,
+                deal_id=rows.deal,
+                contact_id=rows.contact,
+                details={"name": name},
+            ),
+            HealthFactor(
+                account_id=rows.account,
+                health_score_id=rows.snapshot,
+                position=0,
+                key=name,
+                label=name,
+                score=50,
+                weight=1.0,
+                explanation=name,
+                sample_size=1,
+            ),
+        )
+    return rows
+
+
+async def count_rows(database: Database, organizations: tuple[Rows, ...]) -> dict[str, int]:
+    """How many rows each table has, over the given organizations."""
+    counts: dict[str, int] = {}
+    for mapper in SQLModel._sa_registry.mappers:
+        model = mapper.class_
+        name = mapper.local_table.name
+        statement = select(func.count()).select_from(model)
+        if not issubclass(model, Tenant):
+            async with database.directory() as session:
+                counts[name] = await session.scalar(statement)
+            continue
+        counts[name] = 0
+        for rows in organizations:
+            async with database.reading(rows.org) as session:
+                counts[name] += await session.scalar(statement.where(model.org_id == rows.org))
+    return counts

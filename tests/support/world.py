@@ -1,0 +1,162 @@
+"""Two organizations with members of each role, real services over a database, and the headers to call them with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from joserfc.jwk import ECKey
+from sqlalchemy import select
+from sqlmodel import SQLModel
+
+from contract.scopes import Role
+from contract.vocabulary import CredentialKind
+from identity import secrets
+from identity.authenticate import Identity
+from identity.principal import Organization
+from identity.tokens import EmbeddedIssuer
+from providers.notifications import Notification
+from resolvers.context import Context, Services
+from storage.base import Tenant, new_id
+from storage.database import Database
+from storage.queries import organizations as directory
+from storage.tables import Credential
+
+PEPPER = bytes(32)
+Headers = dict[str, str]
+
+
+@cache
+def issuer() -> EmbeddedIssuer:
+    """One for the whole run."""
+    return EmbeddedIssuer(ECKey.generate_key("P-256"), "urn:test", "urn:test")
+
+
+@dataclass
+class Recorder:
+    """A workflow actor that keeps what it is handed."""
+
+    handed: list[Notification] = field(default_factory=list)
+
+    def hand(self, notification: Notification) -> None:
+        self.handed.append(notification)
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass
+class World:
+    """The organizations `one` and `two`. In each there is a member per role: `viewer@one` and so on."""
+
+    database: Database
+    services: Services
+    notifications: Recorder
+    one: Organization
+    two: Organization
+
+    async def join(
+        self, subject: str, organization: Organization, *, role: Role | None = None, scopes: Iterable[str] | None = None
+    ) -> str:
+        """Make someone a member with the role's scopes, or with exactly these; the subject."""
+        granted = scopes if scopes is not None else (role.scopes if role else ())
+        async with self.database.directory(writing=True) as session:
+            await directory.put_member(session, subject, name=f"Name of {subject}", email=f"{subject}@example.com")
+            await directory.put_membership(
+                session, organization.id, subject, role=role, scopes=[str(scope) for scope in granted]
+            )
+        return subject
+
+    async def leave(self, subject: str, organization: Organization) -> None:
+        """End a membership."""
+        async with self.database.directory(writing=True) as session:
+            await directory.remove_membership(session, organization.id, subject)
+
+    def session(self, subject: str, organization: Organization | None) -> Headers:
+        """A session token; its organization is the active one."""
+        external = None if organization is None else organization.external_id
+        return bearer(issuer().mint(subject, organization=external, scopes=(), ttl=3600))
+
+    async def credential(self, subject: str, organization: Organization | None, **values: Any) -> str:
+        """The text of a new organization key, or without an organization of a user token."""
+        minted = secrets.mint("pat" if organization is None else "ak")
+        kind = CredentialKind.USER_TOKEN if organization is None else CredentialKind.ORGANIZATION_KEY
+        row = {
+            "kind": kind.value,
+            "key_id": minted.key_id,
+            "secret_hash": secrets.digest(minted.secret, PEPPER),
+            "hint": minted.hint,
+            "name": f"made for {subject}",
+            "org_id": None if organization is None else organization.id,
+            "owner_subject": subject,
+        }
+        async with self.database.directory(writing=True) as session:
+            session.add(Credential(**(row | values)))
+        return minted.text
+
+    async def headers(
+        self, subject: str, organization: Organization | None, kind: CredentialKind = CredentialKind.SESSION
+    ) -> Headers:
+        """What makes a request one of this member in this organization, by this kind of credential."""
+        if kind is CredentialKind.SESSION:
+            return self.session(subject, organization)
+        if kind is CredentialKind.ORGANIZATION_KEY:
+            return bearer(await self.credential(subject, organization))
+        chosen = {} if organization is None else {"X-Service-Org": organization.external_id}
+        return bearer(await self.credential(subject, None)) | chosen
+
+    async def context(self, subject: str, organization: Organization | None) -> Context:
+        """What a resolver gets for a request of this member."""
+        principal = await self.services.identity.authenticate(
+            self.session(subject, organization)["Authorization"], None
+        )
+        return Context(self.services, principal, new_id())
+
+    async def add(self, organization: Organization, *records: Any) -> None:
+        """Insert rows, each after the one before, so that it can refer to it."""
+        async with self.database.writing(organization.id) as session:
+            for record in records:
+                session.add(record)
+                await session.flush()
+
+    async def dump(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of every table, without when a credential was last used: what a refusal must not change."""
+        content: dict[str, list[tuple[Any, ...]]] = {}
+        for mapper in sorted(SQLModel._sa_registry.mappers, key=lambda mapper: str(mapper.local_table)):
+            model = mapper.class_
+            columns = [getattr(model, c.key) for c in mapper.column_attrs if c.key != "last_used_at"]
+            rows: list[tuple[Any, ...]] = []
+            if issubclass(model, Tenant):
+                for organization in (self.one, self.two):
+                    async with self.database.reading(organization.id) as session:
+                        found = await session.rows(select(*columns).where(model.org_id == organization.id))
+                    rows += [tuple(row) for row in found]
+            else:
+                async with self.database.directory() as session:
+                    rows = [tuple(row) for row in await session.rows(select(*columns))]
+            content[str(mapper.local_table)] = sorted(rows, key=repr)
+        return content
+
+
+def bearer(token: str) -> Headers:
+    """The header of a credential."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+@asynccontextmanager
+async def open_world(database: Database) -> AsyncIterator[World]:
+    """The world over a fresh migrated database, which stays the caller's to close."""
+    identity = Identity(database, issuer(), PEPPER)
+    recorder = Recorder()
+    organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
+    for organization in organizations:
+        await directory.create_organization(database, organization.name, organization.external_id, organization.id)
+    world = World(database, Services(database, identity, recorder), recorder, *organizations)
+    for name, organization in zip(("one", "two"), organizations, strict=True):
+        for role in Role:
+            await world.join(f"{role.value}@{name}", organization, role=role)
+    yield world
+    await identity.close()
