@@ -64,7 +64,16 @@ class Identifier(TypeDecorator[str]):
 _WHOLE_DIGITS = 15
 
 
-class Money(TypeDecorator[Decimal]):
+class Decoded:
+    """Marks the types whose driver value `decode` turns into the service's, on either database."""
+
+    @staticmethod
+    def decode(value: Any) -> Any:
+        """The service's value of a driver value that is not null."""
+        raise NotImplementedError
+
+
+class Money(Decoded, TypeDecorator[Decimal]):
     """An amount ≥ 0, under 10^15, exact to four decimals.
 
     SQLite has no exact decimal and its integers end before 10^19, so there the amount is text of fixed width, which
@@ -84,11 +93,16 @@ class Money(TypeDecorator[Decimal]):
         """The stored form; the value lies in the column's range."""
         if value is None or dialect.name != "sqlite":
             return value
-        return f"{value:0{_WHOLE_DIGITS + 1 + MONEY_DECIMALS}.{MONEY_DECIMALS}f}"
+        return f"{value + 0:0{_WHOLE_DIGITS + 1 + MONEY_DECIMALS}.{MONEY_DECIMALS}f}"  # + 0 takes the sign from -0
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
         """The number without trailing zeros, the same on both databases."""
-        return None if value is None else plain_decimal(Decimal(value))
+        return None if value is None else self.decode(value)
+
+    @staticmethod
+    def decode(value: Any) -> Decimal:
+        """The number without trailing zeros."""
+        return plain_decimal(Decimal(value))
 
 
 def plain_decimal(value: Decimal) -> Decimal:
@@ -102,6 +116,10 @@ PlainText = Text().with_variant(Text(collation="C"), "postgresql")
 
 Document = JSON(none_as_null=True)
 """JSON as text, so that a document comes back with its keys in the order they were given, on both databases."""
+
+
+class Opaque(JSON):
+    """JSON that is only passed on: reads leave it unparsed."""
 
 
 class Directory(SQLModel):

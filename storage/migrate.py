@@ -1,5 +1,7 @@
 """Migrations, applied from within the program: no alembic.ini, no logging set-up, safe when several processes start."""
 
+import asyncio
+import fcntl
 import os
 import re
 from collections.abc import AsyncIterator, Callable
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -29,6 +31,10 @@ class UnknownRevision(RuntimeError):
     """The database was migrated by another, probably newer version of the program."""
 
 
+class UnusableFile(RuntimeError):
+    """The SQLite file cannot be made, or is none; the text names it and the reason."""
+
+
 async def upgrade(url: str, revision: str = "head") -> None:
     """Apply what is not applied yet; a new SQLite file is made with mode 0600, in a folder of its own if need be.
 
@@ -43,6 +49,23 @@ async def upgrade(url: str, revision: str = "head") -> None:
 async def downgrade(url: str, revision: str) -> None:
     """Take migrations back until `revision` (or "base") is the current one."""
     await _command(url, lambda config: _alembic().downgrade(config, revision))
+
+
+@asynccontextmanager
+async def turn(url: URL) -> AsyncIterator[None]:
+    """A turn among all processes on this database: one is in the block at a time, with sessions of its own in it."""
+    file = _file(url)
+    if file is None:
+        async with _connection(url) as connection:
+            await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK + 1})"))
+            yield
+        return
+    descriptor = os.open(f"{file}.lock", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 async def draft(url: str, message: str) -> None:
@@ -78,6 +101,15 @@ async def pending(url: str) -> list[str]:
     if at not in known:
         raise UnknownRevision(f"the database is at revision {at}, which this version does not know")
     return known[known.index(at) + 1 :]
+
+
+def check_address(url: str) -> None:
+    """Raise ValueError, without a word of the address, where no database can be meant by it."""
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):  # a port that is no number, which may be half a password
+        raise ValueError("cannot be read: @ : / in a password must be percent-encoded") from None
+    _file(address)
 
 
 def revisions() -> list[str]:
@@ -134,6 +166,8 @@ async def _connection(url: URL, *, writing: bool = False) -> AsyncIterator[Async
         async with engine.connect() as connection:
             yield connection
     except (DBAPIError, OSError) as error:
+        if "not a database" in str(error):
+            raise UnusableFile(f"{url.database}: is not a database") from error
         if is_away(error):
             raise Unavailable() from error
         raise
@@ -153,9 +187,11 @@ def _prepare_file(url: URL) -> None:
     file = _file(url)
     if file is None or file.exists():
         return
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Never opened again where it exists: closing it would take away the locks that this process has on it.
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return
+    except OSError as error:
+        raise UnusableFile(f"{file}: {error.strerror}") from error

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, and_, or_, select, update
+from sqlalchemy import Row, Select, Text, and_, bindparam, or_, select, update
 from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
@@ -26,17 +26,21 @@ _PUBLIC: tuple[Any, ...] = (
 )
 
 
-async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Row[Any]]:
+async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]:
     """The credential beside each membership that it can act with, in one read.
 
     One row per organization of the owner, for an organization key only its own; one row without a membership
     (`external_id` is None) where the owner has none; no row where the key is unknown.
     """
+    return await session.fetch("with_memberships", _with_memberships, key_id=key_id)
+
+
+def _with_memberships() -> Select[Any]:
     reaches = and_(
         col(Membership.subject) == Credential.owner_subject,
         or_(col(Credential.org_id).is_(None), col(Credential.org_id) == Membership.org_id),
     )
-    statement = (
+    return (
         select(
             *_PUBLIC,
             col(Credential.secret_hash),
@@ -52,10 +56,9 @@ async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Row[
         .join(Member, col(Member.subject) == Credential.owner_subject)
         .outerjoin(Membership, reaches)
         .outerjoin(Organization, col(Organization.id) == Membership.org_id)
-        .where(col(Credential.key_id) == key_id)
+        .where(col(Credential.key_id) == bindparam("key_id", type_=Text))
         .order_by(col(Organization.name), col(Organization.id))
     )
-    return await session.rows(statement)
 
 
 async def touch(session: TenantSession, credential_id: str, moment: datetime) -> None:

@@ -4,38 +4,34 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Numeric, Row, delete, func, select, update
-from sqlalchemy.engine import Dialect
+from sqlalchemy import Numeric, Select, delete, func, select, update
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import col
 
 from contract.criteria import Condition
-from storage.base import as_uuid, now, plain_decimal
+from storage.base import Decoded, as_uuid, now, plain_decimal
 from storage.database import TenantSession
-from storage.queries.filtering import where
+from storage.prepared import ORGANIZATION
+from storage.queries.filtering import bind, one_of, where
 from storage.queries.nouns import DEALS
-from storage.queries.paging import padded
 from storage.tables import Deal, DealContact, PipelineStage, StageChange
 
 
-class _Total(TypeDecorator[Decimal]):
+class _Total(Decoded, TypeDecorator[Decimal]):
     """An exact sum: a number on PostgreSQL, three partial sums as text on SQLite."""
 
     impl = Numeric
     cache_ok = True
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
-        if value is None:
-            return None
+    @staticmethod
+    def decode(value: Any) -> Decimal:
+        """The sum without trailing zeros."""
         if isinstance(value, str):
             high, low, decimals = (Decimal(part) for part in value.split())
             value = high.scaleb(7) + low + decimals.scaleb(-4)
-        return plain_decimal(Decimal(value))
-
-    def result_processor(self, dialect: Dialect, coltype: Any) -> Any:
-        return lambda value: self.process_result_value(value, dialect)
+        return plain_decimal(value)
 
 
 class money_sum(GenericFunction[Decimal]):
@@ -57,33 +53,37 @@ def _sums(element: Any, compiler: Any, **kw: Any) -> str:
     return " || ' ' || ".join(parts)
 
 
-async def totals(session: TenantSession, condition: Condition) -> Sequence[Row[Any]]:
-    """Per stage and currency: `stage_id`, `currency`, `amount` (deals without a value count as nothing), `count`."""
-    statement = (
-        DEALS.select(
-            session.org_id,
-            col(Deal.stage_id),
-            col(Deal.currency),
-            money_sum(col(Deal.value)).label("amount"),
-            func.count().label("deals"),
+async def totals(session: TenantSession, condition: Condition) -> Sequence[Any]:
+    """Per stage and currency: `stage_id`, `currency`, `amount` (deals without a value count as nothing), `deals`."""
+    values: dict[str, Any] = {}
+    shape = bind(DEALS, condition, values)
+
+    def build() -> Select[Any]:
+        amount, number = money_sum(col(Deal.value)).label("amount"), func.count().label("deals")
+        return (
+            DEALS.select(ORGANIZATION, col(Deal.stage_id), col(Deal.currency), amount, number)
+            .where(col(Deal.stage_id).is_not(None), where(DEALS, shape))
+            .group_by(col(Deal.stage_id), col(Deal.currency))
+            .order_by(col(Deal.currency))
         )
-        .where(col(Deal.stage_id).is_not(None), where(DEALS, condition))
-        .group_by(col(Deal.stage_id), col(Deal.currency))
-        .order_by(col(Deal.currency))
-    )
-    return await session.rows(statement)
+
+    return await session.fetch(("totals", shape), build, **values)
 
 
-async def stage_history(session: TenantSession, deal_ids: Sequence[str]) -> dict[str, list[Row[Any]]]:
+async def stage_history(session: TenantSession, deal_ids: Sequence[str]) -> dict[str, list[Any]]:
     """Each deal's stage changes, oldest first."""
     change = StageChange
-    statement = (
-        select(col(change.deal_id), col(change.from_stage_id), col(change.to_stage_id), col(change.at), col(change.by))
-        .where(col(change.org_id) == session.org_id, col(change.deal_id).in_(padded(deal_ids)))
-        .order_by(col(change.at), col(change.id))
-    )
-    history: dict[str, list[Row[Any]]] = {i: [] for i in deal_ids}
-    for row in await session.rows(statement):
+
+    def build() -> Select[Any]:
+        columns: list[Any] = [change.deal_id, change.from_stage_id, change.to_stage_id, change.at, change.by]
+        return (
+            select(*columns)
+            .where(col(change.org_id) == ORGANIZATION, one_of(col(change.deal_id), "ids"))
+            .order_by(col(change.at), col(change.id))
+        )
+
+    history: dict[str, list[Any]] = {i: [] for i in deal_ids}
+    for row in await session.fetch("stage_history", build, ids=list(deal_ids)):
         history[row.deal_id].append(row)
     return history
 

@@ -5,18 +5,64 @@ Every condition is true or false, never unknown: a null is unequal to every valu
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, and_, exists, false, func, not_, or_, true
+import orjson
+from sqlalchemy import Boolean, ColumnElement, Text, and_, bindparam, exists, false, func, not_, or_, true
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Related
 from contract.limits import MONEY_BELOW, MONEY_DECIMALS
 from storage.base import Identifier, Money, as_uuid
 from storage.queries.nouns import Noun
+
+
+class TextList(TypeDecorator[list[str]]):
+    """A list of texts as one parameter: an array on PostgreSQL, JSON on SQLite."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The array type where there is one."""
+        return dialect.type_descriptor(ARRAY(Text()) if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> Any:
+        """The list as the driver takes it."""
+        return orjson.dumps(value).decode() if dialect.name == "sqlite" else value
+
+
+class any_of(FunctionElement[bool]):
+    """Whether a column's value is in a list that is one parameter, so that its length is no part of the text."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "any_of"
+
+
+@compiles(any_of, "postgresql")
+def _any(element: Any, compiler: Any, **kw: Any) -> str:
+    column, values = element.clauses
+    suffix = "::UUID[]" if isinstance(column.type, Identifier) else ""
+    return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}{suffix}))"
+
+
+@compiles(any_of, "sqlite")
+def _in(element: Any, compiler: Any, **kw: Any) -> str:
+    column, values = (compiler.process(part, **kw) for part in element.clauses)
+    return f"({column} IN (SELECT value FROM json_each({values})))"  # noqa: S608  # compiled parts
+
+
+def one_of(column: Any, name: str) -> ColumnElement[bool]:
+    """Whether the column's value is in the list that is bound by this name."""
+    return any_of(column, bindparam(name, type_=TextList()))
 
 
 class _position(FunctionElement[int]):
@@ -36,8 +82,89 @@ def _instr(element: Any, compiler: Any, **kw: Any) -> str:
     return f"instr({compiler.process(element.clauses, **kw)})"
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A value of a condition, by the name of its bound parameter."""
+
+    name: str
+    kind: TypeEngine[Any] = field(compare=False)
+
+    @property
+    def parameter(self) -> Any:
+        """The bound parameter."""
+        return bindparam(self.name, type_=self.kind)
+
+
+NEVER, ALWAYS = Any_(), All()
+
+
+def bind(noun: Noun, condition: Condition, values: dict[str, Any]) -> Condition:
+    """The condition's shape: each value that a row could hold moves into `values` and leaves its slot behind.
+
+    What cannot hold for any row becomes NEVER, what must hold ALWAYS. Equal shapes have equal SQL.
+    """
+    match condition:
+        case All(parts):
+            return All(tuple(bind(noun, part, values) for part in parts))
+        case Any_(parts):
+            return Any_(tuple(bind(noun, part, values) for part in parts))
+        case Not(part):
+            return Not(bind(noun, part, values))
+        case Related(link, inner):
+            return Related(link, bind(noun.links[link][1], inner, values))
+        case Compare(name, op, value):
+            return _bind(name, getattr(noun.entity, name).type, op, value, values)
+
+
+def _bind(name: str, kind: Any, op: Op, value: Any, values: dict[str, Any]) -> Condition:
+    if op is Op.IS_NULL or value is None:
+        return Compare(name, Op.IS_NULL, bool(value) or op is Op.EQ)
+    if op in (Op.IN, Op.NIN):
+        kept = [stored for item in value if (stored := _stored(kind, item)) is not None]
+        if not kept:
+            return NEVER if op is Op.IN else ALWAYS
+        return Compare(name, op, _slot(TextList(), kept, values))
+    if isinstance(kind, Money):
+        return _bind_money(name, kind, op, value, values)
+    stored = _stored(kind, value)
+    if stored is None:
+        return _nothing(op)
+    return Compare(name, op, _slot(kind, stored, values))
+
+
+def _slot(kind: Any, value: Any, values: dict[str, Any]) -> Slot:
+    name = f"v{len(values)}"
+    values[name] = value
+    return Slot(name, kind)
+
+
+def _nothing(op: Op) -> Condition:
+    """What a comparison with a value that no row can hold comes to."""
+    return ALWAYS if op is Op.NEQ else NEVER
+
+
+def _stored(kind: Any, value: Any) -> Any:
+    """The value as a row could hold it, identifiers in canonical form; None where no row can."""
+    if isinstance(kind, Identifier):
+        return as_uuid(value)
+    return None if isinstance(value, str) and not is_storable_text(value) else value
+
+
+def _bind_money(name: str, kind: Any, op: Op, value: Decimal, values: dict[str, Any]) -> Condition:
+    """Compare with any number, also one that the column could not hold, without rounding it."""
+    if not 0 <= value < MONEY_BELOW:
+        holds = op in (Op.LT, Op.LTE) if value > 0 else op in (Op.GT, Op.GTE)
+        return Compare(name, Op.IS_NULL, False) if holds else _nothing(op)
+    floor = value.quantize(Decimal(1).scaleb(-MONEY_DECIMALS), rounding=ROUND_FLOOR)
+    if floor != value:
+        if op in (Op.EQ, Op.NEQ):
+            return _nothing(op)
+        op = Op.GT if op in (Op.GT, Op.GTE) else Op.LTE
+    return Compare(name, op, _slot(kind, floor, values))
+
+
 def where(noun: Noun, condition: Condition, entity: Any = None) -> ColumnElement[bool]:
-    """The condition over the noun's entity, or over an alias of it."""
+    """A shape that `bind` made, as SQL over the noun's entity or over an alias of it."""
     entity = noun.entity if entity is None else entity
     match condition:
         case All(parts):
@@ -52,38 +179,19 @@ def where(noun: Noun, condition: Condition, entity: Any = None) -> ColumnElement
             return exists().where(
                 other.org_id == entity.org_id, other.id == getattr(entity, column), where(target, inner, other)
             )
-        case Compare(field, op, value):
-            return _compare(getattr(entity, field), op, value)
+        case Compare(name, op, value):
+            return _compare(getattr(entity, name), op, value)
 
 
 def _compare(column: Any, op: Op, value: Any) -> ColumnElement[bool]:
     missing: ColumnElement[bool] = column.is_(None)
-    if op is Op.IS_NULL or value is None:
-        return missing if value or op is Op.EQ else not_(missing)
-    if op in (Op.IN, Op.NIN):
-        kept = _storable(column, value)
-        inside: ColumnElement[bool] = column.in_(kept) if kept else false()
-        return inside if op is Op.IN else or_(missing, not_(inside))
-    if isinstance(column.type, Money):
-        return _compare_money(column, op, value)
-    stored = _storable(column, [value])
-    if not stored:
-        return _nothing(op)
-    return _COMPARATORS[op](column, stored[0])
-
-
-def _nothing(op: Op) -> ColumnElement[bool]:
-    """What a comparison with a value that no row can hold comes to."""
-    return true() if op is Op.NEQ else false()
-
-
-def _storable(column: Any, values: list[Any]) -> list[Any]:
-    """The values that a row could hold: identifiers in canonical form, text that both databases can store."""
-    if isinstance(column.type, Identifier):
-        return [canonical for v in values if (canonical := as_uuid(v)) is not None]
-    if isinstance(column.type, Money):
-        return [v for v in values if 0 <= v < MONEY_BELOW and v == _floor(v)]
-    return [v for v in values if not (isinstance(v, str) and not is_storable_text(v))]
+    if op is Op.IS_NULL:
+        return missing if value else not_(missing)
+    if op is Op.IN:
+        return any_of(column, value.parameter)
+    if op is Op.NIN:
+        return or_(missing, not_(any_of(column, value.parameter)))
+    return _COMPARATORS[op](column, value.parameter)
 
 
 def is_storable_text(value: str) -> bool:
@@ -91,25 +199,6 @@ def is_storable_text(value: str) -> bool:
     if "\x00" in value:
         return False
     return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
-
-
-def _floor(value: Decimal) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-MONEY_DECIMALS), rounding=ROUND_FLOOR) if value < MONEY_BELOW else value
-
-
-def _compare_money(column: Any, op: Op, value: Decimal) -> ColumnElement[bool]:
-    """Compare with any number, also one that the column could not hold, without rounding it."""
-    if not value.is_finite() or value >= MONEY_BELOW or value < 0:
-        above = op in (Op.LT, Op.LTE) if value > 0 else op in (Op.GT, Op.GTE)
-        return column.is_not(None) if above else _nothing(op)
-    floor = _floor(value)
-    if floor == value:
-        return _COMPARATORS[op](column, value)
-    if op in (Op.GT, Op.GTE):
-        return _COMPARATORS[Op.GT](column, floor)
-    if op in (Op.LT, Op.LTE):
-        return _COMPARATORS[Op.LTE](column, floor)
-    return _nothing(op)
 
 
 def _differs(column: Any, value: Any) -> ColumnElement[bool]:
@@ -125,5 +214,5 @@ _COMPARATORS: dict[Op, Callable[[Any, Any], ColumnElement[bool]]] = {
     Op.LT: lambda column, value: column < value,
     Op.LTE: lambda column, value: column <= value,
     Op.CONTAINS: lambda column, value: _position(column, value).op(">", return_type=Boolean())(0),
-    Op.STARTS_WITH: lambda column, value: func.substr(column, 1, len(value)) == value,
+    Op.STARTS_WITH: lambda column, value: func.substr(column, 1, func.length(value)) == value,
 }

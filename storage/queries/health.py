@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import col
+from sqlmodel.sql.sqltypes import UTCDateTime
 
 from contract.health_facts import AccountFacts, ContactFacts, DealFacts, MeetingFacts, Windows, windows
 from storage.database import TenantSession
+from storage.prepared import ORGANIZATION
+from storage.queries.filtering import one_of
 from storage.queries.nouns import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS
-from storage.queries.paging import padded
 from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, StageChange
 
 
@@ -21,7 +23,7 @@ async def facts(session: TenantSession, account_ids: Sequence[str], now: datetim
     One statement for the accounts and one per group of facts, however many accounts; contract/health_facts.py defines
     every number. Outreach keeps its default. Raises ValueError for a naive `now`.
     """
-    organization, ids, window = session.org_id, padded(account_ids), windows(now)
+    organization, ids, window = session.org_id, list(account_ids), windows(now)
     accounts = await session.rows(_accounts(organization, ids))
     meetings = {
         r.account_id: MeetingFacts(r.held, r.last_held_at, tuple(r[-len(window.weeks) :]), r.due, r.kept)
@@ -164,32 +166,39 @@ def _mark(condition: ColumnElement[bool]) -> ColumnElement[int]:
 
 async def latest(
     session: TenantSession, account_ids: Sequence[str], *, until: datetime | None = None
-) -> dict[str, Row[Any]]:
+) -> dict[str, Any]:
     """The most recent snapshot of each account that has one, by account; with `until`, of those not after it."""
     other = aliased(HealthSnapshot)
-    newest = (
-        select(col(other.id))
-        .where(col(other.org_id) == session.org_id, col(other.account_id) == col(Account.id))
-        .order_by(col(other.snapshot_at).desc(), col(other.id).desc())
-        .limit(1)
-    )
-    if until is not None:
-        newest = newest.where(col(other.snapshot_at) <= until)
-    # By way of the accounts, so that each costs one look into the index and not a reading of its whole history.
-    statement = (
-        SNAPSHOTS.select(session.org_id)
-        .join(
-            Account, and_(col(Account.org_id) == col(HealthSnapshot.org_id), col(Account.id).in_(padded(account_ids)))
+    values: dict[str, Any] = {"ids": list(account_ids), "until": until}
+
+    def build() -> Select[Any]:
+        newest = (
+            select(col(other.id))
+            .where(col(other.org_id) == ORGANIZATION, col(other.account_id) == col(Account.id))
+            .order_by(col(other.snapshot_at).desc(), col(other.id).desc())
+            .limit(1)
         )
-        .where(col(HealthSnapshot.id) == newest.correlate(Account).scalar_subquery())
-    )
-    return {r.account_id: r for r in await session.rows(statement)}
+        if until is not None:
+            newest = newest.where(col(other.snapshot_at) <= bindparam("until", type_=UTCDateTime))
+        # By way of the accounts, so that each costs one look into the index and not a reading of its whole history.
+        named = and_(col(Account.org_id) == col(HealthSnapshot.org_id), one_of(col(Account.id), "ids"))
+        return (
+            SNAPSHOTS.select(ORGANIZATION)
+            .join(Account, named)
+            .where(col(HealthSnapshot.id) == newest.correlate(Account).scalar_subquery())
+        )
+
+    return {r.account_id: r for r in await session.fetch(("latest", until is None), build, **values)}
 
 
-async def factors(session: TenantSession, snapshot_ids: Sequence[str]) -> dict[str, list[Row[Any]]]:
+async def factors(session: TenantSession, snapshot_ids: Sequence[str]) -> dict[str, list[Any]]:
     """Each snapshot's factors, oldest-inserted first (specification 2.3)."""
-    statement = FACTORS.select(session.org_id).where(col(HealthFactor.health_score_id).in_(padded(snapshot_ids)))
-    found: dict[str, list[Row[Any]]] = {i: [] for i in snapshot_ids}
-    for row in await session.rows(statement.order_by(col(HealthFactor.position))):
+
+    def build() -> Select[Any]:
+        of_these = FACTORS.select(ORGANIZATION).where(one_of(col(HealthFactor.health_score_id), "ids"))
+        return of_these.order_by(col(HealthFactor.position))
+
+    found: dict[str, list[Any]] = {i: [] for i in snapshot_ids}
+    for row in await session.fetch("factors", build, ids=list(snapshot_ids)):
         found[row.health_score_id].append(row)
     return found

@@ -41,8 +41,8 @@ class Noun:
     fixed: tuple[ColumnElement[bool], ...] = ()
     joins: tuple[tuple[Any, ColumnElement[bool], bool], ...] = ()
 
-    def select(self, organization: str, *columns: Any) -> Select[Any]:
-        """A select of the noun's rows in the organization; all of its columns unless others are named."""
+    def select(self, organization: Any, *columns: Any) -> Select[Any]:
+        """A select of the noun's rows in the organization (a value or a parameter), with all or with these columns."""
         statement = select(*(columns or self.columns)).select_from(self.entity)
         for target, condition, optional in self.joins:
             statement = statement.join(target, condition, isouter=optional)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Select, Text, bindparam, delete, select, update
 from sqlmodel import col
 
 from contract.scopes import Role
@@ -24,16 +24,19 @@ _MEMBERSHIP: tuple[Any, ...] = (
 )
 
 
-async def memberships(session: TenantSession, subject: str) -> Sequence[Row[Any]]:
+async def memberships(session: TenantSession, subject: str) -> Sequence[Any]:
     """The member's organizations by name, each with role, scopes and the member's own name and e-mail."""
-    statement = (
+    return await session.fetch("memberships", _memberships, subject=subject)
+
+
+def _memberships() -> Select[Any]:
+    return (
         select(*_MEMBERSHIP)
         .join(Organization, col(Organization.id) == Membership.org_id)
         .join(Member, col(Member.subject) == Membership.subject)
-        .where(col(Membership.subject) == subject)
+        .where(col(Membership.subject) == bindparam("subject", type_=Text))
         .order_by(col(Organization.name), col(Organization.id))
     )
-    return await session.rows(statement)
 
 
 async def organization(session: TenantSession, external_id: str) -> Organization | None:

@@ -2,21 +2,33 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.types import Date, DateTime, Integer
 
 from contract.criteria import Condition, Listing, Order, Page
 from contract.errors import Problem, Problems
 from storage.base import Identifier, Money, as_uuid
 from storage.database import TenantSession
-from storage.queries.filtering import is_storable_text, where
+from storage.prepared import ORGANIZATION
+from storage.queries.filtering import bind, is_storable_text, one_of, where
 from storage.queries.nouns import Key, Noun
 
 _OFFSET_MAX = 2**62
@@ -27,38 +39,66 @@ _OFFSET_MAX = 2**62
 class Rows:
     """One page: its rows in the list's order, and whether the list goes on at either end."""
 
-    rows: Sequence[Row[Any]]
+    rows: Sequence[Any]
     has_next: bool
     has_previous: bool
 
 
-async def page(session: TenantSession, noun: Noun, listing: Listing, *extra: ColumnElement[bool]) -> Rows:
-    """One page of the noun's rows that meet the condition and the extra clauses. Raises Problems for a bad cursor."""
-    statement = noun.select(session.org_id).where(where(noun, listing.condition), *extra)
-    return await page_of(session, noun, statement, listing)
+async def page(
+    session: TenantSession, noun: Noun, listing: Listing, *, parent: Any = None, parent_id: str | None = None
+) -> Rows:
+    """One page of the noun's rows that meet the condition, of one parent's if one is named by its column.
 
-
-async def page_of(session: TenantSession, noun: Noun, statement: Select[Any], listing: Listing) -> Rows:
-    """One page of a select over the noun."""
-    window = listing.page
-    terms = noun.terms(listing.order)
-    size = window.size
-    ordered = statement.order_by(*_order_by(noun, terms, reverse=window.backward)).limit(size + 1)
-    if window.cursor is None:
-        if window.offset:
-            ordered = ordered.offset(min(window.offset, _OFFSET_MAX))
-        found = list(await session.rows(ordered))
-    else:
-        values = decode(window, noun, listing.order)
-        found = []
-        for clause in _phases(noun, terms, values, reverse=window.backward):
-            missing = size + 1 - len(found)
-            if missing > 0:
-                found += await session.rows(ordered.where(clause).limit(missing))
+    Raises Problems for a cursor that is none of this list.
+    """
+    window, order = listing.page, listing.order or noun.default
+    values: dict[str, Any] = {"parent_id": parent_id, "offset": min(window.offset or 0, _OFFSET_MAX)}
+    condition = bind(noun, listing.condition, values)
+    at = None if window.cursor is None else decode(window, noun, order)
+    if at is not None:
+        values |= {f"c{index}": value for index, value in enumerate(at)}
+    found: list[Any] = []
+    for phase in _phases(noun, order, at, reverse=window.backward):
+        missing = window.size + 1 - len(found)
+        if missing > 0:
+            shape = _Shape(noun, condition, order, phase, window.backward, missing, parent, bool(window.offset))
+            found += await session.fetch(shape.key, shape.build, **values)
     return _windowed(found, window)
 
 
-def _windowed(found: Sequence[Row[Any]], window: Page) -> Rows:
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A page's statement without its values."""
+
+    noun: Noun
+    condition: Condition
+    order: Order
+    phase: str
+    backward: bool
+    limit: int
+    parent: Any
+    has_offset: bool
+
+    @property
+    def key(self) -> Hashable:
+        order = (self.order.field, self.order.direction)
+        flags = (self.phase, self.backward, self.limit, self.has_offset)
+        return ("page", id(self.noun), self.condition, order, flags, str(self.parent))
+
+    def build(self) -> Select[Any]:
+        noun = self.noun
+        statement = noun.select(ORGANIZATION).where(where(noun, self.condition))
+        if self.parent is not None:
+            statement = statement.where(self.parent == bindparam("parent_id", type_=Identifier))
+        terms = noun.terms(self.order)
+        statement = statement.where(_of_phase(noun, terms, self.phase, reverse=self.backward))
+        statement = statement.order_by(*_order_by(noun, terms, reverse=self.backward))
+        if self.has_offset:
+            statement = statement.offset(bindparam("offset", type_=BigInteger))
+        return statement.limit(literal_column(str(self.limit), Integer))
+
+
+def _windowed(found: Sequence[Any], window: Page) -> Rows:
     more = len(found) > window.size
     rows = found[: window.size]
     if window.backward:
@@ -66,10 +106,16 @@ def _windowed(found: Sequence[Row[Any]], window: Page) -> Rows:
     return Rows(rows, has_next=more, has_previous=window.after is not None or bool(window.offset))
 
 
-async def count(session: TenantSession, noun: Noun, condition: Condition, *extra: ColumnElement[bool]) -> int:
+async def count(session: TenantSession, noun: Noun, condition: Condition) -> int:
     """How many rows meet the condition."""
-    statement = noun.select(session.org_id, func.count()).where(where(noun, condition), *extra)
-    return int(await session.scalar(statement))
+    values: dict[str, Any] = {}
+    shape = bind(noun, condition, values)
+
+    def build() -> Select[Any]:
+        return noun.select(ORGANIZATION, func.count().label("total")).where(where(noun, shape))
+
+    rows = await session.fetch(("count", id(noun), shape), build, **values)
+    return int(rows[0].total)
 
 
 async def pages_by_parent(
@@ -77,15 +123,19 @@ async def pages_by_parent(
 ) -> dict[str, Rows]:
     """The same page of each parent's children, in one statement; with a cursor, or one parent, one statement each."""
     if len(ids) == 1 or listing.page.cursor is not None:
-        return {i: await page(session, noun, listing, parent == i) for i in ids}
-    ranked = (
-        noun.select(session.org_id, *noun.columns, parent.label("parent_id"), _rank(noun, parent, listing.order))
-        .where(parent.in_(padded(ids)), where(noun, listing.condition))
-        .subquery()
-    )
-    inner = select(ranked).where(ranked.c.rank <= listing.page.size + 1).order_by(ranked.c.rank)
-    found: dict[str, list[Row[Any]]] = {i: [] for i in ids}
-    for row in await session.rows(inner):
+        return {i: await page(session, noun, listing, parent=parent, parent_id=i) for i in ids}
+    values: dict[str, Any] = {"ids": list(ids)}
+    shape = bind(noun, listing.condition, values)
+    order, size = listing.order or noun.default, listing.page.size
+
+    def build() -> Select[Any]:
+        children = noun.select(ORGANIZATION, *noun.columns, parent.label("parent_id"), _rank(noun, parent, order))
+        ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
+        return select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))).order_by(ranked.c.rank)
+
+    key = ("children", id(noun), str(parent), shape, (order.field, order.direction), size)
+    found: dict[str, list[Any]] = {i: [] for i in ids}
+    for row in await session.fetch(key, build, **values):
         found[row.parent_id].append(row)
     return {i: _windowed(rows, listing.page) for i, rows in found.items()}
 
@@ -94,26 +144,24 @@ async def counts_by_parent(
     session: TenantSession, noun: Noun, parent: Any, ids: Sequence[str], condition: Condition
 ) -> dict[str, int]:
     """How many children of each parent meet the condition."""
-    statement = (
-        noun.select(session.org_id, parent.label("parent_id"), func.count().label("total"))
-        .where(parent.in_(padded(ids)), where(noun, condition))
-        .group_by(parent)
-    )
-    return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in await session.rows(statement)}
+    values: dict[str, Any] = {"ids": list(ids)}
+    shape = bind(noun, condition, values)
+
+    def build() -> Select[Any]:
+        counted = noun.select(ORGANIZATION, parent.label("parent_id"), func.count().label("total"))
+        return counted.where(one_of(parent, "ids"), where(noun, shape)).group_by(parent)
+
+    rows = await session.fetch(("counts", id(noun), str(parent), shape), build, **values)
+    return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in rows}
 
 
-async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str]) -> dict[str, Row[Any]]:
-    """The rows with these identifiers, by identifier; those that are missing are left out."""
-    known = [canonical for i in ids if (canonical := as_uuid(i)) is not None]
-    if not known:
-        return {}
-    return {r.id: r for r in await session.rows(noun.select(session.org_id).where(noun.entity.id.in_(padded(known))))}
+async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str]) -> dict[str, Any]:
+    """The rows with these identifiers, which are canonical, by identifier; those that are missing are left out."""
 
+    def build() -> Select[Any]:
+        return noun.select(ORGANIZATION).where(one_of(noun.entity.id, "ids"))
 
-def padded(ids: Sequence[str]) -> list[str]:
-    """The same set at a length that is a power of two, so that few statement texts serve every size."""
-    length = 1 << (len(ids) - 1).bit_length()
-    return [*ids, *[ids[-1]] * (length - len(ids))]
+    return {row.id: row for row in await session.fetch(("ids", id(noun)), build, ids=list(ids))}
 
 
 def _rank(noun: Noun, parent: Any, order: Order | None) -> Any:
@@ -132,32 +180,47 @@ def _order_by(noun: Noun, terms: Sequence[tuple[Key, bool]], *, reverse: bool = 
     return clauses
 
 
-def _phases(
-    noun: Noun, terms: Sequence[tuple[Key, bool]], values: Sequence[Any], *, reverse: bool
-) -> list[ColumnElement[bool]]:
-    """What lies behind the cursor, as clauses to be read one after the other, each a range of the order's index."""
-    directions = [(noun.column(key.name), descending is not reverse) for key, descending in terms]
-    first, nullable = directions[0][0], terms[0][0].nullable
-    if not nullable:
-        return [_beyond(directions, values)]
-    nulls: list[ColumnElement[bool]] = [first.is_(None)]
-    rest = [first.is_not(None)]
-    if values[0] is not None:
-        ahead = [_beyond(directions, values)]
-        return ahead if reverse else [*ahead, *nulls]
-    ahead = [and_(first.is_(None), _beyond(directions[1:], values[1:]))]
-    return [*ahead, *rest] if reverse else ahead
+def _phases(noun: Noun, order: Order, at: Sequence[Any] | None, *, reverse: bool) -> Sequence[str]:
+    """The ranges of the order's index that lie behind the cursor, to be read one after the other.
+
+    `all` without a cursor. The first term may be null, and nulls are a range of their own at the end: `beyond` is what
+    follows among the values, `values` all of them, `nulls` all nulls, `beyond_null` those that follow a null.
+    """
+    if at is None:
+        return ("all",)
+    if not noun.orders[order.field][0].nullable:
+        return ("beyond",)
+    if at[0] is None:
+        return ("beyond_null", "values") if reverse else ("beyond_null",)
+    return ("beyond",) if reverse else ("beyond", "nulls")
 
 
-def _beyond(directions: Sequence[tuple[Any, bool]], values: Sequence[Any]) -> ColumnElement[bool]:
-    """Lexicographically behind the values; the bound on the first column is what an index can start from."""
-    (column, descending), value = directions[0], values[0]
-    strictly = column < value if descending else column > value
+def _of_phase(noun: Noun, terms: Sequence[tuple[Key, bool]], phase: str, *, reverse: bool) -> ColumnElement[bool]:
+    directions = [
+        (noun.column(key.name), descending is not reverse, bindparam(f"c{index}", type_=noun.column(key.name).type))
+        for index, (key, descending) in enumerate(terms)
+    ]
+    first = directions[0][0]
+    match phase:
+        case "beyond":
+            return _beyond(directions)
+        case "values":
+            return and_(first.is_not(None))
+        case "nulls":
+            return and_(first.is_(None))
+        case "beyond_null":
+            return and_(first.is_(None), _beyond(directions[1:]))
+    return true()
+
+
+def _beyond(directions: Sequence[tuple[Any, bool, Any]]) -> ColumnElement[bool]:
+    """Lexicographically behind the cursor; the bound on the first column is what an index can start from."""
+    column, descending, value = directions[0]
+    strictly: ColumnElement[bool] = column < value if descending else column > value
     if len(directions) == 1:
-        result: ColumnElement[bool] = strictly
-        return result
-    bound = column <= value if descending else column >= value
-    return and_(bound, or_(strictly, _beyond(directions[1:], values[1:])))
+        return strictly
+    bound: ColumnElement[bool] = column <= value if descending else column >= value
+    return and_(bound, or_(strictly, _beyond(directions[1:])))
 
 
 def cursor(noun: Noun, order: Order | None, row: Any) -> str:

@@ -3,25 +3,27 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Select, select, update
 from sqlmodel import col
 
-from contract.criteria import Compare, Op
+from contract.criteria import Compare, Listing, Op, Order, Page
+from contract.vocabulary import SortDirection
 from storage.base import Record, as_uuid
 from storage.database import TenantSession
-from storage.queries.filtering import where
+from storage.prepared import ORGANIZATION
 from storage.queries.nouns import Noun
+from storage.queries.paging import by_ids, page
 from storage.tables import Event, EventCounter
 
 RecordT = TypeVar("RecordT", bound=Record)
 
 
-async def one(session: TenantSession, noun: Noun, identifier: object) -> Row[Any] | None:
+async def one(session: TenantSession, noun: Noun, identifier: object) -> Any:
     """The row with this identifier; None where it is no UUID, missing, or another organization's."""
     canonical = as_uuid(identifier)
     if canonical is None:
         return None
-    return await session.row(noun.select(session.org_id).where(noun.entity.id == canonical))
+    return (await by_ids(session, noun, [canonical])).get(canonical)
 
 
 async def to_change(
@@ -76,21 +78,20 @@ async def append_event(
     session.add(Event(sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data))
 
 
-async def all_of(session: TenantSession, noun: Noun) -> Sequence[Row[Any]]:
+async def all_of(session: TenantSession, noun: Noun) -> Sequence[Any]:
     """All rows of a noun that an organization has few of, in its default order."""
-    terms = ((noun.column(key.name), descending) for key, descending in noun.terms(None))
-    return await session.rows(
-        noun.select(session.org_id).order_by(*(c.desc() if descending else c.asc() for c, descending in terms))
-    )
+
+    def build() -> Select[Any]:
+        terms = ((noun.column(key.name), descending) for key, descending in noun.terms(None))
+        return noun.select(ORGANIZATION).order_by(*(c.desc() if descending else c.asc() for c, descending in terms))
+
+    return await session.fetch(("all", id(noun)), build)
 
 
-async def by_text(session: TenantSession, noun: Noun, field: str, text: str) -> Row[Any] | None:
+async def by_text(session: TenantSession, noun: Noun, field: str, text: str) -> Any:
     """The oldest row whose field is exactly this text."""
-    condition = where(noun, Compare(field, Op.EQ, text))
-    entity = noun.entity
-    return await session.row(
-        noun.select(session.org_id).where(condition).order_by(entity.created_at, entity.id).limit(1)
-    )
+    oldest = Listing(Compare(field, Op.EQ, text), Order("created_at", SortDirection.ASC), Page(first=1))
+    return next(iter((await page(session, noun, oldest)).rows), None)
 
 
 async def lock_organization(session: TenantSession) -> None:

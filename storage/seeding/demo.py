@@ -7,6 +7,7 @@ from functools import partial
 
 from contract.scopes import Role
 from storage.database import Database
+from storage.migrate import turn
 from storage.seeding.bulk import present, write
 from storage.seeding.plan import Blueprint, Ids, Person, Sizes
 
@@ -44,13 +45,18 @@ class Demo:
 async def seed_demo(database: Database, *, now: datetime, score: Score | None = None) -> Demo:
     """The demo data, with times around `now`; where it is there already, one look and nothing else.
 
-    `score` writes the accounts' health history, oldest moment first, before the organization gets its members.
+    `score` writes the accounts' health history, oldest moment first, before the organization gets its members. Of
+    several processes that start at once one writes, and the others wait for it.
     """
     wanted = _blueprints(now)
-    there = await present(database, [b.id for b in wanted])
-    for blueprint in wanted:
-        if blueprint.id not in there:
-            await _write(database, blueprint, score)
+    organizations = [b.id for b in wanted]
+    if len(await present(database, organizations)) == len(wanted):
+        return Demo(created=False)
+    async with turn(database.url):
+        there = await present(database, organizations)  # again: another process may have had its turn before
+        for blueprint in wanted:
+            if blueprint.id not in there:
+                await _write(database, blueprint, score)
     return Demo(created=len(there) < len(wanted))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, text
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, PlainText, Record, now, tenant_key
+from storage.base import Identifier, Opaque, PlainText, Record, now, tenant_key
 
 
 class Activity(Record, table=True):
@@ -30,7 +30,7 @@ class Activity(Record, table=True):
     due_at: datetime | None = None
     completed_at: datetime | None = None
     duration_minutes: int | None = None
-    details: dict[str, Any] | None = Field(default=None, sa_column=Column("metadata", Document))
+    details: dict[str, Any] | None = Field(default=None, sa_column=Column("metadata", Opaque(none_as_null=True)))
     account_id: str | None = Field(default=None, sa_type=Identifier)
     deal_id: str | None = Field(default=None, sa_type=Identifier)
     contact_id: str | None = Field(default=None, sa_type=Identifier)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
@@ -29,6 +29,7 @@ from storage.database import Database
 from storage.tables import Account, HealthFactor, HealthSnapshot
 from tests.resolvers.test_health_formula import block, table
 from tests.support.health import new_organization, seed
+from tests.support.statements import statements
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WEEK = timedelta(weeks=1)
@@ -197,23 +198,16 @@ async def test_no_snapshot_and_no_account_look_alike(ctx: Context) -> None:
 async def test_neighbours_come_in_one_statement(ctx: Context) -> None:
     accounts = [await add_account(ctx) for _ in range(3)]
     made = [await health.refresh_health(ctx, account.id) for account in accounts[:2]]
-    sent: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if statement.startswith("SELECT"):
-            sent.append(statement)
-
-    engine = ctx.services.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
-    found = await asyncio.gather(*(health.latest_health(ctx, account.id) for account in accounts))
-    assert [row and row.id for row in found] == [made[0].id, made[1].id, None]
-    assert len(sent) == 1
-    factors = await asyncio.gather(*(health.factors_of(ctx, snapshot.id) for snapshot in made))
-    assert [{f.health_score_id for f in some} for some in factors] == [{made[0].id}, {made[1].id}]
-    pages = await asyncio.gather(*(health.health_history(ctx, account.id, Page(first=1)) for account in accounts))
-    assert [[row.id for row in page.rows] for page in pages] == [[made[0].id], [made[1].id], []]
-    assert await asyncio.gather(*(page.total() for page in pages)) == [1, 1, 0]
-    assert len(sent) == 4
+    with statements(ctx.services.database) as sent:
+        found = await asyncio.gather(*(health.latest_health(ctx, account.id) for account in accounts))
+        assert [row and row.id for row in found] == [made[0].id, made[1].id, None]
+        assert len(sent) == 1
+        factors = await asyncio.gather(*(health.factors_of(ctx, snapshot.id) for snapshot in made))
+        assert [{f.health_score_id for f in some} for some in factors] == [{made[0].id}, {made[1].id}]
+        pages = await asyncio.gather(*(health.health_history(ctx, account.id, Page(first=1)) for account in accounts))
+        assert [[row.id for row in page.rows] for page in pages] == [[made[0].id], [made[1].id], []]
+        assert await asyncio.gather(*(page.total() for page in pages)) == [1, 1, 0]
+        assert len(sent) == 4
 
 
 async def test_a_refresh_is_seen_by_what_is_read_after_it(ctx: Context) -> None:

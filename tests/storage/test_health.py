@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from contract.health_facts import AccountFacts, windows
 from contract.vocabulary import HealthFactorKey
@@ -19,6 +16,7 @@ from storage.queries import health
 from storage.tables import Account, Activity, Contact, HealthFactor, HealthSnapshot
 from tests.resolvers.test_health_formula import block, condensed
 from tests.support.health import new_organization, seed
+from tests.support.statements import statements
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NOTHING: dict[str, Any] = {
@@ -33,22 +31,6 @@ NOTHING: dict[str, Any] = {
 @pytest.fixture
 async def organization(database: Database) -> str:
     return await new_organization(database)
-
-
-@contextmanager
-def statements(database: Database) -> Iterator[list[str]]:
-    """The texts that are sent meanwhile."""
-    sent: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if not statement.startswith("BEGIN"):
-            sent.append(statement)
-
-    event.listen(database.engine.sync_engine, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        event.remove(database.engine.sync_engine, "before_cursor_execute", note)
 
 
 async def facts_of(database: Database, organization: str, account_id: str, now: datetime = NOW) -> AccountFacts:

@@ -1,0 +1,109 @@
+"""The guard itself, and that no operation is without one."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from importlib import import_module
+from typing import Any, get_type_hints
+
+import pytest
+
+import resolvers
+from contract.errors import Forbidden, OrganizationRequired, Unauthenticated
+from contract.scopes import ScopeGroup
+from contract.vocabulary import CredentialKind
+from identity.principal import Organization, Principal
+from resolvers.access import OPERATIONS, Rule, requires, rule_of
+from resolvers.context import Context
+
+HELPERS = {"lists.page_of", "lists.children", "lists.by_id"}
+"""What operations are made of: no door calls these, so they have no rule of their own."""
+
+ORGANIZATION = Organization("id", "external", "Name")
+
+
+def _coroutines() -> dict[str, Any]:
+    """Every public coroutine function of the package that takes a Context first, by module and name."""
+    found = {}
+    for module in pkgutil.iter_modules(resolvers.__path__):
+        loaded = import_module(f"resolvers.{module.name}")
+        for name, function in inspect.getmembers(loaded, inspect.isfunction):
+            if function.__module__ != loaded.__name__ or name.startswith("_"):
+                continue
+            plain = inspect.unwrap(function)
+            first = next(iter(inspect.signature(plain).parameters), None)
+            if inspect.iscoroutinefunction(plain) and first and get_type_hints(plain).get(first) is Context:
+                found[f"{module.name}.{name}"] = function
+    return found
+
+
+def test_whatever_takes_a_context_is_guarded_or_a_named_helper() -> None:
+    found = _coroutines()
+    assert sorted(found) == sorted({*OPERATIONS, *HELPERS})
+    for name, function in found.items():
+        assert hasattr(function, "rule") == (name not in HELPERS), name
+
+
+def test_the_registered_rule_is_the_one_that_is_enforced() -> None:
+    for name, function in _coroutines().items():
+        if name not in HELPERS:
+            assert rule_of(function) is OPERATIONS[name]
+
+
+def _caller(*scopes: str, organization: Organization | None = ORGANIZATION) -> Principal:
+    return Principal("someone", CredentialKind.SESSION, frozenset(scopes), organization, (ORGANIZATION,))
+
+
+def test_the_order_of_refusals() -> None:
+    rule = Rule(ScopeGroup.ORG_ADMIN)
+    with pytest.raises(Unauthenticated):
+        rule.enforce(None)
+    with pytest.raises(OrganizationRequired):
+        rule.enforce(_caller(organization=None))
+    with pytest.raises(Forbidden) as refused:
+        rule.enforce(_caller("users:manage", "api:read"))
+    assert refused.value.required_scopes == ["organizations:manage"]
+    assert refused.value.granted_scopes == ["api:read", "users:manage"]
+    rule.enforce(_caller("organizations:manage"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "caller", "admitted"),
+    [
+        (Rule(None, organization=False), None, False),
+        (Rule(None, organization=False), _caller(organization=None), True),
+        (Rule(None), _caller(organization=None), False),
+        (Rule(ScopeGroup.PATS_READ, organization=False), _caller("pats:read", organization=None), True),
+        (Rule(ScopeGroup.PATS_READ, organization=False), _caller("pats:create", organization=None), False),
+        (Rule(ScopeGroup.PATS_READ), _caller("pats:read", organization=None), False),
+        (Rule(ScopeGroup.PATS_READ), _caller("pats:read"), True),
+    ],
+)
+def test_whether_a_caller_is_admitted(rule: Rule, caller: Principal | None, admitted: bool) -> None:
+    assert rule.admits(caller) is admitted
+
+
+def test_the_rule_in_words() -> None:
+    assert Rule(None, organization=False).sentence == "Needs a valid credential."
+    assert Rule(ScopeGroup.ORG_ADMIN).sentence == "Needs organizations:manage and an active organization."
+    assert Rule(ScopeGroup.PATS_READ, organization=False).sentence == "Needs pats:read."
+    assert Rule(ScopeGroup.OUTREACH_MANAGE).sentence == (
+        "Needs any of outreach:manage, outreach:provision and an active organization."
+    )
+
+
+async def test_nothing_of_a_refused_operation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolvers.access.OPERATIONS", {})
+    ran = []
+
+    @requires(ScopeGroup.CRM_MANAGE)
+    async def change(ctx: Context, word: str) -> str:
+        ran.append(word)
+        return word.upper()
+
+    services: Any = None
+    with pytest.raises(Forbidden):
+        await change(Context(services, _caller("deals:read"), "request"), "first")
+    assert await change(Context(services, _caller("deals:manage"), "request"), word="second") == "SECOND"
+    assert ran == ["second"]
