@@ -128,6 +128,14 @@ class Listing:
     page: Page = field(default_factory=Page)
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is wanted of each row: its columns, and of the rows that its to-one links lead to, theirs."""
+
+    columns: frozenset[str]
+    links: frozenset[tuple[str, frozenset[str]]] = frozenset()
+
+
 class _Unset:
     def __repr__(self) -> str:
         return "UNSET"

@@ -1,10 +1,12 @@
 """The application: both doors, the pages, and what an operator looks at."""
 
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import orjson
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -14,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from gateway import logs
 from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.metrics import metrics
-from gateway.middleware import Requests
+from gateway.middleware import Requests, Unbroken
 from gateway.pages import docs_page, first_page, static_mount
 from gateway.runtime import Runtime
 from gateway.settings import Settings
@@ -41,14 +43,19 @@ def application(runtime: Runtime) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with runtime.running():
+            # What is there now stays: the collector need not walk it again and again while requests are served.
+            gc.collect()
+            gc.freeze()
             yield
 
-    return Starlette(
+    app = Starlette(
         routes=_routes(runtime),
         lifespan=lifespan,
         middleware=_middleware(runtime.settings),
-        exception_handlers={Exception: _on_error, 404: _on_error, 405: _on_error},
+        exception_handlers={HTTPException: _on_error},
     )
+    app.router.redirect_slashes = False  # an address is what it says, or a 404
+    return app
 
 
 def _middleware(settings: Settings) -> list[Middleware]:
@@ -60,10 +67,17 @@ def _middleware(settings: Settings) -> list[Middleware]:
                 allow_origins=settings.cors_origins,
                 allow_methods=["GET", "POST", "PATCH", "DELETE"],
                 allow_headers=["Authorization", "Content-Type", "X-Service-Org", "X-Request-Id", "If-Match"],
-                expose_headers=["ETag", "X-Request-Id", "X-Ignored-Fields", "Location"],
+                expose_headers=[
+                    "ETag",
+                    "Location",
+                    "Retry-After",
+                    "WWW-Authenticate",
+                    "X-Ignored-Fields",
+                    "X-Request-Id",
+                ],
             )
         )
-    return layers
+    return [*layers, Middleware(Unbroken)]
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
@@ -75,7 +89,7 @@ def _routes(runtime: Runtime) -> list[BaseRoute]:
     executor = Executor(schema.graphql, introspection=runtime.settings.introspection)
     endpoint = GraphQLEndpoint(runtime.services, executor, runtime.settings)
     routes: list[BaseRoute] = [
-        Route("/graphql", endpoint.serve, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
+        Route("/graphql", endpoint),
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
         Route("/docs", _page(docs_page)),

@@ -3,14 +3,16 @@
 from typing import Any
 
 import orjson
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from contract.errors import GatewayError, TooLarge, Unauthenticated
+from contract.errors import GatewayError, TooLarge, Unauthenticated, Unavailable
 from contract.limits import BODY_MAX_BYTES
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
 from resolvers.context import Context, Services
+from rest_compat.errors import report
 from schema.errors import refusal
 from schema.execution import Executor
 from schema.execution import Request as Operation
@@ -57,9 +59,14 @@ class GraphQLEndpoint:
         self.executor = executor
         self.settings = settings
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, of any method."""
+        response = await self.serve(Request(scope, receive))
+        await response(scope, receive, send)
+
     async def serve(self, request: Request) -> Response:
-        """Answer one request; every error body has the shape that GraphQL clients expect."""
-        if request.method == "GET" and self.settings.graphiql and _is_page(request):
+        """The answer; every error body has the shape that GraphQL clients expect."""
+        if request.method in _READING and self.settings.graphiql and _is_page(request):
             return graphiql_page()
         request_id = request.state.request_id
         media_type = JSON
@@ -68,6 +75,11 @@ class GraphQLEndpoint:
             return await self._answer(request, request_id, media_type)
         except GatewayError as error:
             return _refused(error, request_id, media_type)
+        except ClientDisconnect:
+            raise
+        except Exception as error:
+            report(error, request_id)
+            return _refused(GatewayError(), request_id, media_type)
 
     async def _answer(self, request: Request, request_id: str, media_type: str) -> Response:
         authorization = request.headers.get("authorization")
@@ -76,16 +88,17 @@ class GraphQLEndpoint:
             identity = self.services.identity
             principal = await identity.authenticate(authorization, request.headers.get("x-service-org"))
         operation = await _operation(request)
-        if request.method == "GET" and not self.executor.is_query(operation):
+        if request.method in _READING and not self.executor.is_query(operation):
             raise MethodNotAllowed("Only queries go by GET")
         answer = await self.executor.run(operation, Context(self.services, principal, request_id))
-        if answer.needs_credential and principal is None:
+        if answer.needs_credential:
             return _response(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
         ok = answer.executed or media_type == JSON
         return _response(answer.body, media_type, 200 if ok else 400)
 
 
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
+_READING = ("GET", "HEAD")
 
 
 def _is_page(request: Request) -> bool:
@@ -101,10 +114,9 @@ def negotiate(accept: str | None) -> str:
     for offer in accept.lower().split(","):
         name, *parameters = (part.strip() for part in offer.split(";"))
         weights[name] = max((_weight(p) for p in parameters if p.startswith("q=")), default=1.0)
-    anything = weights.get("*/*", 0.0)
-    json = weights.get(JSON, weights.get("application/*", anything))
-    newer = weights.get(GRAPHQL, 0.0)
-    if newer > 0 and newer >= json:
+    anything = weights.get("application/*", weights.get("*/*", 0.0))
+    json, newer = weights.get(JSON, anything), weights.get(GRAPHQL, anything)
+    if newer > 0 and (newer > json or (newer == json and GRAPHQL in weights)):
         return GRAPHQL
     if json > 0:
         return JSON
@@ -120,7 +132,7 @@ def _weight(parameter: str) -> float:
 
 async def _operation(request: Request) -> Operation:
     """The operation in a request. Raises BadRequest, WrongMedia, TooLarge or MethodNotAllowed."""
-    if request.method == "GET":
+    if request.method in _READING:
         fields: Any = dict(request.query_params)
         for name in ("variables", "extensions"):
             if fields.get(name):
@@ -172,11 +184,13 @@ def _refused(error: GatewayError, request_id: str, media_type: str) -> Response:
     if isinstance(error, Unauthenticated):
         headers = _CHALLENGE
     elif isinstance(error, MethodNotAllowed):
-        headers = {"Allow": "GET, POST"}
+        headers = {"Allow": "GET, HEAD, POST"}
+    elif isinstance(error, Unavailable):
+        headers = {"Retry-After": str(error.retry_after)}
     return _response(refusal(error, request_id), media_type, error.status, headers)
 
 
 def _response(body: Any, media_type: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     content_type = f"{media_type}; charset=utf-8"
-    content = orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)
+    content = orjson.dumps(body, option=orjson.OPT_UTC_Z)
     return Response(content, status, {"Content-Type": content_type, "Vary": "Accept", **(headers or {})})

@@ -1,5 +1,7 @@
 """What is counted, for `/metrics`."""
 
+from functools import cache
+
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +20,18 @@ SECONDS = Histogram(
 NOTIFICATIONS = Counter(
     "crm_notifications_total", "Notification events, by what became of them.", ["type", "fate"], registry=REGISTRY
 )
+
+
+@cache
+def _of(door: str, status: int) -> tuple[Counter, Histogram]:
+    return REQUESTS.labels(door, status), SECONDS.labels(door)
+
+
+def count_request(door: str, status: int, seconds: float) -> None:
+    """Note an answer; doors and statuses are few, so each pair is looked up once."""
+    requests, duration = _of(door, status)
+    requests.inc()
+    duration.observe(seconds)
 
 
 def count_notification(type: str, fate: Fate) -> None:

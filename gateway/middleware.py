@@ -4,15 +4,16 @@ import re
 import time
 from secrets import token_hex
 
-import structlog
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.limits import REQUEST_ID_MAX
-from gateway.metrics import REQUESTS, SECONDS
+from gateway import logs
+from gateway.metrics import count_request
 from rest_compat.errors import error_response
 
-_log = structlog.get_logger("gateway.access")
 _SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
+_PATH_SHOWN = 500
 
 
 def request_id(scope: Scope) -> str:
@@ -31,7 +32,7 @@ class Requests:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request; one whose client left before the answer counts with the status 0."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -48,20 +49,33 @@ class Requests:
 
         try:
             await self.app(scope, receive, sending)
-        except Exception as error:
-            if status:
-                raise
-            await error_response(error, identifier)(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - began
             door = "graphql" if scope["path"].startswith("/graphql") else "rest"
-            REQUESTS.labels(door, status).inc()
-            SECONDS.labels(door).observe(seconds)
-            _log.info(
-                "request",
-                method=scope["method"],
-                path=scope["path"],
-                status=status,
-                ms=round(seconds * 1000, 1),
-                request_id=identifier,
-            )
+            count_request(door, status, seconds)
+            logs.access.write(scope["method"], scope["path"][:_PATH_SHOWN], status, seconds, identifier)
+
+
+class Unbroken:
+    """The innermost layer: answers for what broke, so that the layers around see a response like any other."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; what breaks after the answer began is raised, and the server cuts the connection."""
+        began = False
+
+        async def sending(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
+        except Exception as error:
+            if began or scope["type"] != "http":
+                raise
+            await error_response(error, scope["state"]["request_id"])(scope, receive, sending)

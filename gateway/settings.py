@@ -3,9 +3,12 @@
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from storage.migrate import check_address
 
 
 class LogFormat(StrEnum):
@@ -18,7 +21,7 @@ class LogFormat(StrEnum):
 class Settings(BaseSettings):
     """Everything that can be set from outside."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", populate_by_name=True)
 
     data_dir: Path = Field(
         default=Path(".crm"),
@@ -87,22 +90,19 @@ class Settings(BaseSettings):
     @field_validator("cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        return tuple(part.strip().rstrip("/") for part in value.split(",") if part.strip())
 
     @field_validator("log_level", mode="before")
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
 
-    @field_validator("oidc_issuer", "oidc_audience", "oidc_jwks_url", "public_url", "notifications_url", mode="before")
-    @classmethod
-    def _unset(cls, value: Any) -> Any:
-        return value or None
-
     @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url")
     @classmethod
     def _web_address(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
+        if value is not None and not _is_web_address(value):
             raise ValueError("must be an http:// or https:// address")
         return value
 
@@ -111,7 +111,16 @@ class Settings(BaseSettings):
         if not self.database_url.get_secret_value():
             self.database_url = SecretStr(f"sqlite+aiosqlite:///{(self.data_dir / 'crm.sqlite3').absolute()}")
         self.database_url = SecretStr(_async_driver(self.database_url.get_secret_value()))
+        check_address(self.database_url.get_secret_value())
         return self
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not match, or a port that is no number
+        return False
 
 
 def _async_driver(url: str) -> str:
@@ -119,7 +128,7 @@ def _async_driver(url: str) -> str:
     for scheme, driver in _DRIVERS.items():
         if url.startswith(f"{scheme}://"):
             return f"{driver}{url.removeprefix(scheme)}"
-    raise ValueError("database_url must start with sqlite+aiosqlite:/// or postgresql+asyncpg://")
+    raise ValueError("must start with sqlite+aiosqlite:/// or postgresql+asyncpg://")
 
 
 _DRIVERS = {

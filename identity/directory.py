@@ -8,7 +8,7 @@ from contract.scopes import Role, Scope
 from identity.principal import Belonging, Organization
 from identity.tokens import Claims
 from storage.base import as_uuid
-from storage.database import Database, TenantSession
+from storage.database import Database
 from storage.queries import organizations as statements
 
 
@@ -41,14 +41,10 @@ async def learn(database: Database, claims: Claims) -> tuple[Belonging, ...]:
     issued earlier changes nothing, though it is still good for its own call.
     """
     rows = {row.external_id: row for row in await memberships(database, claims.subject)}
-    stale = [name for name in claims.organizations if _is_news(rows.get(name), claims)]
-    if stale:
-        for external_id in stale:
-            await _ensure_organization(database, external_id)
-        async with database.directory(writing=True) as session:
-            await statements.put_member(session, claims.subject, name=claims.name, email=claims.email)
-            for external_id in stale:
-                await _put(session, external_id, claims)
+    news = [name for name in claims.organizations if _is_news(rows.get(name), claims)]
+    if news:
+        is_newest = all((row.token_issued_at or 0) <= (claims.issued_at or 0) for row in rows.values())
+        await _remember(database, claims, news, with_name=is_newest)
         rows = {row.external_id: row for row in await memberships(database, claims.subject)}
     scopes = claims.scopes & KNOWN_SCOPES
     return tuple(Belonging(belonging(rows[name]).organization, scopes) for name in claims.organizations)
@@ -66,22 +62,31 @@ def _is_news(row: Any, claims: Claims) -> bool:
     return issued > seen or (issued == seen and not same)
 
 
-async def _ensure_organization(database: Database, external_id: str) -> None:
+async def _remember(database: Database, claims: Claims, organizations: Iterable[str], *, with_name: bool) -> None:
+    known = [await _organization(database, external_id) for external_id in organizations]
+    name, email = (claims.name, claims.email) if with_name else (None, None)
+    async with database.directory(writing=True) as session:
+        await statements.put_member(session, claims.subject, name=name, email=email)
+        for org_id in known:
+            await statements.put_membership(
+                session,
+                org_id,
+                claims.subject,
+                role=None,
+                scopes=claims.scopes & KNOWN_SCOPES,
+                issued_at=claims.issued_at or 0,
+            )
+
+
+async def _organization(database: Database, external_id: str) -> str:
+    """The key of the organization's rows; one that is not known yet is made."""
     async with database.directory() as session:
         known = await statements.organization(session, external_id)
-    if known is None:
-        await statements.create_organization(database, external_id, external_id, organization_id(external_id))
-
-
-async def _put(session: TenantSession, external_id: str, claims: Claims) -> None:
-    await statements.put_membership(
-        session,
-        organization_id(external_id),
-        claims.subject,
-        role=None,
-        scopes=claims.scopes & KNOWN_SCOPES,
-        issued_at=claims.issued_at or 0,
-    )
+    if known is not None:
+        return known.id
+    org_id = organization_id(external_id)
+    await statements.create_organization(database, external_id, external_id, org_id)
+    return org_id
 
 
 async def create_organization(database: Database, name: str, external_id: str) -> bool:

@@ -6,6 +6,7 @@ An event can be lost; it can never fail or delay the answer. Its fate is one log
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -16,7 +17,8 @@ _log = logging.getLogger(__name__)
 
 _QUEUE = 1_000
 _IDLE_SECONDS = 30.0
-_DEADLINE = httpx.Timeout(5.0)
+_DEADLINE = 5.0
+_LAST_CHANCE = 2.0
 
 
 class Fate(StrEnum):
@@ -61,24 +63,30 @@ class WorkflowActors:
         self._deliver = deliver
         self._count = count
         self._actors: dict[str, tuple[asyncio.Queue[Notification], asyncio.Task[None]]] = {}
+        self._closed = False
 
     def hand(self, notification: Notification) -> None:
         """Queue the notification for its organization's actor."""
         try:
+            if self._closed:
+                raise asyncio.QueueFull
             self._queue(notification.organization).put_nowait(notification)
-        except (asyncio.QueueFull, RuntimeError):
+        except asyncio.QueueFull:
             self._settle(notification, Fate.DROPPED)
 
     async def close(self) -> None:
         """Wait briefly for the queues; what is left is dropped, and said so."""
+        self._closed = True
         actors = list(self._actors.values())
-        if actors:
-            await asyncio.wait([asyncio.ensure_future(queue.join()) for queue, _ in actors], timeout=2)
-        for queue, task in actors:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_CHANCE):
+                await asyncio.gather(*(queue.join() for queue, _ in actors))
+        for _, task in actors:
             task.cancel()
+        await asyncio.gather(*(task for _, task in actors), return_exceptions=True)
+        for queue, _ in actors:
             while not queue.empty():
                 self._settle(queue.get_nowait(), Fate.DROPPED)
-        await asyncio.gather(*(task for _, task in actors), return_exceptions=True)
         self._actors.clear()
 
     def _queue(self, organization: str) -> asyncio.Queue[Notification]:
@@ -98,6 +106,9 @@ class WorkflowActors:
                 continue
             try:
                 await self._deliver(notification)
+            except asyncio.CancelledError:
+                self._settle(notification, Fate.DROPPED)
+                raise
             except Exception as error:  # whatever it is, the actor goes on with the next one
                 self._settle(notification, Fate.FAILED, type(error).__name__)
             else:
@@ -133,5 +144,8 @@ class HttpDelivery:
         """POST the notification, once, within five seconds."""
         body = {"type": notification.type, "organization_id": notification.organization, "data": notification.data}
         headers = {"X-Request-Id": notification.request_id}
-        response = await self._client.post(self._url, json=body, headers=headers, timeout=_DEADLINE)
-        response.raise_for_status()
+        async with (
+            asyncio.timeout(_DEADLINE),  # over all of it, where the client's own deadlines begin anew with every byte
+            self._client.stream("POST", self._url, json=body, headers=headers) as response,
+        ):
+            response.raise_for_status()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.criteria import Listing
+from contract.criteria import Listing, Selection
 from contract.errors import NotFound, Problem, Problems
 from contract.scopes import ScopeGroup
 from resolvers import changes
@@ -44,27 +44,33 @@ async def get_account(ctx: Context, account_id: str | None = None, domain: str |
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_accounts(ctx: Context, listing: Listing) -> PageOf:
+async def list_accounts(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
     """A page of the accounts."""
-    return await page_of(ctx, nouns.ACCOUNTS, listing)
+    return await page_of(ctx, nouns.ACCOUNTS, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def contacts_of_account(ctx: Context, account_id: str, listing: Listing) -> PageOf:
+async def contacts_of_account(
+    ctx: Context, account_id: str, listing: Listing, selection: Selection | None = None
+) -> PageOf:
     """A page of the account's contacts."""
-    return await children(ctx, nouns.CONTACTS, Contact.account_id, account_id, listing)
+    return await children(ctx, nouns.CONTACTS, Contact.account_id, account_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def deals_of_account(ctx: Context, account_id: str, listing: Listing) -> PageOf:
+async def deals_of_account(
+    ctx: Context, account_id: str, listing: Listing, selection: Selection | None = None
+) -> PageOf:
     """A page of the account's deals."""
-    return await children(ctx, nouns.DEALS, Deal.account_id, account_id, listing)
+    return await children(ctx, nouns.DEALS, Deal.account_id, account_id, listing, selection)
 
 
-@requires(ScopeGroup.CRM_READ)
-async def meetings_of_account(ctx: Context, account_id: str, listing: Listing) -> PageOf:
+@requires(ScopeGroup.MEETINGS_READ)
+async def meetings_of_account(
+    ctx: Context, account_id: str, listing: Listing, selection: Selection | None = None
+) -> PageOf:
     """A page of the account's meetings."""
-    return await children(ctx, nouns.MEETINGS, Activity.account_id, account_id, listing)
+    return await children(ctx, nouns.MEETINGS, Activity.account_id, account_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE)

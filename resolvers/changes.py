@@ -5,8 +5,8 @@ from typing import Any
 
 from contract.errors import PreconditionFailed, Problem, Problems
 from storage.base import Record, now
-from storage.database import TenantSession
 from storage.queries import records
+from storage.sessions import TenantSession
 
 
 def expect(record: Any, version: int | None, seen: Collection[int] | None = None) -> None:

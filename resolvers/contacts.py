@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.criteria import Listing
+from contract.criteria import Listing, Selection
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
 from resolvers import changes
@@ -37,27 +37,31 @@ class ContactUpdate(ContactCreate):
 
 
 @requires(ScopeGroup.CRM_READ)
-async def get_contact(ctx: Context, contact_id: str) -> Any:
+async def get_contact(ctx: Context, contact_id: str, selection: Selection | None = None) -> Any:
     """The contact, or None."""
-    return await by_id(ctx, nouns.CONTACTS, contact_id)
+    return await by_id(ctx, nouns.CONTACTS, contact_id, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_contacts(ctx: Context, listing: Listing) -> PageOf:
+async def list_contacts(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
     """A page of the contacts."""
-    return await page_of(ctx, nouns.CONTACTS, listing)
+    return await page_of(ctx, nouns.CONTACTS, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def deals_of_contact(ctx: Context, contact_id: str, listing: Listing) -> PageOf:
+async def deals_of_contact(
+    ctx: Context, contact_id: str, listing: Listing, selection: Selection | None = None
+) -> PageOf:
     """A page of the deals that the contact is linked to."""
-    return await children(ctx, nouns.DEALS_OF_CONTACTS, DealContact.contact_id, contact_id, listing)
+    return await children(ctx, nouns.DEALS_OF_CONTACTS, DealContact.contact_id, contact_id, listing, selection)
 
 
-@requires(ScopeGroup.CRM_READ)
-async def meetings_of_contact(ctx: Context, contact_id: str, listing: Listing) -> PageOf:
+@requires(ScopeGroup.MEETINGS_READ)
+async def meetings_of_contact(
+    ctx: Context, contact_id: str, listing: Listing, selection: Selection | None = None
+) -> PageOf:
     """A page of the contact's meetings."""
-    return await children(ctx, nouns.MEETINGS, Activity.contact_id, contact_id, listing)
+    return await children(ctx, nouns.MEETINGS, Activity.contact_id, contact_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE)

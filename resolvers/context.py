@@ -11,7 +11,8 @@ from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
 from identity.principal import Principal
 from providers.notifications import Notifications
-from storage.database import Database, TenantSession
+from storage.database import Database
+from storage.sessions import TenantSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Context:
     services: Services
     principal: Principal | None
     request_id: str
+    selections: dict[Hashable, Any] = field(default_factory=dict)
+    """What was worked out for the document that is being run; it outlives the request."""
     _loaders: dict[Hashable, DataLoader[Any, Any]] = field(default_factory=dict)
 
     @property
@@ -53,6 +56,10 @@ class Context:
     def writing(self) -> AbstractAsyncContextManager[TenantSession]:
         """A transaction of the active organization, whole or not at all."""
         return self.services.database.writing(self.org_id)
+
+    def appending(self) -> AbstractAsyncContextManager[TenantSession]:
+        """The same for operations that read and insert only, and are in a hurry."""
+        return self.services.database.appending(self.org_id)
 
     def loader(self, key: Hashable, batch: Callable[[list[Any]], Awaitable[list[Any]]]) -> DataLoader[Any, Any]:
         """The request's loader under this key: what is asked of it in one turn of the loop comes in one statement."""

@@ -16,8 +16,8 @@ from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.inputs import Input, Moment, storable
 from storage.base import now
-from storage.database import TenantSession
 from storage.queries import credentials as statements
+from storage.sessions import TenantSession
 from storage.tables import Credential
 
 

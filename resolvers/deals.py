@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from contract.criteria import All, Compare, Condition, Listing, Op
+from contract.criteria import All, Compare, Condition, Listing, Op, Selection
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
 from contract.vocabulary import DealStatus, GeoScope
@@ -16,9 +16,9 @@ from resolvers.context import Context
 from resolvers.inputs import Amount, CalendarDate, Currency, Input, Line, Reference, RequiredLine, Text, not_null
 from resolvers.lists import PageOf, by_id, children, page_of
 from storage.base import Record, now
-from storage.database import TenantSession
 from storage.queries import deals as statements
 from storage.queries import nouns, records
+from storage.sessions import TenantSession
 from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage, StageChange
 
 _REFERENCES: dict[str, type[Record]] = {"account_id": Account, "stage_id": PipelineStage, "champion_id": Contact}
@@ -86,27 +86,27 @@ class Board:
 
 
 @requires(ScopeGroup.CRM_READ)
-async def get_deal(ctx: Context, deal_id: str | None) -> Any:
+async def get_deal(ctx: Context, deal_id: str | None, selection: Selection | None = None) -> Any:
     """The deal, or None."""
-    return await by_id(ctx, nouns.DEALS, deal_id)
+    return await by_id(ctx, nouns.DEALS, deal_id, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_deals(ctx: Context, listing: Listing) -> PageOf:
+async def list_deals(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
     """A page of the deals."""
-    return await page_of(ctx, nouns.DEALS, listing)
+    return await page_of(ctx, nouns.DEALS, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def contacts_of_deal(ctx: Context, deal_id: str, listing: Listing) -> PageOf:
+async def contacts_of_deal(ctx: Context, deal_id: str, listing: Listing, selection: Selection | None = None) -> PageOf:
     """A page of the contacts on the deal, in the order they were linked, each row with the link's own fields."""
-    return await children(ctx, nouns.CONTACTS_OF_DEALS, DealContact.deal_id, deal_id, listing)
+    return await children(ctx, nouns.CONTACTS_OF_DEALS, DealContact.deal_id, deal_id, listing, selection)
 
 
-@requires(ScopeGroup.CRM_READ)
-async def meetings_of_deal(ctx: Context, deal_id: str, listing: Listing) -> PageOf:
+@requires(ScopeGroup.MEETINGS_READ)
+async def meetings_of_deal(ctx: Context, deal_id: str, listing: Listing, selection: Selection | None = None) -> PageOf:
     """A page of the deal's meetings."""
-    return await children(ctx, nouns.MEETINGS, Activity.deal_id, deal_id, listing)
+    return await children(ctx, nouns.MEETINGS, Activity.deal_id, deal_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -140,9 +140,9 @@ async def deal_board(ctx: Context, condition: Condition) -> Board:
 
 
 @requires(ScopeGroup.CRM_READ)
-async def deals_of_stage(ctx: Context, stage_id: str, listing: Listing) -> PageOf:
+async def deals_of_stage(ctx: Context, stage_id: str, listing: Listing, selection: Selection | None = None) -> PageOf:
     """A page of the deals in one column."""
-    return await children(ctx, nouns.DEALS, Deal.stage_id, stage_id, listing)
+    return await children(ctx, nouns.DEALS, Deal.stage_id, stage_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -157,12 +157,12 @@ async def create_deal(ctx: Context, input: DealCreate) -> Deal:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
     fields = _values(input)
     deal = Deal(**fields, owner_id=ctx.caller.subject)
-    async with ctx.writing() as session:
+    async with ctx.appending() as session:
         await changes.check_references(session, fields, _REFERENCES)
-        session.add(deal)
-        await session.flush()
-        if deal.stage_id is not None:
-            await _entered(ctx, session, deal, None)
+        move = await _entered(ctx, session, deal, None) if deal.stage_id is not None else None
+        await session.insert(deal)
+        if move is not None:
+            await session.insert(move)
         await records.append_event(
             session,
             type="deal_created",
@@ -207,7 +207,7 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
         before = deal.stage_id
         changes.apply(deal, fields)
         if deal.stage_id != before:
-            await _entered(ctx, session, deal, before)
+            session.add(await _entered(ctx, session, deal, before))
     ctx.forget()
     return deal
 
@@ -219,12 +219,12 @@ def _values(input: DealCreate | DealUpdate) -> dict[str, Any]:
     return fields
 
 
-async def _entered(ctx: Context, session: TenantSession, deal: Deal, before: str | None) -> None:
-    """Note the move, and let the deal's status follow the type of its new stage (decision 4)."""
+async def _entered(ctx: Context, session: TenantSession, deal: Deal, before: str | None) -> StageChange:
+    """The move to be noted, after the deal's status has followed the type of its new stage (decision 4)."""
     stage = await records.one(session, nouns.STAGES, deal.stage_id)
     deal.status = DealStatus.OPEN.value if stage is None else stage.type
-    session.add(
-        StageChange(deal_id=deal.id, from_stage_id=before, to_stage_id=deal.stage_id, at=now(), by=ctx.caller.subject)
+    return StageChange(
+        deal_id=deal.id, from_stage_id=before, to_stage_id=deal.stage_id, at=now(), by=ctx.caller.subject
     )
 
 

@@ -12,10 +12,11 @@ from resolvers.context import Context
 from resolvers.health_formula import assess
 from resolvers.lists import PageOf, children
 from storage.base import as_uuid, now
-from storage.database import Database, TenantSession
+from storage.database import Database
 from storage.queries import health
 from storage.queries.nouns import SNAPSHOTS
 from storage.queries.records import to_change
+from storage.sessions import TenantSession
 from storage.tables import Account, HealthFactor, HealthSnapshot
 
 

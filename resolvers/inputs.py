@@ -120,7 +120,9 @@ def _email(address: str) -> str:
 Line = Annotated[StrictStr, Field(max_length=LINE_MAX), AfterValidator(storable)]
 RequiredLine = Annotated[StrictStr, Field(min_length=1, max_length=LINE_MAX), AfterValidator(storable)]
 Text = Annotated[StrictStr, Field(max_length=TEXT_MAX), AfterValidator(storable)]
-Amount = Annotated[Decimal, BeforeValidator(_amount, json_schema_input_type=float)]
+Amount = Annotated[
+    Decimal, BeforeValidator(_amount, json_schema_input_type=Annotated[float, Field(ge=0, lt=float(MONEY_BELOW))])
+]
 Currency = Annotated[StrictStr, AfterValidator(_currency)]
 CalendarDate = Annotated[date, BeforeValidator(_calendar_date, json_schema_input_type=date)]
 Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=datetime)]
@@ -131,6 +133,6 @@ Reference = Annotated[StrictStr, AfterValidator(lambda text: as_uuid(text) or te
 
 def not_null(fields: Mapping[str, Any], *names: str) -> None:
     """Refuse a null for fields that a record cannot be without. Raises Problems."""
-    problems = [Problem((n,), "must not be null", "null") for n in names if n in fields and fields[n] is None]
+    problems = [Problem(("input", n), "must not be null", "null") for n in names if n in fields and fields[n] is None]
     if problems:
         raise Problems(problems)

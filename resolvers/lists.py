@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contract.criteria import Listing, Order
+from contract.criteria import Listing, Order, Selection
 from resolvers.context import Context
 from storage.base import as_uuid
 from storage.queries import paging
@@ -27,8 +27,9 @@ class PageOf:
         return paging.cursor(self.noun, self.order, row)
 
 
-async def page_of(ctx: Context, noun: Noun, listing: Listing) -> PageOf:
-    """A page of the organization's rows."""
+async def page_of(ctx: Context, noun: Noun, listing: Listing, selection: Selection | None = None) -> PageOf:
+    """A page of the organization's rows, with what is selected of them or with everything."""
+    noun = noun.selecting(selection, listing.order)
     async with ctx.reading() as session:
         found = await paging.page(session, noun, listing)
 
@@ -39,11 +40,14 @@ async def page_of(ctx: Context, noun: Noun, listing: Listing) -> PageOf:
     return PageOf(noun, listing.order, found.rows, found.has_next, found.has_previous, total)
 
 
-async def children(ctx: Context, noun: Noun, parent: Any, parent_id: str, listing: Listing) -> PageOf:
+async def children(
+    ctx: Context, noun: Noun, parent: Any, parent_id: str, listing: Listing, selection: Selection | None = None
+) -> PageOf:
     """A page of one parent's rows; the same page of its siblings comes in the same statement.
 
     `parent` is the column that holds the parent's identifier.
     """
+    noun = noun.selecting(selection, listing.order)
 
     async def load_pages(ids: list[str]) -> list[paging.Rows]:
         async with ctx.reading() as session:
@@ -55,7 +59,7 @@ async def children(ctx: Context, noun: Noun, parent: Any, parent_id: str, listin
             totals = await paging.counts_by_parent(session, noun, parent, ids, listing.condition)
         return [totals[i] for i in ids]
 
-    key = (str(parent), repr(listing))
+    key = (noun, str(parent), repr(listing))
     found = await ctx.loader((*key, "page"), load_pages).load(parent_id)
 
     async def total() -> int:
@@ -65,8 +69,9 @@ async def children(ctx: Context, noun: Noun, parent: Any, parent_id: str, listin
     return PageOf(noun, listing.order, found.rows, found.has_next, found.has_previous, total)
 
 
-async def by_id(ctx: Context, noun: Noun, identifier: str | None) -> Any:
+async def by_id(ctx: Context, noun: Noun, identifier: str | None, selection: Selection | None = None) -> Any:
     """The row with this identifier, batched with its neighbours; None where there is none in the organization."""
+    noun = noun.selecting(selection)
 
     async def load(ids: list[str]) -> list[Any]:
         async with ctx.reading() as session:
@@ -76,4 +81,4 @@ async def by_id(ctx: Context, noun: Noun, identifier: str | None) -> Any:
     canonical = as_uuid(identifier)
     if canonical is None:
         return None
-    return await ctx.loader((noun.entity.__name__, "by_id"), load).load(canonical)
+    return await ctx.loader((noun, "by_id"), load).load(canonical)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictInt
 
-from contract.criteria import Listing
+from contract.criteria import Listing, Selection
 from contract.errors import NotFound
 from contract.limits import ATTENDEES_MAX, DURATION_MAX
 from contract.scopes import ScopeGroup
@@ -15,8 +15,8 @@ from resolvers.context import Context
 from resolvers.inputs import Input, Line, Moment, Reference, RequiredLine, Text, not_null
 from resolvers.lists import PageOf, by_id, page_of
 from storage.base import Record, now
-from storage.database import TenantSession
 from storage.queries import nouns, records
+from storage.sessions import TenantSession
 from storage.tables import Account, Activity, Contact, Deal
 
 _REFERENCES: dict[str, type[Record]] = {"account_id": Account, "deal_id": Deal, "contact_id": Contact}
@@ -61,15 +61,17 @@ class MeetingUpdate(MeetingLog):
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def get_meeting(ctx: Context, meeting_id: str) -> Any:
+async def get_meeting(ctx: Context, meeting_id: str, selection: Selection | None = None) -> Any:
     """The meeting, or None."""
-    return await by_id(ctx, nouns.MEETINGS, meeting_id)
+    return await by_id(ctx, nouns.MEETINGS, meeting_id, selection)
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def list_meetings(ctx: Context, listing: Listing, *, with_links: bool = False) -> PageOf:
+async def list_meetings(
+    ctx: Context, listing: Listing, selection: Selection | None = None, *, with_links: bool = False
+) -> PageOf:
     """A page of the meetings; `with_links` brings the summaries of account, deal and contact on each row."""
-    return await page_of(ctx, nouns.MEETINGS_WITH_LINKS if with_links else nouns.MEETINGS, listing)
+    return await page_of(ctx, nouns.MEETINGS_WITH_LINKS if with_links else nouns.MEETINGS, listing, selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE)

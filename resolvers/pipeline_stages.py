@@ -13,8 +13,9 @@ from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.inputs import Input, RequiredLine
 from resolvers.lists import by_id
-from storage.database import TenantSession
+from storage.base import as_uuid
 from storage.queries import deals, nouns, records
+from storage.sessions import TenantSession
 from storage.tables import PipelineStage, StageChange
 
 
@@ -78,9 +79,10 @@ async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
     async with ctx.writing() as session:
         await records.lock_organization(session)
         current = [stage.id for stage in await _stages(session)]
-        if sorted(ids) != sorted(current):
+        wanted = [as_uuid(i) or i for i in ids]
+        if sorted(wanted) != sorted(current):
             raise Problems([Problem(("ids",), "must name every stage of the organization exactly once", "permutation")])
-        await deals.place_stages(session, ids)
+        await deals.place_stages(session, wanted)
         stages = await _stages(session)
     ctx.forget()
     return stages

@@ -23,10 +23,13 @@ _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A record, and what kind it is by the name of its GraphQL type."""
+    """A record, and what kind it is by the name of its GraphQL type; it is read as the record is."""
 
     kind: str
     record: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.record, name)
 
 
 @requires(None, organization=False)

@@ -31,8 +31,13 @@ def error_response(error: Exception, request_id: str) -> Response:
         return _json(error.status, body, _headers(error))
     if isinstance(error, HTTPException):
         return _json(error.status_code, _of_http(error, request_id), dict(error.headers or {}))
-    _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, _place(error))
+    report(error, request_id)
     return _json(500, _body(GatewayError.message, GatewayError.code.lower(), request_id))
+
+
+def report(error: Exception, request_id: str) -> None:
+    """One line in the log for an error that is masked: what and where, and none of its words, which may quote data."""
+    _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, _place(error))
 
 
 def _body(detail: str, code: str, request_id: str) -> dict[str, Any]:
@@ -63,7 +68,7 @@ def _json(status: int, body: dict[str, Any], headers: dict[str, str] | None = No
 
 
 def _place(error: Exception) -> str:
-    """The last line of this project that the exception came through; its words are left out, they may quote data."""
+    """The last line of this project that the exception came through."""
     frames = [f for f in extract_tb(error.__traceback__) if _is_ours(Path(f.filename))]
     if not frames:
         return "unknown"

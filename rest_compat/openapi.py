@@ -58,6 +58,8 @@ _NOTES: Final = {
     "champion_id": "Contact id of the internal champion.",
     "expires_at": "ISO 8601, in the future; without it the credential lasts until it is revoked.",
 }
+# Which Python knows these two by which name depends on its version; the rest it knows by one.
+_PHRASES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
 _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     400: (e.OrganizationRequired, e.OrganizationHeader),
     401: (e.Unauthenticated,),
@@ -169,7 +171,7 @@ def _refusals(operation: Operation) -> list[int]:
 def _refusal(operation: Operation, status: int) -> dict[str, Any]:
     headers = {304: ("ETag",), 401: ("WWW-Authenticate",), 503: ("Retry-After",)}.get(status, ())
     described: dict[str, Any] = {
-        "description": HTTPStatus(status).phrase,
+        "description": _PHRASES.get(status) or HTTPStatus(status).phrase,
         "headers": _header_refs("X-Request-Id", *headers),
     }
     if status == 304:

@@ -13,6 +13,7 @@ from resolvers import health as scores
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.declare import Info, argument, enum, guarded, operation, shown
 from schema.errors import UserError
+from schema.execution.selections import selected_nodes
 from schema.filters import DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import ContactLink, DealFilterLink, DealLink, MeetingFilterLink, MeetingLink, SnapshotLink
@@ -32,7 +33,8 @@ class Account(Node):
     async def contacts(
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[ContactLink]:
-        return await accounts.contacts_of_account(info.context, root.id, listing(first=first, after=after))
+        question = listing(first=first, after=after)
+        return await accounts.contacts_of_account(info.context, root.id, question, selected_nodes(info))
 
     @guarded(accounts.deals_of_account, "The account's deals, newest first.")
     async def deals(
@@ -43,7 +45,7 @@ class Account(Node):
         after: After = UNSET,
     ) -> Connection[DealLink]:
         question = listing(condition_of(filter), first=first, after=after)
-        return await accounts.deals_of_account(info.context, root.id, question)
+        return await accounts.deals_of_account(info.context, root.id, question, selected_nodes(info))
 
     @guarded(accounts.meetings_of_account, "The account's meetings, latest first, those without a time last.")
     async def meetings(
@@ -54,7 +56,7 @@ class Account(Node):
         after: After = UNSET,
     ) -> Connection[MeetingLink]:
         question = listing(condition_of(filter), first=first, after=after)
-        return await accounts.meetings_of_account(info.context, root.id, question)
+        return await accounts.meetings_of_account(info.context, root.id, question, selected_nodes(info))
 
     @guarded(scores.latest_health, "The most recent snapshot; null when the account has never been scored.")
     async def health(root: strawberry.Parent[Any], info: Info) -> SnapshotLink | None:
@@ -144,7 +146,8 @@ class AccountQueries:
         id: Annotated[strawberry.ID | None, argument("The account's identifier.")] = UNSET,
         domain: Annotated[str | None, argument("The account's Internet domain.")] = UNSET,
     ) -> Account | None:
-        return await accounts.get_account(info.context, id or None, domain or None)
+        given = {name: value for name, value in (("account_id", id), ("domain", domain)) if value is not UNSET}
+        return await accounts.get_account(info.context, **given)
 
     @operation(accounts.list_accounts, "The organization's accounts.")
     async def accounts(
@@ -161,7 +164,7 @@ class AccountQueries:
         question = listing(
             condition_of(filter), order_of(order_by), first=first, after=after, last=last, before=before, offset=offset
         )
-        return await accounts.list_accounts(info.context, question)
+        return await accounts.list_accounts(info.context, question, selected_nodes(info))
 
 
 @strawberry.type

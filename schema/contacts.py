@@ -11,8 +11,9 @@ from contract.vocabulary import SortDirection
 from resolvers import accounts, contacts
 from schema.accounts import Account, AccountFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, enum, guarded, operation, shown
+from schema.declare import Info, argument, enum, guarded, linked, operation, shown
 from schema.errors import UserError
+from schema.execution.selections import selected, selected_nodes
 from schema.filters import DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import DealLink, MeetingLink
@@ -32,21 +33,21 @@ class Contact(Node):
     updated_at: datetime = shown("When the record last changed.")
     version: int = shown("Grows with each change; see `expectedVersion`.")
 
-    @guarded(accounts.get_account, "The account that the person is at.")
-    async def account(root: strawberry.Parent[Any], info: Info) -> Account | None:
-        return await accounts.get_account(info.context, root.account_id) if root.account_id else None
+    account: Account | None = linked("account", accounts.get_account, "The account that the person is at.")
 
     @guarded(contacts.deals_of_contact, "The deals that the contact is on, newest first.")
     async def deals(
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[DealLink]:
-        return await contacts.deals_of_contact(info.context, root.id, listing(first=first, after=after))
+        question = listing(first=first, after=after)
+        return await contacts.deals_of_contact(info.context, root.id, question, selected_nodes(info))
 
     @guarded(contacts.meetings_of_contact, "The contact's meetings, latest first, those without a time last.")
     async def meetings(
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[MeetingLink]:
-        return await contacts.meetings_of_contact(info.context, root.id, listing(first=first, after=after))
+        question = listing(first=first, after=after)
+        return await contacts.meetings_of_contact(info.context, root.id, question, selected_nodes(info))
 
 
 class ContactOrderField(Enum):
@@ -122,7 +123,7 @@ _DEFAULT_ORDER = ContactOrder()
 class ContactQueries:
     @operation(contacts.get_contact, "One contact; null where there is none.")
     async def contact(self, info: Info, id: ContactId) -> Contact | None:
-        return await contacts.get_contact(info.context, id)
+        return await contacts.get_contact(info.context, id, selected(info))
 
     @operation(contacts.list_contacts, "The organization's contacts.")
     async def contacts(
@@ -139,7 +140,7 @@ class ContactQueries:
         question = listing(
             condition_of(filter), order_of(order_by), first=first, after=after, last=last, before=before, offset=offset
         )
-        return await contacts.list_contacts(info.context, question)
+        return await contacts.list_contacts(info.context, question, selected_nodes(info))
 
 
 @strawberry.type

@@ -28,8 +28,9 @@ from schema.connections import (
     page_info_of,
 )
 from schema.contacts import Contact
-from schema.declare import Info, argument, enum, guarded, operation, resolved, shown
+from schema.declare import Info, argument, enum, guarded, linked, operation, resolved, shown
 from schema.errors import UserError
+from schema.execution.selections import selected, selected_nodes
 from schema.filters import DateFilter, DateTimeFilter, DecimalFilter, IDFilter, StringFilter, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import MeetingLink
@@ -56,15 +57,15 @@ class DealContactEdge:
     cursor: str = shown("Names the row's place in this list, for `after`.")
     node: Contact = shown("The contact.")
 
-    @resolved("What the contact is to the deal.")
+    @resolved("What the contact is to the deal.", "role")
     def role(root: strawberry.Parent[EdgeOf]) -> str | None:
         return root.node.role
 
-    @resolved("Whether it is the deal's primary contact.")
+    @resolved("Whether it is the deal's primary contact.", "is_primary")
     def is_primary(root: strawberry.Parent[EdgeOf]) -> bool:
         return root.node.is_primary
 
-    @resolved("When it was put on the deal.")
+    @resolved("When it was put on the deal.", "linked_at")
     def linked_at(root: strawberry.Parent[EdgeOf]) -> datetime:
         return root.node.linked_at
 
@@ -122,29 +123,25 @@ class Deal(Node):
     updated_at: datetime = shown("When the record last changed.")
     version: int = shown("Grows with each change; see `expectedVersion`.")
 
-    @guarded(accounts.get_account, "The account.")
-    async def account(root: strawberry.Parent[Any], info: Info) -> Account | None:
-        return await accounts.get_account(info.context, root.account_id) if root.account_id else None
+    account: Account | None = linked("account", accounts.get_account, "The account.")
 
-    @guarded(pipeline_stages.get_stage, "The stage.")
-    async def stage(root: strawberry.Parent[Any], info: Info) -> PipelineStage | None:
-        return await pipeline_stages.get_stage(info.context, root.stage_id)
+    stage: PipelineStage | None = linked("stage", pipeline_stages.get_stage, "The stage.")
 
-    @guarded(contacts.get_contact, "The internal champion.")
-    async def champion(root: strawberry.Parent[Any], info: Info) -> Contact | None:
-        return await contacts.get_contact(info.context, root.champion_id) if root.champion_id else None
+    champion: Contact | None = linked("champion", contacts.get_contact, "The internal champion.")
 
     @guarded(deals.contacts_of_deal, "The contacts on the deal, in the order they were put there.")
     async def contacts(
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
     ) -> DealContactConnection:
-        return await deals.contacts_of_deal(info.context, root.id, listing(first=first, after=after))
+        question = listing(first=first, after=after)
+        return await deals.contacts_of_deal(info.context, root.id, question, selected_nodes(info))
 
     @guarded(deals.meetings_of_deal, "The deal's meetings, latest first, those without a time last.")
     async def meetings(
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[MeetingLink]:
-        return await deals.meetings_of_deal(info.context, root.id, listing(first=first, after=after))
+        question = listing(first=first, after=after)
+        return await deals.meetings_of_deal(info.context, root.id, question, selected_nodes(info))
 
     @guarded(deals.stage_history, "The deal's moves between stages, oldest first.")
     async def stage_history(root: strawberry.Parent[Any], info: Info) -> list[StageChange]:
@@ -250,7 +247,7 @@ class DealBoardColumn:
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[Deal]:
         question = listing(root.condition, first=first, after=after)
-        return await deals.deals_of_stage(info.context, root.stage.id, question)
+        return await deals.deals_of_stage(info.context, root.stage.id, question, selected_nodes(info))
 
 
 @strawberry.type(description="The deals by stage.")
@@ -272,7 +269,7 @@ _DEFAULT_ORDER = DealOrder()
 class DealQueries:
     @operation(deals.get_deal, "One deal; null where there is none.")
     async def deal(self, info: Info, id: DealId) -> Deal | None:
-        return await deals.get_deal(info.context, id)
+        return await deals.get_deal(info.context, id, selected(info))
 
     @operation(
         deals.deal_board,
@@ -296,7 +293,7 @@ class DealQueries:
         question = listing(
             condition_of(filter), order_of(order_by), first=first, after=after, last=last, before=before, offset=offset
         )
-        return await deals.list_deals(info.context, question)
+        return await deals.list_deals(info.context, question, selected_nodes(info))
 
 
 @strawberry.type

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import strawberry
+from strawberry import UNSET
 from strawberry.schema_directive import Location
 from strawberry.types.enum import StrawberryEnumDefinition
 from strawberry.utils.str_converters import to_camel_case
@@ -17,6 +18,12 @@ from resolvers.context import Context
 Info = strawberry.Info[Context, None]
 E = TypeVar("E", bound=type[Enum])
 _Declare = Callable[[Callable[..., Any]], Any]
+
+LINK = "link"
+"""In a field's metadata: the attribute of the row that holds the linked row, where it came along with it."""
+
+NEEDS = "needs"
+"""In a field's metadata: the columns of the row that its function reads."""
 
 RULES: dict[str, Rule] = {}
 """The rule of every field of Query and Mutation, by the field's name."""
@@ -73,6 +80,31 @@ def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
     return declare
 
 
+def linked(name: str, resolver: Callable[..., Any], description: str) -> Any:
+    """A to-one link: the row that came along under this name, else the one that `<name>_id` leads to.
+
+    Who may read a CRM record may follow its links, which is what lets them come along: a rule that says otherwise is
+    refused here.
+    """
+    rule = rule_of(resolver)
+    if rule.group is None or not ScopeGroup.MEETINGS_READ.value <= rule.group.value:
+        raise TypeError(f"the link {name} is narrower than the records that it hangs on")
+    directives = [RequiresScope(group=rule.group, organization=rule.organization)]
+    column = f"{name}_id"
+
+    async def link(root: strawberry.Parent[Any], info: Info) -> Any:
+        rule.enforce(info.context.principal)
+        found = getattr(root, name, UNSET)
+        if found is not UNSET:
+            return found
+        identifier = getattr(root, column)
+        return None if identifier is None else await resolver(info.context, identifier)
+
+    del link.__annotations__["return"]  # the class says what the link leads to
+    text = f"{description} {rule.sentence}"
+    return strawberry.field(resolver=link, description=text, directives=directives, metadata={LINK: name})
+
+
 def operation(resolver: Callable[..., Any], description: str) -> _Declare:
     """A field of Query or Mutation that this resolver serves."""
     field = guarded(resolver, description)
@@ -89,9 +121,9 @@ def shown(description: str, **kwargs: Any) -> Any:
     return strawberry.field(description=description, **kwargs)
 
 
-def resolved(description: str) -> _Declare:
-    """A field that a method works out, free to whoever has the object."""
-    return lambda method: strawberry.field(method, description=description)
+def resolved(description: str, *needs: str) -> _Declare:
+    """A field that a method works out, free to whoever has the object; `needs` names the columns that it reads."""
+    return lambda method: strawberry.field(method, description=description, metadata={NEEDS: needs} if needs else None)
 
 
 def argument(description: str, name: str | None = None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import strawberry
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from contract.errors import Forbidden, GatewayError, Problem, Problems, Unauthenticated
+from contract.errors import Forbidden, GatewayError, Problem, Problems
 from schema.declare import enum, shown
 from schema.filters import camel
 
@@ -66,8 +66,17 @@ def user_errors(error: GatewayError) -> list[UserError]:
 
 
 def formatted(errors: Sequence[GraphQLError], request_id: str, *, executed: bool) -> list[dict[str, Any]]:
-    """The errors of an answer; `executed` says whether the document was good enough to run."""
+    """The errors of an answer; `executed` says whether the document was good enough to run.
+
+    Those of fields come by their path: fields run at the same time, and which fails first is chance.
+    """
+    if executed and len(errors) > 1:
+        errors = sorted(errors, key=_place)
     return [_formatted(error, request_id, executed) for error in errors]
+
+
+def _place(error: GraphQLError) -> list[tuple[int, str]]:
+    return [(part, "") if isinstance(part, int) else (0, part) for part in error.path or ()]
 
 
 def _formatted(error: GraphQLError, request_id: str, executed: bool) -> dict[str, Any]:
@@ -120,8 +129,3 @@ def _report(error: GraphQLError, request_id: str) -> None:
 def refusal(error: GatewayError, request_id: str) -> dict[str, Any]:
     """A whole answer for a request that was refused before anything ran."""
     return {"errors": [{"message": error.message, "extensions": _details(error) | {"request_id": request_id}}]}
-
-
-def needs_credential(errors: Sequence[GraphQLError]) -> bool:
-    """Whether something was asked for that only callers with a credential may see."""
-    return any(isinstance(error.original_error, Unauthenticated) for error in errors)

@@ -14,8 +14,9 @@ from schema.accounts import Account, AccountFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.contacts import Contact
 from schema.deals import Deal, DealFilter
-from schema.declare import Info, argument, enum, guarded, operation, resolved, shown
+from schema.declare import Info, argument, enum, linked, operation, resolved, shown
 from schema.errors import UserError
+from schema.execution.selections import selected, selected_nodes
 from schema.filters import Comparator, DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 
@@ -57,21 +58,15 @@ class Meeting(Node):
     direction: str | None = shown("Not meaningful for meetings.")
     created_at: datetime = shown("When the record was made.")
 
-    @resolved("What the meeting's times say about it now.")
+    @resolved("What the meeting's times say about it now.", "due_at", "completed_at")
     def state(root: strawberry.Parent[Any]) -> MeetingState:
         return meetings.state_of(root)
 
-    @guarded(accounts.get_account, "The account.")
-    async def account(root: strawberry.Parent[Any], info: Info) -> Account | None:
-        return await accounts.get_account(info.context, root.account_id) if root.account_id else None
+    account: Account | None = linked("account", accounts.get_account, "The account.")
 
-    @guarded(deals.get_deal, "The deal.")
-    async def deal(root: strawberry.Parent[Any], info: Info) -> Deal | None:
-        return await deals.get_deal(info.context, root.deal_id)
+    deal: Deal | None = linked("deal", deals.get_deal, "The deal.")
 
-    @guarded(contacts.get_contact, "The contact.")
-    async def contact(root: strawberry.Parent[Any], info: Info) -> Contact | None:
-        return await contacts.get_contact(info.context, root.contact_id) if root.contact_id else None
+    contact: Contact | None = linked("contact", contacts.get_contact, "The contact.")
 
 
 class MeetingOrderField(Enum):
@@ -180,7 +175,7 @@ _DEFAULT_ORDER = MeetingOrder()
 class MeetingQueries:
     @operation(meetings.get_meeting, "One meeting; null where there is none.")
     async def meeting(self, info: Info, id: MeetingId) -> Meeting | None:
-        return await meetings.get_meeting(info.context, id)
+        return await meetings.get_meeting(info.context, id, selected(info))
 
     @operation(meetings.list_meetings, "The organization's meetings.")
     async def meetings(
@@ -197,7 +192,7 @@ class MeetingQueries:
         question = listing(
             condition_of(filter), order_of(order_by), first=first, after=after, last=last, before=before, offset=offset
         )
-        return await meetings.list_meetings(info.context, question)
+        return await meetings.list_meetings(info.context, question, selected_nodes(info))
 
 
 @strawberry.type

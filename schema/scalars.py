@@ -5,7 +5,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import strawberry
-from graphql import FloatValueNode, GraphQLError, IntValueNode, StringValueNode, ValueNode
+from graphql import FloatValueNode, IntValueNode, StringValueNode, ValueNode
 from strawberry.scalars import JSON
 
 DECIMAL_DIGITS_MAX = 100
@@ -23,7 +23,7 @@ def _read_moment(value: object) -> datetime:
                 return moment.astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-    raise GraphQLError("DateTime must be an ISO 8601 time with an offset, such as 2026-05-01T09:30:00Z.")
+    raise ValueError("DateTime must be an ISO 8601 time with an offset, such as 2026-05-01T09:30:00Z")
 
 
 def _read_date(value: object) -> date:
@@ -32,7 +32,7 @@ def _read_date(value: object) -> date:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise GraphQLError("Date must have the form YYYY-MM-DD.")
+    raise ValueError("Date must have the form YYYY-MM-DD")
 
 
 def _read_decimal(value: object) -> Decimal:
@@ -43,7 +43,7 @@ def _read_decimal(value: object) -> Decimal:
             number = Decimal("NaN")
         if number.is_finite() and abs(number.adjusted()) <= DECIMAL_DIGITS_MAX:
             return number
-    raise GraphQLError('Decimal must be a finite number, best as a string, such as "1200.50".')
+    raise ValueError('Decimal must be a finite number, best as a string, such as "1200.50"')
 
 
 def _read_decimal_literal(node: ValueNode, _variables: Any = None) -> Decimal:

@@ -1,5 +1,6 @@
 """What every table shares: identifiers, UTC times, exact money, the tenant key, and the naming of constraints."""
 
+import re
 import secrets
 import time
 from datetime import UTC, datetime
@@ -38,14 +39,14 @@ def new_id() -> str:
     return str(UUID(int=value))
 
 
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}", re.IGNORECASE | re.ASCII)
+
+
 def as_uuid(text: object) -> str | None:
     """The canonical form of an identifier, or None where no row can have it."""
-    if not isinstance(text, str) or len(text) not in (32, 36):
+    if not isinstance(text, str) or _UUID.fullmatch(text) is None:
         return None
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return None
+    return str(UUID(text))  # which alone would take signs, blanks and digits of other scripts
 
 
 class Identifier(TypeDecorator[str]):

@@ -1,125 +1,29 @@
 """The database: one engine, and sessions that belong to one organization each. The only way to a statement."""
 
 import asyncio
-import sqlite3
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any
 
-import asyncpg
 import orjson
-from sqlalchemy import Executable, Row, Select, event, select, text
-from sqlalchemy.engine import URL, Connection, Result, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import event, text
+from sqlalchemy.engine import URL, Connection, make_url
+from sqlalchemy.exc import DBAPIError, MissingGreenlet
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader_criteria
 from sqlalchemy.util import greenlet_spawn
-from sqlmodel import SQLModel, col
 
 from contract.errors import Unavailable
 from storage import postgresql, tenancy
+from storage.away import is_away, is_statement_error
 from storage.base import Tenant, as_uuid
-from storage.prepared import ORGANIZATION, Prepared
+from storage.prepared import Prepared
+from storage.sessions import AppendingSession, ReadingSession, TenantSession
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
-_AWAY = ("08", "57", "53")
-"""SQLSTATE classes of a server that is away, shutting down, or out of connections."""
-_VAGUE = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
-_AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection")
 SHAPES_MAX = 2_000
-
-
-RecordT = TypeVar("RecordT", bound=SQLModel)
-
-
-class TenantSession:
-    """Statements of one organization, in one transaction. Made by `Database`, never re-used for another (wall 2)."""
-
-    def __init__(self, session: AsyncSession, organization: str | None) -> None:
-        self._session = session
-        self.org_id = organization or ""
-        session.sync_session.info["organization"] = organization
-
-    async def fetch(self, key: Hashable, build: Callable[[], Select[Any]], **values: Any) -> Sequence[Any]:
-        """All rows of a shape, which `build` makes where `key` is not known yet (storage/prepared.py)."""
-        result: Result[Any] = await self._session.execute(build(), {**values, ORGANIZATION.key: self.org_id})
-        return result.all()
-
-    async def execute(self, statement: Executable) -> Result[Any]:
-        """Run a statement, which pins each of its tenant tables to `org_id` (walls 3 and 4 look again)."""
-        return await self._session.execute(statement)
-
-    async def rows(self, statement: Executable) -> Sequence[Row[Any]]:
-        """All rows."""
-        return (await self.execute(statement)).all()
-
-    async def row(self, statement: Executable) -> Row[Any] | None:
-        """The first row, if there is one."""
-        return (await self.execute(statement)).first()
-
-    async def scalar(self, statement: Executable) -> Any:
-        """The first column of the first row."""
-        return (await self.execute(statement)).scalar()
-
-    async def find(self, model: type[RecordT], *conditions: Any, lock: bool = False) -> RecordT | None:
-        """The one entity that meets the conditions, ready to be changed; `lock` keeps other writers off its row."""
-        statement = select(model).where(*conditions)
-        if issubclass(model, Tenant):
-            statement = statement.where(col(model.org_id) == self.org_id)
-        if lock:
-            statement = statement.with_for_update()
-        return (await self.execute(statement)).scalars().first()
-
-    def add(self, *records: SQLModel) -> None:
-        """Insert the records with the next flush; those of a tenant table get this session's organization."""
-        for record in records:
-            if isinstance(record, Tenant) and not record.org_id:
-                record.org_id = self.org_id
-        self._session.add_all(records)
-
-    async def delete(self, record: SQLModel) -> None:
-        """Delete the record with the next flush."""
-        await self._session.delete(record)
-
-    async def flush(self) -> None:
-        """Send what is pending, so that what refers to it can follow."""
-        await self._session.flush()
-
-
-class ReadingSession(TenantSession):
-    """Reads of one organization: shapes go straight to the driver, anything else through a session made on demand.
-
-    Each shape is a transaction of its own: what has to be seen at one moment has to be one statement.
-    """
-
-    def __init__(self, database: "Database", organization: str | None) -> None:
-        self._database = database
-        self._organization = organization
-        self.org_id = organization or ""
-
-    @cached_property
-    def _session(self) -> AsyncSession:  # type: ignore[override]  # the writing session is given one
-        session = self._database.session(self._organization, readonly=True)
-        session.sync_session.info["organization"] = self._organization
-        return session
-
-    async def fetch(self, key: Hashable, build: Callable[[], Select[Any]], **values: Any) -> Sequence[Any]:
-        """All rows of a shape, straight from the driver."""
-        return await self._database.fetch(self._organization, key, build, values)
-
-    async def __aenter__(self) -> Self:
-        """Open nothing yet."""
-        return self
-
-    async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
-        """End what was opened. Raises Unavailable in place of an error of a database that is away."""
-        if "_session" in self.__dict__:
-            await self._session.close()
-        if error is not None and is_away(error):
-            raise Unavailable() from error
 
 
 class Database:
@@ -134,10 +38,14 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self.engine = _engine(self.url, pool_size, statement_cache)
         event.listen(self.engine.sync_engine, "before_cursor_execute", self._observe)
+        self._empty: set[Any] = set()
+        event.listen(self.engine.sync_engine, "checkin", self._returned)
+        event.listen(self.engine.sync_engine, "connect", self._connected)
         self._writer: asyncio.Lock | None = asyncio.Lock() if self.dialect == "sqlite" else None
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
         self._prepared: OrderedDict[Hashable, Prepared] = OrderedDict()
+        self._begin = "BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN; SET LOCAL {setting} = '{organization}'"
 
     def reading(self, organization: str) -> AbstractAsyncContextManager[TenantSession]:
         """Reads of one organization."""
@@ -146,6 +54,25 @@ class Database:
     def writing(self, organization: str) -> AbstractAsyncContextManager[TenantSession]:
         """A transaction of one organization: committed whole when the block ends, rolled back when it raises."""
         return self._writing(_known(organization))
+
+    @asynccontextmanager
+    async def appending(self, organization: str) -> AsyncIterator[TenantSession]:
+        """A transaction of one organization that only reads shapes and inserts, straight through the driver."""
+        organization = _known(organization)
+        async with self._writer or nullcontext():
+            try:
+                async with self._connection() as driver:
+                    await driver.execute(self._begin.format(setting=postgresql.SETTING, organization=organization))
+                    try:
+                        yield AppendingSession(self, organization, driver)
+                    except BaseException:
+                        await driver.execute("ROLLBACK")
+                        raise
+                    await driver.execute("COMMIT")
+            except Exception as error:
+                if is_away(error):
+                    raise Unavailable() from error
+                raise
 
     def directory(self, *, writing: bool = False) -> AbstractAsyncContextManager[TenantSession]:
         """Reads of the directory, or a transaction on it: who is who; tenant tables are out of its reach."""
@@ -168,32 +95,61 @@ class Database:
         return AsyncSession(engine, expire_on_commit=False, autoflush=False)
 
     async def fetch(
-        self, organization: str | None, key: Hashable, build: Callable[[], Select[Any]], values: Mapping[str, Any]
+        self, organization: str | None, key: Hashable, build: Callable[[], Any], values: Mapping[str, Any]
     ) -> list[Any]:
-        """All rows of a shape, over a connection of the engine's own pool."""
-        shape = (key, organization is None)
-        prepared = self._prepared.get(shape)
-        if prepared is None:
-            prepared = self._prepared[shape] = Prepared(build(), self.engine.dialect, tenant=organization is not None)
+        """All rows of a shape, which is a transaction of its own."""
+        prepared = self.prepared((key, organization is None), build, tenant=organization is not None, walled=True)
+        async with self._connection() as driver:
+            return await self.send(driver, prepared, prepared.parameters(organization or "", values))
+
+    def prepared(
+        self, key: Hashable, build: Callable[[], Any], *, tenant: bool = True, walled: bool = False
+    ) -> Prepared:
+        """The shape under this key, made where it is not known yet."""
+        found = self._prepared.get(key)
+        if found is None:
+            found = self._prepared[key] = Prepared(build(), self.engine.dialect, tenant=tenant, walled=walled)
             if len(self._prepared) > SHAPES_MAX:
                 self._prepared.popitem(last=False)
-        parameters = prepared.parameters(organization or "", values)
+        return found
+
+    async def send(self, driver: Any, prepared: Prepared, parameters: list[Any]) -> list[Any]:
+        """Send a shape over a connection of the driver, and give its rows."""
         for observe in self.observers:
             observe(prepared.text)
-        pooled = await self.engine.raw_connection()
+        if self._writer is None:
+            return prepared.rows(await driver.fetch(prepared.text, *parameters))
+        return prepared.rows(await _to_the_end(driver.execute_fetchall(prepared.text, parameters)))
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Any]:
+        """A connection of the driver, out of the engine's own pool; one that may be in disorder does not go back."""
+        pooled = await self._pooled()
         try:
-            driver: Any = pooled.driver_connection
-            if self._writer is None:
-                records = await driver.fetch(prepared.text, *parameters)
-            else:
-                records = await driver.execute_fetchall(prepared.text, parameters)
+            yield pooled.driver_connection
         except BaseException as error:
             if not is_statement_error(error):
                 await greenlet_spawn(pooled.invalidate)
             raise
         finally:
             pooled.close()
-        return prepared.rows(records)
+
+    async def _pooled(self) -> Any:
+        """A connection of the pool, which is at hand most of the time; making one has to be waited for."""
+        pool: Any = self.engine.sync_engine.pool
+        if pool.checkedin() and not self._empty:
+            try:
+                return pool.connect()
+            except MissingGreenlet:  # it was older than the server
+                pass
+        return await greenlet_spawn(pool.connect)
+
+    def _returned(self, connection: Any, record: Any) -> None:
+        if connection is None:  # given up with a caller that was cancelled
+            self._empty.add(record)
+
+    def _connected(self, _connection: Any, record: Any) -> None:
+        self._empty.discard(record)
 
     def _observe(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         for observe in self.observers:
@@ -213,22 +169,14 @@ class Database:
         await self.engine.dispose()
 
 
-def is_statement_error(error: BaseException) -> bool:
-    """Whether the server refused a statement, and the connection is as good as before."""
-    return isinstance(error, asyncpg.PostgresError | sqlite3.DatabaseError) and not is_away(error)
-
-
-def is_away(error: BaseException) -> bool:
-    """Whether the error says that the database cannot be reached or has no room, rather than that we are wrong."""
-    if isinstance(error, OSError | PoolTimeout):
-        return True
-    cause = getattr(error, "orig", error)
-    state = getattr(cause, "sqlstate", None)
-    if state:
-        return str(state)[:2] in _AWAY
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return True
-    return isinstance(cause, _VAGUE) and any(word in str(cause) for word in _AWAY_WORDS)
+async def _to_the_end(work: Coroutine[Any, Any, Any]) -> Any:
+    """The result; a cancelled caller waits too, since the driver's thread cannot be stopped in mid-statement."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _known(organization: str) -> str:
@@ -240,7 +188,7 @@ def _known(organization: str) -> str:
 
 def _engine(url: URL, pool_size: int, statement_cache: bool) -> AsyncEngine:
     options: dict[str, Any] = {"json_serializer": _dumps, "json_deserializer": orjson.loads, "pool_size": pool_size}
-    options["max_overflow"] = 0
+    options |= {"max_overflow": 0, "pool_use_lifo": True}
     if url.get_backend_name() == "sqlite":
         # Every transaction is ended by its session, so there is nothing to reset when a connection comes back.
         options |= {"pool_reset_on_return": None, "pool_timeout": 5}

@@ -4,8 +4,10 @@ import asyncio
 import fcntl
 import os
 import re
+import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from contract.errors import Unavailable
-from storage.database import is_away
+from storage.away import is_away
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -42,7 +44,7 @@ async def upgrade(url: str, revision: str = "head") -> None:
     """
     if revision == "head" and not await pending(url):
         return
-    _prepare_file(make_url(url))
+    await asyncio.to_thread(_prepare_file, make_url(url))
     await _command(url, lambda config: _alembic().upgrade(config, revision))
 
 
@@ -185,13 +187,30 @@ def _file(url: URL) -> Path | None:
 
 def _prepare_file(url: URL) -> None:
     file = _file(url)
-    if file is None or file.exists():
+    if file is None:
         return
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Never opened again where it exists: closing it would take away the locks that this process has on it.
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise UnusableFile(f"{file}: {error.strerror}") from error
+    if not file.exists():
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                # Never opened again where it exists: closing it would take away the locks that this process has on it.
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except OSError as error:
+            raise UnusableFile(f"{file}: {error.strerror}") from error
+    _write_ahead(file)
+
+
+def _write_ahead(file: Path) -> None:
+    """Turn the write-ahead log on, once for all: of several processes that do so at once all but one get an error."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if not is_away(error):
+                    raise
+                if time.monotonic() > deadline:
+                    raise Unavailable() from error
+                time.sleep(0.02)

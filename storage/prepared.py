@@ -5,23 +5,27 @@ columns whose driver value is not the service's own are converted.
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import cache
 from typing import Any
 
 import orjson
-from sqlalchemy import Boolean, Date, DateTime, Select, Text, bindparam, cast
+from sqlalchemy import Boolean, Date, DateTime, Select, Text, bindparam, cast, insert
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import JSON, TypeDecorator
+from sqlmodel import SQLModel
 
 from storage import tenancy
-from storage.base import Decoded, Identifier, Opaque
+from storage.base import Decoded, Identifier, Opaque, Tenant
 from storage.postgresql import SETTING
 
-ORGANIZATION = bindparam("org_id", type_=Identifier)
+ORGANIZATION = bindparam("organization", type_=Identifier)
 """Stands for the session's organization in a shape."""
 
 Decode = Callable[[Any], Any]
+INSIDE = "__"
+"""Between the name of a link and the name of a column of the linked row."""
 
 _WALLED = (
     "WITH crm_wall AS MATERIALIZED (SELECT set_config('{setting}', {organization}, true) AS id) "
@@ -32,10 +36,10 @@ _WALLED = (
 class Prepared:
     """One shape, ready for the driver."""
 
-    def __init__(self, statement: Select[Any], dialect: Dialect, *, tenant: bool) -> None:
+    def __init__(self, statement: Any, dialect: Dialect, *, tenant: bool, walled: bool = True) -> None:
         is_postgresql = dialect.name == "postgresql"
-        columns = [*statement.selected_columns]
-        if is_postgresql:
+        columns = [*statement.exported_columns]
+        if is_postgresql and isinstance(statement, Select):
             statement = statement.with_only_columns(*map(_as_text, columns), maintain_column_froms=True)
         compiled = statement.compile(dialect=dialect)
         names: Sequence[str] = compiled.positiontup or ()
@@ -43,18 +47,16 @@ class Prepared:
         constants = {name: value for name, value in compiled.params.items() if value is not None}
         self._parameters = [_encoded(encoders[name], constants.get(name)) for name in names]
         self._given = [(i, name, encoders[name]) for i, name in enumerate(names) if name not in constants]
-        pins = tenancy.read(str(compiled), dialect.name)
-        if (pins.directory_tables - tenancy.SHARED_TABLES and tenant) or (pins.tenant_tables and not tenant):
-            raise tenancy.TenantBreach("a statement on the wrong side of the directory")
-        if any(names[position] != ORGANIZATION.key for position in pins.positions):
+        pinned = tenancy.pinned(str(compiled), dialect.name, inside=tenant)
+        if any(names[position] != ORGANIZATION.key for position in pinned):
             raise tenancy.TenantBreach("a tenant table is pinned to a value of the caller's choice")
-        self.text = _behind_wall(str(compiled), len(names)) if is_postgresql and tenant else str(compiled)
-        self._is_walled = is_postgresql and tenant
-        self.row: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc]
-        self._read = _reader(self.row, [_decoder(column.type, dialect) for column in columns])
+        self._is_walled = is_postgresql and tenant and walled
+        self.text = _behind_wall(str(compiled), len(names)) if self._is_walled else str(compiled)
+        self.rows = _reader([column.key for column in columns], [_decoder(c.type, dialect) for c in columns])
+        """Turns the driver's records into rows."""
 
     def parameters(self, organization: str, values: Mapping[str, Any]) -> list[Any]:
-        """The driver's parameters; `org_id` is always the session's."""
+        """The driver's parameters; the organization is always the session's."""
         parameters = self._parameters.copy()
         for index, name, encode in self._given:
             parameters[index] = organization if name == ORGANIZATION.key else _encoded(encode, values[name])
@@ -62,9 +64,22 @@ class Prepared:
             parameters.append(organization)
         return parameters
 
-    def rows(self, records: Sequence[Any]) -> list[Any]:
-        """The driver's records as rows."""
-        return self._read(records)
+
+def insertion(model: type[SQLModel]) -> Any:
+    """The insert of one record of a table, each column by a parameter of its attribute's name."""
+    mapped: Any = model
+    attributes = mapped.__mapper__.column_attrs
+    values = {a.columns[0]: bindparam(f"new_{a.key}", type_=a.columns[0].type) for a in attributes}
+    if issubclass(model, Tenant):
+        values[mapped.__table__.c.org_id] = ORGANIZATION
+    return insert(mapped.__table__).values(values)
+
+
+@cache
+def attributes(model: type[SQLModel]) -> tuple[tuple[str, str], ...]:
+    """The parameters of a table's insert, each with the attribute that its value comes from."""
+    mapped: Any = model
+    return tuple((f"new_{a.key}", a.key) for a in mapped.__mapper__.column_attrs)
 
 
 def _encoded(encode: Decode | None, value: Any) -> Any:
@@ -119,21 +134,31 @@ def _decoder(kind: Any, dialect: Dialect) -> Decode | None:
     return bool if isinstance(implementation, Boolean) else None
 
 
-def _reader(row: Any, decoders: Sequence[Decode | None]) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from the driver's records to rows."""
-    make = row._make
-    converted = [(index, decode) for index, decode in enumerate(decoders) if decode is not None]
-    if not converted:
-        return lambda records: list(map(make, records))
+def _reader(keys: Sequence[str], decoders: Sequence[Decode | None]) -> Callable[[Sequence[Any]], list[Any]]:
+    """A function from the driver's records to rows, written for these columns.
 
-    def read(records: Sequence[Any]) -> list[Any]:
-        rows = []
-        for record in records:
-            values = list(record)
-            for index, decode in converted:
-                if values[index] is not None:
-                    values[index] = decode(values[index])
-            rows.append(make(values))
-        return rows
+    Columns whose keys have INSIDE in them belong to a linked row, which is None where its id is null.
+    """
+    names: dict[str, Any] = {}
+    own: dict[str, str] = {}
+    linked: dict[str, dict[str, str]] = {}
+    for index, (key, decode) in enumerate(zip(keys, decoders, strict=True)):
+        value = f"r[{index}]"
+        if decode is not None:
+            names[f"d{index}"] = decode
+            value = f"None if {value} is None else d{index}({value})"
+        link, inside, name = key.partition(INSIDE)
+        (linked.setdefault(link, {}) if inside else own)[name if inside else key] = value
+    for link, values in linked.items():
+        names[f"row_{link}"] = _row(values)
+        own[link] = f"None if {values['id']} is None else row_{link}({', '.join(values.values())})"
+    names["row"] = row = _row(own)
+    if not linked and not any(decoders):
+        return lambda records: list(map(row._make, records))
+    arguments = ", ".join(f"({value})" for value in own.values())
+    reader: Callable[[Sequence[Any]], list[Any]] = eval(f"lambda records: [row({arguments}) for r in records]", names)  # noqa: S307  # written here, from column names
+    return reader
 
-    return read
+
+def _row(names: Iterable[str]) -> Any:
+    return namedtuple("Row", names)

@@ -50,23 +50,30 @@ class Pins:
 
 
 def check(statement: str, parameters: Any, *, executemany: bool, dialect: str, organization: str | None) -> None:
-    """Let the statement through, or raise TenantBreach.
+    """Let the statement through, or raise TenantBreach."""
+    positions = pinned(statement, dialect, inside=organization is not None)
+    for row in parameters if executemany else (parameters,):
+        for position in positions:
+            if str(row[position]) != organization:
+                raise TenantBreach("a tenant table is pinned to another organization")
 
-    Without an organization (the directory's session) no tenant table may be named at all.
+
+def pinned(statement: str, dialect: str, *, inside: bool) -> tuple[int, ...]:
+    """The positions of the parameters that must be the organization.
+
+    Raises TenantBreach where a table is on the wrong side, inside an organization or outside of one (the directory's
+    sessions, which may name no tenant table at all), or where a tenant table is not pinned.
     """
     pins = read(statement, dialect)
-    if organization is None:
+    if not inside:
         if pins.tenant_tables:
             raise TenantBreach(f"tenant tables outside an organization: {sorted(pins.tenant_tables)}")
-        return
+        return ()
     if not pins.directory_tables <= SHARED_TABLES:
         raise TenantBreach(f"directory tables inside an organization: {sorted(pins.directory_tables)}")
     if pins.loose:
         raise TenantBreach(f"not pinned to the organization: {sorted(pins.loose)}")
-    for row in parameters if executemany else (parameters,):
-        for position in pins.positions:
-            if str(row[position]) != organization:
-                raise TenantBreach("a tenant table is pinned to another organization")
+    return pins.positions
 
 
 @lru_cache(maxsize=4096)

@@ -21,15 +21,15 @@ def migrate(
 ) -> None:
     """Bring the database to the newest revision, or to another."""
     url = settings().database_url.get_secret_value()
+    known = migrations.revisions()
+    if to not in ("head", "base", *known):
+        raise typer.BadParameter(f"there is no revision {to}; there are {', '.join(known)}", param_hint="--to")
     pending = asyncio.run(migrations.pending(url))
     if check:
         if pending:
             fail(f"pending: {', '.join(pending)}", WOULD_CHANGE)
         say("up to date")
         return
-    known = migrations.revisions()
-    if to not in ("head", "base", *known):
-        fail(f"there is no revision {to}; there are {', '.join(known)}")
     if to == "head" or to in pending:
         asyncio.run(migrations.upgrade(url, to))
     else:

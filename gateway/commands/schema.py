@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from graphql import build_schema
@@ -24,16 +25,18 @@ def print_schema() -> None:
 
 
 @graphql.command("check")
-def check() -> None:
+def check(
+    file: Annotated[Path, typer.Argument(help="The schema to compare with.", dir_okay=False)] = COMMITTED,
+) -> None:
     """Compare with schema/schema.graphql: exit with 1 on a breaking change, with 3 where it differs otherwise."""
     current = build().sdl
-    committed = COMMITTED.read_text(encoding="utf-8") if COMMITTED.exists() else ""
+    committed = file.read_text(encoding="utf-8") if file.exists() else ""
     if committed == current:
-        say("schema/schema.graphql is current")
+        say(f"{file.name} is current")
         return
     if committed and (breaking := breaking_changes(committed, current)):
         fail("\n".join(f"breaking: {change.description}" for change in breaking), FAILED)
-    fail("schema/schema.graphql differs: ./run schema print > schema/schema.graphql", WOULD_CHANGE)
+    fail(f"{file.name} differs: ./run schema print > schema/schema.graphql", WOULD_CHANGE)
 
 
 def breaking_changes(before: str, after: str) -> list[BreakingChange]:

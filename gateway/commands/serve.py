@@ -1,7 +1,9 @@
 """`serve`: migrate, listen, and say where, once it is true."""
 
 import asyncio
+import signal
 import socket
+import sys
 import threading
 import time
 import urllib.error
@@ -54,6 +56,9 @@ def serve(
     if configuration.workers > 1:
         _serve_many(config, listening, banner)
     else:
+        # Once it has ended gracefully, uvicorn hands the signal on, for which a process would die of it all the same.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: sys.exit())
         _Announcing(config, banner).run([listening])
 
 
@@ -95,6 +100,7 @@ def _listen(configuration: Settings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((configuration.host, configuration.port))
+        listening.listen()  # of two that bind to a free port at once, only one may listen: find out now
     except OSError as error:
         fail(f"Cannot listen on {configuration.host} port {configuration.port}: {error.strerror}", FAILED)
     listening.set_inheritable(True)
@@ -107,7 +113,7 @@ def _authority(address: tuple[str, int]) -> str:
 
 
 def _banner(configuration: Settings, listening: socket.socket, ready: demo.Ready | None) -> str:
-    base = configuration.public_url or f"http://{_authority(listening.getsockname())}"
+    base = (configuration.public_url or f"http://{_authority(listening.getsockname())}").rstrip("/")
     lines = [f"CRM gateway on {base}", f"  GraphiQL   {base}/graphql", f"  REST       {base}/docs"]
     if ready is not None:
         link = f"{base}/graphql#{urlencode({'token': ready.token, 'org': ready.organization})}"

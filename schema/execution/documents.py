@@ -4,17 +4,28 @@ Bounded by entries and by bytes of text; what it keeps depends on the text alone
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from graphql import (
+    DirectiveNode,
     DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
     GraphQLError,
     GraphQLSchema,
+    InlineFragmentNode,
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
+    SelectionSetNode,
+    VariableNode,
+    Visitor,
     parse,
     specified_rules,
     validate,
+    visit,
 )
 from graphql.utilities import get_operation_ast
 
@@ -26,14 +37,36 @@ ERRORS_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A text that was read: the document, or why it cannot be run."""
+    """A text that was read: the document, or why it cannot be run.
+
+    `conditions` names the variables that @skip and @include read, in order; `shapes` and `selections` are what the
+    executor works out once for the document and its conditions.
+    """
 
     document: DocumentNode | None
-    errors: tuple[GraphQLError, ...]
+    errors: tuple[GraphQLError, ...] = ()
+    conditions: tuple[str, ...] = ()
+    shapes: dict[Hashable, Any] = field(default_factory=dict)
+    selections: dict[Hashable, Any] = field(default_factory=dict)
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """The operation of this name, or the only one; None where there is none such."""
         return None if self.document is None else get_operation_ast(self.document, name)
+
+    def is_public(self, operation: OperationDefinitionNode) -> bool:
+        """Whether the operation asks for nothing but the schema and `__typename`, which need no credential."""
+        return all(name.startswith("__") for name in self._roots(operation.selection_set))
+
+    def _roots(self, selections: SelectionSetNode) -> Iterator[str]:
+        for selection in selections.selections:
+            if isinstance(selection, FieldNode):
+                yield selection.name.value
+            elif isinstance(selection, InlineFragmentNode):
+                yield from self._roots(selection.selection_set)
+            elif isinstance(selection, FragmentSpreadNode) and self.document is not None:
+                for definition in self.document.definitions:
+                    if isinstance(definition, FragmentDefinitionNode) and definition.name.value == selection.name.value:
+                        yield from self._roots(definition.selection_set)
 
 
 class Documents:
@@ -63,7 +96,9 @@ class Documents:
             return Prepared(None, (error,))
         except RecursionError:
             return Prepared(None, (GraphQLError("The document is nested too deeply."),))
-        return Prepared(None if errors else document, tuple(errors[:ERRORS_MAX]))
+        if errors:
+            return Prepared(None, tuple(errors[:ERRORS_MAX]))
+        return Prepared(document, conditions=_conditions(document))
 
     def _keep(self, text: str, prepared: Prepared) -> None:
         size = len(text)
@@ -74,3 +109,22 @@ class Documents:
         while len(self._kept) > ENTRIES_MAX or self._bytes > BYTES_MAX:
             old, _ = self._kept.popitem(last=False)
             self._bytes -= len(old)
+
+
+def _conditions(document: DocumentNode) -> tuple[str, ...]:
+    found = _Conditions()
+    visit(document, found)
+    return tuple(sorted(found.names))
+
+
+class _Conditions(Visitor):
+    """Collects the variables of @skip and @include."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def enter_directive(self, node: DirectiveNode, *_: Any) -> None:
+        if node.name.value in ("skip", "include"):
+            values = (argument.value for argument in node.arguments or ())
+            self.names |= {value.name.value for value in values if isinstance(value, VariableNode)}

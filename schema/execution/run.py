@@ -7,9 +7,11 @@ from typing import Any
 
 from graphql import ExecutionResult, GraphQLError, GraphQLSchema, OperationType, execute
 
+from contract.errors import Unauthenticated
 from resolvers.context import Context
-from schema.errors import formatted, needs_credential
+from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Prepared
+from schema.execution.executor import CompiledExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,18 @@ class Executor:
         errors = prepared.errors or _unknown_operation(prepared, request)
         if prepared.document is None or errors:
             return _refused(errors, context)
+        operation = prepared.operation(request.operation_name)
+        if context.principal is None and operation is not None and not prepared.is_public(operation):
+            return Answer(refusal(Unauthenticated(), context.request_id), executed=False, needs_credential=True)
+        context.selections = prepared.selections
         result = execute(
             self.schema,
             prepared.document,
             context_value=context,
             variable_values=request.variables,
             operation_name=request.operation_name,
+            executor_class=CompiledExecutor,
+            prepared=prepared,
         )
         if isawaitable(result):
             result = await result
@@ -78,4 +86,4 @@ def _answer(result: ExecutionResult, context: Context) -> Answer:
     body: dict[str, Any] = {} if coercion else {"data": result.data}
     if errors:
         body["errors"] = formatted(errors, context.request_id, executed=True)
-    return Answer(body, executed=not coercion, needs_credential=needs_credential(errors))
+    return Answer(body, executed=not coercion)

@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
 from storage.base import as_uuid
-from storage.database import TenantSession
+from storage.sessions import TenantSession
 from storage.tables import Credential, Member, Membership, Organization
 
 _PUBLIC: tuple[Any, ...] = (

@@ -12,10 +12,10 @@ from sqlmodel import col
 
 from contract.criteria import Condition
 from storage.base import Decoded, as_uuid, now, plain_decimal
-from storage.database import TenantSession
 from storage.prepared import ORGANIZATION
 from storage.queries.filtering import bind, one_of, where
 from storage.queries.nouns import DEALS
+from storage.sessions import TenantSession
 from storage.tables import Deal, DealContact, PipelineStage, StageChange
 
 

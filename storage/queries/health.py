@@ -10,10 +10,10 @@ from sqlmodel import col
 from sqlmodel.sql.sqltypes import UTCDateTime
 
 from contract.health_facts import AccountFacts, ContactFacts, DealFacts, MeetingFacts, Windows, windows
-from storage.database import TenantSession
 from storage.prepared import ORGANIZATION
 from storage.queries.filtering import one_of
 from storage.queries.nouns import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS
+from storage.sessions import TenantSession
 from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, StageChange
 
 

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Select, and_, select
+from sqlalchemy import Column, ColumnElement, Select, and_, literal_column, select
+from sqlalchemy.orm import aliased
 from sqlmodel import SQLModel, col
 
-from contract.criteria import Order
+from contract.criteria import Order, Selection
 from contract.vocabulary import SortDirection
 from storage import tables as t
+from storage.prepared import INSIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,9 @@ _CREATED = Key("created_at", descending=True)
 _ID = Key("id", descending=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A source of rows.
+    """A source of rows, equal to itself only.
 
     `orders` maps each sort field to its terms, the chosen one first and the tie-breaks after it; `links` maps the name
     of a to-one link to the column that holds it and the noun it leads to.
@@ -58,8 +61,27 @@ class Noun:
         chosen = order.direction is SortDirection.DESC
         return [(k, chosen if k.descending is None else k.descending) for k in self.orders[order.field]]
 
+    def selecting(self, selection: Selection | None, order: Order | None = None) -> "Noun":
+        """The same source with the wanted columns, those of the order among them, and the wanted links joined in."""
+        return self if selection is None else _selecting(self, selection, (order or self.default).field)
+
     def _by_name(self) -> dict[str, Any]:
         return {c.key: c for c in self.columns}
+
+
+@lru_cache(maxsize=1_000)
+def _selecting(noun: Noun, selection: Selection, order: str) -> Noun:
+    wanted = selection.columns | {"id"} | {key.name for key in noun.orders[order]}
+    columns = [c for c in noun.columns if c.key in wanted]
+    joins = list(noun.joins)
+    for name, linked in sorted(selection.links, key=lambda link: link[0]):
+        local, target = noun.links[name]
+        other = aliased(target.entity)
+        columns += [
+            getattr(other, c.key).label(f"{name}{INSIDE}{c.key}") for c in target.columns if c.key in linked | {"id"}
+        ]
+        joins.append(_linked(other, noun.entity.org_id, noun.column(local)))
+    return replace(noun, columns=tuple(columns), joins=tuple(joins))
 
 
 def _columns(model: type[SQLModel], **renamed: str) -> tuple[Any, ...]:
@@ -105,15 +127,23 @@ DEALS = Noun(
     _columns(t.Deal),
     _orders("name", "value", "close_date", "updated_at", nullable=("value", "close_date")),
     _NEWEST,
-    links={"account": ("account_id", ACCOUNTS)},
+    links={
+        "account": ("account_id", ACCOUNTS),
+        "stage": ("stage_id", STAGES),
+        "champion": ("champion_id", CONTACTS),
+    },
 )
 MEETINGS = Noun(
     t.Activity,
     _columns(t.Activity, details="metadata"),
     _orders("due_at", nullable=("due_at",)),
     Order("due_at"),
-    links={"account": ("account_id", ACCOUNTS), "deal": ("deal_id", DEALS)},
-    fixed=(col(t.Activity.type) == "meeting",),
+    links={
+        "account": ("account_id", ACCOUNTS),
+        "deal": ("deal_id", DEALS),
+        "contact": ("contact_id", CONTACTS),
+    },
+    fixed=(col(t.Activity.type) == literal_column("'meeting'"),),  # as the partial indexes have it
 )
 MEETINGS_WITH_LINKS = replace(
     MEETINGS,
@@ -154,6 +184,7 @@ CONTACTS_OF_DEALS = Noun(
     (*_columns(t.Contact), col(t.DealContact.deal_id), *_LINKED),
     {"linked_at": (Key("linked_at"), _ID)},
     Order("linked_at", SortDirection.ASC),
+    links=CONTACTS.links,
     joins=(_linked(t.Contact, col(t.DealContact.org_id), col(t.DealContact.contact_id), optional=False),),
 )
 DEALS_OF_CONTACTS = Noun(
@@ -161,5 +192,6 @@ DEALS_OF_CONTACTS = Noun(
     (*_columns(t.Deal), col(t.DealContact.contact_id)),
     DEALS.orders,
     DEALS.default,
+    links=DEALS.links,
     joins=(_linked(t.Deal, col(t.DealContact.org_id), col(t.DealContact.deal_id), optional=False),),
 )

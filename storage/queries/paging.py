@@ -26,10 +26,10 @@ from sqlalchemy.types import Date, DateTime, Integer
 from contract.criteria import Condition, Listing, Order, Page
 from contract.errors import Problem, Problems
 from storage.base import Identifier, Money, as_uuid
-from storage.database import TenantSession
 from storage.prepared import ORGANIZATION
 from storage.queries.filtering import bind, is_storable_text, one_of, where
 from storage.queries.nouns import Key, Noun
+from storage.sessions import TenantSession
 
 _OFFSET_MAX = 2**62
 """Beyond any table, and within the integers of both databases."""
@@ -83,7 +83,7 @@ class _Shape:
     def key(self) -> Hashable:
         order = (self.order.field, self.order.direction)
         flags = (self.phase, self.backward, self.limit, self.has_offset)
-        return ("page", id(self.noun), self.condition, order, flags, str(self.parent))
+        return ("page", self.noun, self.condition, order, flags, str(self.parent))
 
     def build(self) -> Select[Any]:
         noun = self.noun
@@ -114,7 +114,7 @@ async def count(session: TenantSession, noun: Noun, condition: Condition) -> int
     def build() -> Select[Any]:
         return noun.select(ORGANIZATION, func.count().label("total")).where(where(noun, shape))
 
-    rows = await session.fetch(("count", id(noun), shape), build, **values)
+    rows = await session.fetch(("count", noun, shape), build, **values)
     return int(rows[0].total)
 
 
@@ -133,7 +133,7 @@ async def pages_by_parent(
         ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
         return select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))).order_by(ranked.c.rank)
 
-    key = ("children", id(noun), str(parent), shape, (order.field, order.direction), size)
+    key = ("children", noun, str(parent), shape, (order.field, order.direction), size)
     found: dict[str, list[Any]] = {i: [] for i in ids}
     for row in await session.fetch(key, build, **values):
         found[row.parent_id].append(row)
@@ -151,7 +151,7 @@ async def counts_by_parent(
         counted = noun.select(ORGANIZATION, parent.label("parent_id"), func.count().label("total"))
         return counted.where(one_of(parent, "ids"), where(noun, shape)).group_by(parent)
 
-    rows = await session.fetch(("counts", id(noun), str(parent), shape), build, **values)
+    rows = await session.fetch(("counts", noun, str(parent), shape), build, **values)
     return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in rows}
 
 
@@ -161,7 +161,7 @@ async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str]) -> dict
     def build() -> Select[Any]:
         return noun.select(ORGANIZATION).where(one_of(noun.entity.id, "ids"))
 
-    return {row.id: row for row in await session.fetch(("ids", id(noun)), build, ids=list(ids))}
+    return {row.id: row for row in await session.fetch(("ids", noun), build, ids=list(ids))}
 
 
 def _rank(noun: Noun, parent: Any, order: Order | None) -> Any:

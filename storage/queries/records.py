@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import Select, and_, bindparam, select, update
 from sqlmodel import col
 
 from contract.criteria import Compare, Listing, Op, Order, Page
 from contract.vocabulary import SortDirection
-from storage.base import Record, as_uuid
-from storage.database import TenantSession
+from storage.base import Identifier, Record, as_uuid, now
 from storage.prepared import ORGANIZATION
 from storage.queries.nouns import Noun
 from storage.queries.paging import by_ids, page
+from storage.sessions import TenantSession
 from storage.tables import Event, EventCounter
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -45,18 +45,28 @@ async def _exists(session: TenantSession, model: type[Record], identifier: str) 
     canonical = as_uuid(identifier)
     if canonical is None:
         return False
-    statement = select(col(model.id)).where(col(model.org_id) == session.org_id, col(model.id) == canonical)
-    return await session.row(statement.with_for_update(read=True, key_share=True)) is not None
+
+    def build() -> Select[Any]:
+        one = and_(col(model.org_id) == ORGANIZATION, col(model.id) == bindparam("sought", type_=Identifier))
+        return select(col(model.id)).where(one).with_for_update(read=True, key_share=True)
+
+    return bool(await session.fetch(("exists", model), build, sought=canonical))
 
 
 async def clear(session: TenantSession, *columns: Any, value: str) -> None:
-    """Set the given reference columns to null wherever they hold the value, before the record that they name goes."""
+    """Set the given reference columns to null wherever they hold the value, before the record that they name goes.
+
+    That is a change of the records that held it: those with a version get the next one.
+    """
     for column in columns:
         model = column.class_
+        changed: dict[str, Any] = {column.key: None}
+        if hasattr(model, "version"):
+            changed |= {"version": model.version + 1, "updated_at": now()}
         await session.execute(
             update(model)
             .where(col(model.org_id) == session.org_id, column == value)
-            .values({column.key: None})
+            .values(changed)
             .execution_options(synchronize_session=False)
         )
 
@@ -65,17 +75,22 @@ async def append_event(
     session: TenantSession, *, type: str, area: str, actor: str, request_id: str, data: dict[str, Any]
 ) -> None:
     """Write an event with the organization's next sequence number; the counter's lock holds until the commit."""
-    sequence = await session.scalar(
+    counted = await session.fetch("next_event", _next_event)
+    if not counted:
+        await session.insert(EventCounter(last=1))
+    sequence = counted[0].last if counted else 1
+    event = Event(sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data)
+    await session.insert(event)
+
+
+def _next_event() -> Any:
+    return (
         update(EventCounter)
-        .where(col(EventCounter.org_id) == session.org_id)
+        .where(col(EventCounter.org_id) == ORGANIZATION)
         .values(last=col(EventCounter.last) + 1)
         .returning(col(EventCounter.last))
         .execution_options(synchronize_session=False)
     )
-    if sequence is None:
-        sequence = 1
-        session.add(EventCounter(last=1))
-    session.add(Event(sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data))
 
 
 async def all_of(session: TenantSession, noun: Noun) -> Sequence[Any]:
@@ -85,7 +100,7 @@ async def all_of(session: TenantSession, noun: Noun) -> Sequence[Any]:
         terms = ((noun.column(key.name), descending) for key, descending in noun.terms(None))
         return noun.select(ORGANIZATION).order_by(*(c.desc() if descending else c.asc() for c, descending in terms))
 
-    return await session.fetch(("all", id(noun)), build)
+    return await session.fetch(("all", noun), build)
 
 
 async def by_text(session: TenantSession, noun: Noun, field: str, text: str) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 from sqlalchemy import select, text
 from sqlmodel import col
 
-from storage.database import Database, TenantSession
+from storage.database import Database
 from storage.seeding.activities import activities
 from storage.seeding.generate import Rows, records
 from storage.seeding.load import Loader
 from storage.seeding.plan import Blueprint, Plan, blueprints
+from storage.sessions import TenantSession
 from storage.tables import EventCounter, Member, Membership, Organization
 
 Progress = Callable[[str, int, int], None]

@@ -14,8 +14,8 @@ from sqlalchemy import Table, TextClause, text
 from sqlalchemy.engine import Dialect
 
 from storage.base import Tenant
-from storage.database import TenantSession
 from storage.seeding.generate import Row, Rows
+from storage.sessions import TenantSession
 
 BATCH = 5_000
 _SQLITE_CACHE = -400_000  # negative: kilobytes

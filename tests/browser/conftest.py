@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Page, Route, async_playwright
+
+from tests.support.service import Service
 
 FLAGS = [
     "--no-sandbox",
@@ -27,6 +29,37 @@ class Offline:
     page: Page
     elsewhere: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service with its demo data, as `./run` starts it."""
+    with Service(tmp_path_factory.mktemp("live"), "--demo") as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def live_server(live: Service) -> str:
+    """Its address, without a slash at the end."""
+    return live.address
+
+
+@pytest.fixture(scope="session")
+def live_token(live: Service) -> str:
+    """The token that it printed."""
+    return live.value("Token")
+
+
+@pytest.fixture(scope="session")
+def live_organization(live: Service) -> str:
+    """The organization that it printed."""
+    return live.value("Organization")
+
+
+@pytest.fixture(scope="session")
+def live_link(live: Service) -> str:
+    """The link that it printed."""
+    return live.value("Link")
 
 
 @pytest.fixture(scope="session")

@@ -96,10 +96,10 @@ async def test_the_token_is_hidden_until_asked_for(offline: Any, live_server: st
 
 
 async def test_a_ready_link_fills_the_bar_and_leaves_the_address(
-    offline: Any, live_server: str, live_token: str, live_organization: str
+    offline: Any, live_server: str, live_link: str, live_token: str, live_organization: str
 ) -> None:
     page: Page = offline.page
-    await page.goto(f"{live_server}/graphql#token={live_token}&org={live_organization}")
+    await page.goto(live_link)
     await expect(page.get_by_label("Token")).to_have_value(live_token)
     await expect(page.get_by_label("Organization")).to_have_value(live_organization)
     assert page.url == f"{live_server}/graphql"

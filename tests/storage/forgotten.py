@@ -7,8 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     Executable,
+    Text,
     and_,
+    bindparam,
     delete,
     exists,
     func,
@@ -46,7 +49,7 @@ def sql(words: str, **parameters: Callable[[Rows, Rows], Any]) -> Statement:
 
     def make(ours: Rows, theirs: Rows) -> Executable:
         known = {"ours": ours.org, "theirs": theirs.org} | {k: v(ours, theirs) for k, v in parameters.items()}
-        named = [bindparam(k, v, _type(v)) for k, v in known.items() if re.search(rf":{k}\\b", words)]
+        named = [bindparam(k, v, _type(v)) for k, v in known.items() if re.search(rf":{k}\b", words)]
         return text(words).bindparams(*named)
 
     return make

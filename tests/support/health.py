@@ -6,7 +6,8 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from storage.base import new_id
-from storage.database import Database, TenantSession
+from storage.database import Database
+from storage.sessions import TenantSession
 from storage.tables import Account, Activity, Contact, Deal, HealthSnapshot, Organization, StageChange
 
 

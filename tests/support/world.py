@@ -78,7 +78,8 @@ class World:
     def session(self, subject: str, organization: Organization | None) -> Headers:
         """A session token; its organization is the active one."""
         external = None if organization is None else organization.external_id
-        return bearer(issuer().mint(subject, organization=external, scopes=(), ttl=3600))
+        minted = self.services.identity.embedded.mint(subject, organization=external, scopes=(), ttl=3600)
+        return bearer(minted)
 
     async def credential(self, subject: str, organization: Organization | None, **values: Any) -> str:
         """The text of a new organization key, or without an organization of a user token."""
@@ -87,7 +88,7 @@ class World:
         row = {
             "kind": kind.value,
             "key_id": minted.key_id,
-            "secret_hash": secrets.digest(minted.secret, PEPPER),
+            "secret_hash": secrets.digest(minted.secret, self.services.identity.pepper),
             "hint": minted.hint,
             "name": f"made for {subject}",
             "org_id": None if organization is None else organization.id,
@@ -147,16 +148,16 @@ def bearer(token: str) -> Headers:
 
 
 @asynccontextmanager
-async def open_world(database: Database) -> AsyncIterator[World]:
-    """The world over a fresh migrated database, which stays the caller's to close."""
-    identity = Identity(database, issuer(), PEPPER)
+async def open_world(database: Database, services: Services | None = None) -> AsyncIterator[World]:
+    """The world over a fresh migrated database, which stays the caller's to close, with these services or its own."""
     recorder = Recorder()
+    services = services or Services(database, Identity(database, issuer(), PEPPER), recorder)
     organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
     for organization in organizations:
         await directory.create_organization(database, organization.name, organization.external_id, organization.id)
-    world = World(database, Services(database, identity, recorder), recorder, *organizations)
+    world = World(database, services, recorder, *organizations)
     for name, organization in zip(("one", "two"), organizations, strict=True):
         for role in Role:
             await world.join(f"{role.value}@{name}", organization, role=role)
     yield world
-    await identity.close()
+    await services.identity.close()

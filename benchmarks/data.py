@@ -1,0 +1,168 @@
+"""The data that everybody answers from: seeded once, kept below `.bench/`, and copied for each run."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from benchmarks.cores import Cores
+from benchmarks.postgresql import BASELINE, Server
+from resolvers.health import refresh_many
+from storage import migrate
+from storage.database import Database
+from storage.seeding import Plan, seed
+from storage.seeding.generate import DEAL, DEAL_CONTACT, records
+from storage.seeding.plan import EPOCH, Blueprint, blueprints
+from storage.tables import Account, Deal, DealContact
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / ".bench"
+_AGES = (timedelta(days=30), timedelta(days=1))
+"""When the largest organization's accounts were scored, before the present of the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A kind of run: its data, and how many different requests there are of each work."""
+
+    name: str
+    plan: Plan
+    variants: int
+
+    @property
+    def fingerprint(self) -> str:
+        """What decides the data: another fingerprint, other data."""
+        digest = hashlib.sha256(repr(self.plan).encode())
+        for folder in ("storage/seeding", "storage/migrations/versions"):
+            for file in sorted((ROOT / folder).glob("*.py")):
+                digest.update(file.read_bytes())
+        return digest.hexdigest()[:16]
+
+    @property
+    def largest(self) -> Blueprint:
+        """The organization that is asked about."""
+        return next(iter(blueprints(self.plan)))
+
+
+FULL = Profile("full", Plan(20, 20_000, 60_000, 40_000, 295_000, largest_meetings=200_000), variants=64)
+QUICK = Profile("quick", Plan(3, 300, 600, 300, 3_000, largest_meetings=2_000), variants=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Identifiers to ask for: accounts, and deals that have an account and contacts."""
+
+    organization: str
+    admin: str
+    accounts: Sequence[str]
+    deals: Sequence[str]
+
+
+def known(profile: Profile) -> Known:
+    """What the largest organization holds, without looking into a database: the seed decides it."""
+    blueprint = profile.largest
+    found = {rows.model: list(rows.rows) for rows in records(blueprint)[0]}
+    linked = {row[DEAL_CONTACT.index("deal_id")] for row in found[DealContact]}
+    account = DEAL.index("account_id")
+    deals = [row[0] for row in found[Deal] if row[0] in linked and row[account] is not None]
+    return Known(
+        blueprint.id,
+        blueprint.team[0].subject,
+        _spread([row[0] for row in found[Account]], profile.variants),
+        _spread(deals, profile.variants),
+    )
+
+
+def _spread(items: Sequence[str], count: int) -> list[str]:
+    """`count` of the items, from all over."""
+    step = max(len(items) // count, 1)
+    return list(items[::step][:count])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database that a run may write to."""
+
+    dialect: str
+    gateway_url: str
+    baseline_url: str
+
+
+def place(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> AbstractContextManager[Place]:
+    """A fresh copy of the profile's data; `scratch` holds it on SQLite, `cores` are PostgreSQL's."""
+    return _sqlite(profile, scratch) if dialect == "sqlite" else _postgresql(profile, cores)
+
+
+@contextmanager
+def _sqlite(profile: Profile, scratch: Path) -> Iterator[Place]:
+    """A copy of the seeded file."""
+    folder = _folder(profile, "sqlite")
+    if not _done(folder).exists():
+        folder.mkdir(parents=True)
+        _say(profile, "SQLite")
+        asyncio.run(_fill(f"sqlite+aiosqlite:///{folder / 'crm.sqlite3'}", profile))
+        _done(folder).touch()
+    file = scratch / "bench.sqlite3"
+    shutil.copyfile(folder / "crm.sqlite3", file)
+    url = f"sqlite+aiosqlite:///{file}"
+    yield Place("sqlite", url, url)
+
+
+@contextmanager
+def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
+    """A copy of the seeded database, on a server of its own."""
+    folder = _folder(profile, "postgresql")
+    with Server(folder, cores) as server:
+        if not _done(folder).exists():
+            server.create("seeded")
+            _say(profile, "PostgreSQL")
+            asyncio.run(_fill(server.url("seeded"), profile))
+            server.execute(
+                f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {BASELINE}",
+                "VACUUM ANALYZE",
+                database="seeded",
+            )
+            _done(folder).touch()
+        server.create("run", template="seeded")
+        # Now, so that the copy's dirty pages are not written while something is measured.
+        server.execute("CHECKPOINT")
+        yield Place("postgresql", server.url("run"), server.url("run", role=BASELINE))
+        server.drop("run")
+
+
+def _folder(profile: Profile, dialect: str) -> Path:
+    """Where the data of this fingerprint is or will be; half-made and outdated data goes."""
+    folder = KEPT / profile.name / dialect / profile.fingerprint
+    if not _done(folder).exists() and folder.parent.exists():
+        shutil.rmtree(folder.parent)
+    return folder
+
+
+def _done(folder: Path) -> Path:
+    """The file that says that the folder's data is whole."""
+    return folder.with_suffix(".done")
+
+
+def _say(profile: Profile, dialect: str) -> None:
+    print(f"Seeding {dialect} with {profile.plan.meetings:,} meetings, once ...", file=sys.stderr, flush=True)
+
+
+async def _fill(url: str, profile: Profile) -> None:
+    await migrate.upgrade(url)
+    database = Database(url)
+    try:
+        await seed(database, profile.plan)
+        accounts = next(rows for rows in records(profile.largest)[0] if rows.model is Account)
+        ids = [row[0] for row in accounts.rows]
+        for age in _AGES:
+            for start in range(0, len(ids), 100):
+                await refresh_many(database, profile.largest.id, ids[start : start + 100], EPOCH - age)
+    finally:
+        await database.close()

@@ -1,0 +1,110 @@
+"""The library's executor, with compiled selections where they serve (schema/execution/shapes.py)."""
+
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import Any, cast
+
+from graphql import GraphQLError, GraphQLNonNull, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo
+from graphql.execution import Executor
+from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from graphql.pyutils import AwaitableOrValue, Path
+
+from schema.execution.documents import Prepared
+from schema.execution.shapes import Shape, compile_shape
+
+
+class CompiledExecutor(Executor[Any]):
+    """Completes objects and lists of objects by the shapes of their document.
+
+    Shapes are kept with the document they came from, so that no document can get another's, and hold nothing of a
+    request but the values of the variables that @skip and @include read, which are part of the key.
+    """
+
+    def __init__(self, *args: Any, prepared: Prepared, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._shapes = prepared.shapes
+        values = self.variable_values.coerced
+        self._variant = tuple(values.get(name) for name in prepared.conditions)
+
+    def complete_object_value(
+        self,
+        return_type: GraphQLObjectType,
+        field_details_list: FieldDetailsList,
+        info: GraphQLResolveInfo[Any],
+        path: Path,
+        result: Any,
+        position_context: Any,
+    ) -> AwaitableOrValue[dict[str, Any]]:
+        """Complete an object: its covered fields at once, the others one by one."""
+        shape = self._shape(return_type, field_details_list)
+        if shape is not None:
+            try:
+                made = shape.make(result)
+            except Exception:  # whatever it is, the library's own way meets it again and reports it
+                return super().complete_object_value(
+                    return_type, field_details_list, info, path, result, position_context
+                )
+            if not shape.rest:
+                return made
+            return self._fill(made, self.execute_fields(return_type, result, path, shape.rest, position_context))
+        return super().complete_object_value(return_type, field_details_list, info, path, result, position_context)
+
+    def complete_iterable_value(
+        self,
+        item_type: GraphQLOutputType,
+        field_details_list: FieldDetailsList,
+        info: GraphQLResolveInfo[Any],
+        path: Path,
+        items: Iterable[Any],
+        position_context: Any,
+    ) -> AwaitableOrValue[list[Any]]:
+        """Complete a list: one function for all rows where the selection is covered whole."""
+        kind = item_type.of_type if isinstance(item_type, GraphQLNonNull) else item_type
+        if isinstance(kind, GraphQLObjectType) and isinstance(items, list | tuple):
+            shape = self._shape(kind, field_details_list)
+            if shape is not None and not shape.rest:
+                made = _all(shape, items)
+                if made is not None:
+                    return made
+        return super().complete_iterable_value(item_type, field_details_list, info, path, items, position_context)
+
+    def _fill(self, made: dict[str, Any], rest: AwaitableOrValue[dict[str, Any]]) -> AwaitableOrValue[dict[str, Any]]:
+        if not self.is_awaitable(rest):
+            made.update(cast("dict[str, Any]", rest))
+            return made
+
+        async def filled() -> dict[str, Any]:
+            made.update(await cast("Awaitable[dict[str, Any]]", rest))
+            return made
+
+        return filled()
+
+    def _shape(self, kind: GraphQLObjectType, details: FieldDetailsList) -> Shape | None:
+        key = (kind.name, *map(_identity, details), self._variant)
+        try:
+            return self._shapes[key]
+        except KeyError:
+            shape = self._shapes[key] = self._compiled(kind, details)
+            return shape
+
+    def _compiled(self, kind: GraphQLObjectType, details: FieldDetailsList) -> Shape | None:
+        try:
+            return compile_shape(kind, self._collected(kind, details), self._collected)
+        except GraphQLError:  # a condition that is null: the library says so where it stands
+            return None
+
+    def _collected(self, kind: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
+        return self.collect_subfields(kind, details)[0]
+
+
+def _all(shape: Shape, items: Sequence[Any]) -> list[Any] | None:
+    """All items by the shape; None where one of them is not as expected, or null."""
+    make = shape.make
+    try:
+        return [make(item) for item in items]
+    except Exception:  # whatever it is, the library's own way meets it again and reports it
+        return None
+
+
+def _identity(details: Any) -> int:
+    """A field of the document; the document is kept as long as its shapes are."""
+    return id(details.node)

@@ -1,0 +1,129 @@
+"""What a field's selection needs of the rows that its resolver fetches, worked out once per document.
+
+@skip and @include are not looked at: a column too many costs little, a column too few would be missed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from graphql import (
+    FieldNode,
+    FragmentSpreadNode,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    GraphQLResolveInfo,
+)
+
+from contract.criteria import Selection
+from schema.declare import LINK, NEEDS, Info
+from schema.execution.shapes import DEFINITION
+
+_Fields = list[tuple[GraphQLObjectType, FieldNode]]
+
+
+def selected(info: Info) -> Selection:
+    """What is selected of the record that the field gives."""
+    return _once(info, "record", _record)
+
+
+def selected_nodes(info: Info) -> Selection:
+    """What is selected of the nodes of the connection that the field gives."""
+    return _once(info, "nodes", _nodes)
+
+
+def _once(info: Info, kind: str, work: Any) -> Selection:
+    raw = info._raw_info
+    known: dict[Any, Selection] = info.context.selections
+    key = (kind, *map(id, raw.field_nodes))
+    found = known.get(key)
+    if found is None:
+        found = known[key] = work(raw)
+    return found
+
+
+def _record(raw: GraphQLResolveInfo[Any]) -> Selection:
+    kind = _object(raw.return_type)
+    return _selection(raw, list(_below(raw, kind, raw.field_nodes)))
+
+
+def _nodes(raw: GraphQLResolveInfo[Any]) -> Selection:
+    """The nodes stand below `nodes`, and below `edges` with the link's own fields beside them."""
+    connection = _object(raw.return_type)
+    fields: _Fields = []
+    beside: set[str] = set()
+    for kind, node in _below(raw, connection, raw.field_nodes):
+        if node.name.value == "nodes":
+            fields += _below(raw, _object(kind.fields["nodes"].type), [node])
+        elif node.name.value == "edges":
+            edge = _object(kind.fields["edges"].type)
+            for _, inner in _below(raw, edge, [node]):
+                if inner.name.value == "node":
+                    fields += _below(raw, _object(edge.fields["node"].type), [inner])
+                elif (definition := _definition(edge, inner)) is not None:
+                    beside |= set(definition.metadata.get(NEEDS, ()))
+    selection = _selection(raw, fields)
+    return replace(selection, columns=selection.columns | beside)
+
+
+def _selection(raw: GraphQLResolveInfo[Any], fields: _Fields) -> Selection:
+    columns: set[str] = set()
+    links: dict[str, set[str]] = {}
+    for kind, node in fields:
+        definition = _definition(kind, node)
+        if definition is None:
+            continue
+        link = definition.metadata.get(LINK)
+        if link is None:
+            columns |= _needs(definition)
+            continue
+        columns.add(f"{link}_id")
+        target = _object(kind.fields[node.name.value].type)
+        below = (_definition(target, inner) for _, inner in _below(raw, target, [node]))
+        wanted = links.setdefault(link, set())
+        for inner in below:
+            if inner is not None:
+                nested = inner.metadata.get(LINK)
+                wanted |= _needs(inner) if nested is None else {f"{nested}_id"}
+    return Selection(frozenset(columns), frozenset((name, frozenset(wanted)) for name, wanted in links.items()))
+
+
+def _needs(definition: Any) -> set[str]:
+    """The columns that a field reads: its own, or those that its resolver names, or else the record's id."""
+    needs: tuple[str, ...] | None = definition.metadata.get(NEEDS)
+    if needs is not None:
+        return set(needs)
+    return {definition.python_name} if definition.base_resolver is None else {"id"}
+
+
+def _definition(kind: GraphQLObjectType, node: FieldNode) -> Any:
+    field = kind.fields.get(node.name.value)
+    return None if field is None else field.extensions.get(DEFINITION)
+
+
+def _below(
+    raw: GraphQLResolveInfo[Any], kind: GraphQLObjectType, nodes: Iterable[FieldNode]
+) -> Iterator[tuple[GraphQLObjectType, FieldNode]]:
+    for node in nodes:
+        if node.selection_set is not None:
+            for selection in node.selection_set.selections:
+                yield from _expanded(raw, kind, selection)
+
+
+def _expanded(
+    raw: GraphQLResolveInfo[Any], kind: GraphQLObjectType, selection: Any
+) -> Iterator[tuple[GraphQLObjectType, FieldNode]]:
+    if isinstance(selection, FieldNode):
+        yield kind, selection
+        return
+    if isinstance(selection, FragmentSpreadNode):
+        selection = raw.fragments[selection.name.value]
+    for inner in selection.selection_set.selections:
+        yield from _expanded(raw, kind, inner)
+
+
+def _object(kind: Any) -> GraphQLObjectType:
+    while isinstance(kind, GraphQLNonNull | GraphQLList):
+        kind = kind.of_type
+    return kind

@@ -1,0 +1,148 @@
+"""Sessions: each belongs to one organization, and is the only way to a statement (tenant wall 2)."""
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from sqlalchemy import Executable, Row, select
+from sqlalchemy.engine import Result
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import SQLModel, col
+
+from contract.errors import Unavailable
+from storage import tenancy
+from storage.away import is_away
+from storage.base import Tenant
+from storage.prepared import ORGANIZATION, attributes, insertion
+
+if TYPE_CHECKING:
+    from storage.database import Database
+
+RecordT = TypeVar("RecordT", bound=SQLModel)
+
+
+class TenantSession:
+    """Statements of one organization, in one transaction. Made by `Database`, never re-used for another (wall 2)."""
+
+    def __init__(self, session: AsyncSession, organization: str | None) -> None:
+        self._session = session
+        self.org_id = organization or ""
+        session.sync_session.info["organization"] = organization
+
+    async def fetch(self, key: Hashable, build: Callable[[], Any], **values: Any) -> Sequence[Any]:
+        """All rows of a shape, which `build` makes where `key` is not known yet (storage/prepared.py)."""
+        result: Result[Any] = await self._session.execute(build(), {**values, ORGANIZATION.key: self.org_id})
+        return result.all()
+
+    async def execute(self, statement: Executable) -> Result[Any]:
+        """Run a statement, which pins each of its tenant tables to `org_id` (walls 3 and 4 look again)."""
+        return await self._session.execute(statement)
+
+    async def rows(self, statement: Executable) -> Sequence[Row[Any]]:
+        """All rows."""
+        return (await self.execute(statement)).all()
+
+    async def row(self, statement: Executable) -> Row[Any] | None:
+        """The first row, if there is one."""
+        return (await self.execute(statement)).first()
+
+    async def scalar(self, statement: Executable) -> Any:
+        """The first column of the first row."""
+        return (await self.execute(statement)).scalar()
+
+    async def find(self, model: type[RecordT], *conditions: Any, lock: bool = False) -> RecordT | None:
+        """The one entity that meets the conditions, ready to be changed; `lock` keeps other writers off its row."""
+        statement = select(model).where(*conditions)
+        if issubclass(model, Tenant):
+            statement = statement.where(col(model.org_id) == self.org_id)
+        if lock:
+            statement = statement.with_for_update()
+        return (await self.execute(statement)).scalars().first()
+
+    async def insert(self, *records: SQLModel) -> None:
+        """Insert the records now, in this order; those of a tenant table get this session's organization."""
+        self.add(*records)
+        await self.flush()
+
+    def add(self, *records: SQLModel) -> None:
+        """Insert the records with the next flush; those of a tenant table get this session's organization."""
+        self._own(records)
+        self._session.add_all(records)
+
+    def _own(self, records: Sequence[SQLModel]) -> None:
+        for record in records:
+            if isinstance(record, Tenant) and not record.org_id:
+                record.org_id = self.org_id
+
+    async def delete(self, record: SQLModel) -> None:
+        """Delete the record with the next flush."""
+        await self._session.delete(record)
+
+    async def flush(self) -> None:
+        """Send what is pending, so that what refers to it can follow."""
+        await self._session.flush()
+
+
+class ReadingSession(TenantSession):
+    """Reads of one organization: shapes go straight to the driver, anything else through a session made on demand.
+
+    Each shape is a transaction of its own: what has to be seen at one moment has to be one statement.
+    """
+
+    def __init__(self, database: "Database", organization: str | None) -> None:
+        self._database = database
+        self._organization = organization
+        self.org_id = organization or ""
+
+    @cached_property
+    def _session(self) -> AsyncSession:  # type: ignore[override]  # the writing session is given one
+        session = self._database.session(self._organization, readonly=True)
+        session.sync_session.info["organization"] = self._organization
+        return session
+
+    async def fetch(self, key: Hashable, build: Callable[[], Any], **values: Any) -> Sequence[Any]:
+        """All rows of a shape, straight from the driver."""
+        return await self._database.fetch(self._organization, key, build, values)
+
+    async def __aenter__(self) -> Self:
+        """Open nothing yet."""
+        return self
+
+    async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        """End what was opened. Raises Unavailable in place of an error of a database that is away."""
+        if "_session" in self.__dict__:
+            await self._session.close()
+        if error is not None and is_away(error):
+            raise Unavailable() from error
+
+
+class AppendingSession(TenantSession):
+    """A transaction that reads shapes and inserts records straight through the driver, for the operations in a hurry.
+
+    It has no identity map: a record that was inserted is as the caller made it.
+    """
+
+    def __init__(self, database: "Database", organization: str, driver: Any) -> None:
+        self._database = database
+        self._driver = driver
+        self.org_id = organization
+
+    @property
+    def _session(self) -> AsyncSession:  # type: ignore[override]  # there is none
+        raise RuntimeError("an appending session knows shapes and inserts only")
+
+    async def fetch(self, key: Hashable, build: Callable[[], Any], **values: Any) -> Sequence[Any]:
+        """All rows of a shape, in this transaction."""
+        prepared = self._database.prepared((key, "within"), build)
+        return await self._database.send(self._driver, prepared, prepared.parameters(self.org_id, values))
+
+    async def insert(self, *records: SQLModel) -> None:
+        """Insert the records now, in this order. Raises TenantBreach for one of another organization (wall 3)."""
+        self._own(records)
+        for record in records:
+            if isinstance(record, Tenant) and record.org_id != self.org_id:
+                raise tenancy.TenantBreach("a record of another organization")
+            model = type(record)
+            prepared = self._database.prepared(("insert", model), partial(insertion, model))
+            values = {name: getattr(record, attribute) for name, attribute in attributes(model)}
+            await self._database.send(self._driver, prepared, prepared.parameters(self.org_id, values))

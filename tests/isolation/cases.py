@@ -1,0 +1,441 @@
+"""Every operation: the group that guards it, by the specification, and requests that reach it through each door.
+
+A name in angle brackets stands for an identifier, `<name>` for what a record is to be called. `<own deal>` is a record
+of the caller's organization, `<deal>` one of the organization that a test aims at, which may be the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from contract.criteria import EVERYTHING, Listing, Page
+
+_NAME = re.compile(r"<([a-z ]+)>")
+
+
+def fill(value: Any, values: Mapping[str, str]) -> Any:
+    """The value with every name in angle brackets replaced."""
+    if isinstance(value, str):
+        return _NAME.sub(lambda match: values[match[1]], value)
+    if isinstance(value, dict):
+        return {name: fill(part, values) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(fill(part, values) for part in value)
+    return value
+
+
+def names(value: Any) -> set[str]:
+    """The names in angle brackets of another organization's records that the value has."""
+    return {name for name in _NAME.findall(repr(value)) if name != "name" and not name.startswith("own ")}
+
+
+@dataclass(frozen=True)
+class Rest:
+    method: str
+    path: str
+    body: Any = None
+
+    @property
+    def writes(self) -> bool:
+        return self.method != "GET"
+
+    def filled(self, values: Mapping[str, str]) -> Rest:
+        return Rest(self.method, fill(self.path, values), fill(self.body, values))
+
+
+@dataclass(frozen=True)
+class Graph:
+    document: str
+    variables: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> bool:
+        return self.document.startswith("mutation")
+
+    def filled(self, values: Mapping[str, str]) -> Graph:
+        return Graph(self.document, fill(self.variables, values))
+
+
+@dataclass(frozen=True)
+class Case:
+    """`below` are the operations that the GraphQL requests pass on their way; `direct` are arguments for the resolver,
+    of those that are reached through another operation only.
+    """
+
+    group: str | None
+    requests: tuple[Rest | Graph, ...]
+    below: tuple[str, ...] = ()
+    direct: tuple[Any, ...] | None = None
+    organization: bool = True
+
+
+def q(document: str, **variables: Any) -> Graph:
+    return Graph(document, variables)
+
+
+def of(kind: str, selection: str) -> Graph:
+    """What lies below one record."""
+    return q(f"query($id: ID!) {{ {kind} (id: $id) {{ id {selection} }} }}", id=f"<{kind}>")
+
+
+def by_id(mutation: str, kind: str, selection: str) -> Graph:
+    """A mutation that takes an identifier only."""
+    return q(f"mutation($id: ID!) {{ {mutation}(id: $id) {{ {selection} {_ERRORS} }} }}", id=f"<{kind}>")
+
+
+def put(mutation: str, kind: str, selection: str, **input: Any) -> Graph:
+    """A mutation that takes an input object and nothing else."""
+    return q(f"mutation($input: {kind}!) {{ {mutation}(input: $input) {{ {selection} {_ERRORS} }} }}", input=input)
+
+
+def change(mutation: str, kind: str, selection: str, id: str, **input: Any) -> Graph:
+    """A mutation that takes an identifier and an input object."""
+    document = (
+        f"mutation($id: ID!, $input: {kind}!) {{ {mutation}(id: $id, input: $input) {{ {selection} {_ERRORS} }} }}"
+    )
+    return q(document, id=id, input=input)
+
+
+_ERRORS = "userErrors { code message field }"
+_RECORDS = ["account", "contact", "deal", "stage", "meeting", "snapshot", "factor", "key", "token"]
+
+CASES: dict[str, Case] = {
+    # Who is calling.
+    "viewer.get_viewer": Case(
+        None, (q("{ viewer { subject organization { id } organizations { id } } }"),), organization=False
+    ),
+    "viewer.get_node": Case(
+        None,
+        (
+            *(q("query($id: ID!) { node(id: $id) { id __typename } }", id=f"<{record}>") for record in _RECORDS),
+            q("query($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }", ids=[f"<{r}>" for r in _RECORDS]),
+        ),
+        organization=False,
+    ),
+    # Meetings.
+    "meetings.get_meeting": Case("MEETINGS_READ", (of("meeting", "subject"),)),
+    "meetings.list_meetings": Case(
+        "MEETINGS_READ",
+        (
+            Rest("GET", "/activities/meetings?account_id=<account>"),
+            Rest("GET", "/activities/meetings?deal_id=<deal>"),
+            Rest("GET", "/activities/meetings"),
+            q(
+                "query($a: ID!, $d: ID!, $c: ID!) { meetings(filter: {or: [{accountId: {eq: $a}}, {dealId: {in: [$d]}},"
+                " {contactId: {eq: $c}}, {deal: {id: {eq: $d}}}, {account: {id: {eq: $a}}}]})"
+                " { nodes { subject } totalCount } }",
+                a="<account>",
+                d="<deal>",
+                c="<contact>",
+            ),
+        ),
+    ),
+    "meetings.log_meeting": Case(
+        "CRM_MANAGE",
+        (
+            put("meetingLog", "MeetingLogInput", "meeting { subject }", subject="<name>", accountId="<account>"),
+            put("meetingLog", "MeetingLogInput", "meeting { subject }", subject="<name>", dealId="<deal>"),
+            put("meetingLog", "MeetingLogInput", "meeting { subject }", subject="<name>", contactId="<contact>"),
+        ),
+    ),
+    "meetings.update_meeting": Case(
+        "CRM_MANAGE",
+        (
+            change("meetingUpdate", "MeetingUpdateInput", "meeting { subject }", "<meeting>", subject="<name>"),
+            change("meetingUpdate", "MeetingUpdateInput", "meeting { id }", "<own meeting>", dealId="<deal>"),
+        ),
+    ),
+    "meetings.complete_meeting": Case("CRM_MANAGE", (by_id("meetingComplete", "meeting", "meeting { id }"),)),
+    "meetings.delete_meeting": Case("CRM_MANAGE", (by_id("meetingDelete", "meeting", "deletedId"),)),
+    # Accounts.
+    "accounts.get_account": Case(
+        "CRM_READ",
+        (of("account", "name"), q("query($domain: String!) { account(domain: $domain) { name } }", domain="<domain>")),
+    ),
+    "accounts.list_accounts": Case(
+        "CRM_READ",
+        (q("query($id: ID!) { accounts(filter: {id: {eq: $id}}) { nodes { name } totalCount } }", id="<account>"),),
+    ),
+    "accounts.contacts_of_account": Case(
+        "CRM_READ",
+        (of("account", "contacts { nodes { lastName } totalCount }"),),
+        below=("accounts.get_account",),
+        direct=("<account>", Listing()),
+    ),
+    "accounts.deals_of_account": Case(
+        "CRM_READ",
+        (of("account", "deals { nodes { name } totalCount }"),),
+        below=("accounts.get_account",),
+        direct=("<account>", Listing()),
+    ),
+    "accounts.meetings_of_account": Case(
+        "MEETINGS_READ",
+        (of("account", "meetings { nodes { subject } totalCount }"),),
+        below=("accounts.get_account",),
+        direct=("<account>", Listing()),
+    ),
+    "accounts.create_account": Case(
+        "CRM_MANAGE", (put("accountCreate", "AccountCreateInput", "account { name }", name="<name>"),)
+    ),
+    "accounts.update_account": Case(
+        "CRM_MANAGE", (change("accountUpdate", "AccountUpdateInput", "account { name }", "<account>", name="<name>"),)
+    ),
+    "accounts.delete_account": Case("CRM_MANAGE", (by_id("accountDelete", "account", "deletedId"),)),
+    # Health.
+    "health.latest_health": Case(
+        "MEETINGS_READ",
+        (Rest("GET", "/accounts/<account>/health/latest"), of("account", "health { score }")),
+        below=("accounts.get_account",),
+        direct=("<account>",),
+    ),
+    "health.factors_of": Case(
+        "MEETINGS_READ",
+        (of("account", "health { score factors { score } }"),),
+        below=("accounts.get_account", "health.latest_health"),
+        direct=("<snapshot>",),
+    ),
+    "health.health_history": Case(
+        "MEETINGS_READ",
+        (of("account", "healthHistory { nodes { score } totalCount }"),),
+        below=("accounts.get_account",),
+        direct=("<account>", Page()),
+    ),
+    "health.refresh_health": Case(
+        "CRM_MANAGE",
+        (
+            Rest("POST", "/accounts/<account>/health/refresh"),
+            by_id("accountHealthRefresh", "account", "snapshot { score }"),
+        ),
+    ),
+    # Contacts.
+    "contacts.get_contact": Case("CRM_READ", (of("contact", "lastName"),)),
+    "contacts.list_contacts": Case(
+        "CRM_READ",
+        (
+            q(
+                "query($a: ID!, $c: ID!) { contacts(filter: {or: [{id: {eq: $c}}, {accountId: {eq: $a}},"
+                " {account: {id: {eq: $a}}}]}) { nodes { lastName } totalCount } }",
+                a="<account>",
+                c="<contact>",
+            ),
+        ),
+    ),
+    "contacts.deals_of_contact": Case(
+        "CRM_READ",
+        (of("contact", "deals { nodes { name } totalCount }"),),
+        below=("contacts.get_contact",),
+        direct=("<contact>", Listing()),
+    ),
+    "contacts.meetings_of_contact": Case(
+        "MEETINGS_READ",
+        (of("contact", "meetings { nodes { subject } totalCount }"),),
+        below=("contacts.get_contact",),
+        direct=("<contact>", Listing()),
+    ),
+    "contacts.create_contact": Case(
+        "CRM_MANAGE",
+        (put("contactCreate", "ContactCreateInput", "contact { lastName }", lastName="<name>", accountId="<account>"),),
+    ),
+    "contacts.update_contact": Case(
+        "CRM_MANAGE",
+        (
+            change("contactUpdate", "ContactUpdateInput", "contact { lastName }", "<contact>", lastName="<name>"),
+            change("contactUpdate", "ContactUpdateInput", "contact { id }", "<own contact>", accountId="<account>"),
+        ),
+    ),
+    "contacts.delete_contact": Case("CRM_MANAGE", (by_id("contactDelete", "contact", "deletedId"),)),
+    # Deals.
+    "deals.get_deal": Case("CRM_READ", (Rest("GET", "/deals/<deal>"), of("deal", "name"))),
+    "deals.list_deals": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/deals?account_id=<account>"),
+            Rest("GET", "/deals?stage_id=<stage>"),
+            Rest("GET", "/deals?unstaged=true"),
+            q(
+                "query($a: ID!, $c: ID!, $d: ID!, $s: ID!) { deals(filter: {or: [{id: {eq: $d}}, {accountId: {eq: $a}},"
+                " {championId: {eq: $c}}, {stageId: {eq: $s}}, {account: {id: {in: [$a]}}}]})"
+                " { nodes { name } totalCount } }",
+                a="<account>",
+                c="<contact>",
+                d="<deal>",
+                s="<stage>",
+            ),
+        ),
+    ),
+    "deals.contacts_of_deal": Case(
+        "CRM_READ",
+        (of("deal", "contacts { nodes { lastName } totalCount }"),),
+        below=("deals.get_deal",),
+        direct=("<deal>", Listing()),
+    ),
+    "deals.meetings_of_deal": Case(
+        "MEETINGS_READ",
+        (of("deal", "meetings { nodes { subject } totalCount }"),),
+        below=("deals.get_deal",),
+        direct=("<deal>", Listing()),
+    ),
+    "deals.stage_history": Case(
+        "CRM_READ",
+        (of("deal", "stageHistory { at by toStage { name } }"),),
+        below=("deals.get_deal",),
+        direct=("<deal>",),
+    ),
+    "deals.deal_board": Case(
+        "CRM_READ",
+        (
+            q(
+                "query($a: ID!) { dealBoard(filter: {accountId: {eq: $a}})"
+                " { columns { stage { name } totals { amount count } } } }",
+                a="<account>",
+            ),
+        ),
+    ),
+    "deals.deals_of_stage": Case(
+        "CRM_READ",
+        (
+            q(
+                "query($a: ID!) { dealBoard(filter: {accountId: {eq: $a}}) { columns { deals { nodes { name } } } } }",
+                a="<account>",
+            ),
+        ),
+        below=("deals.deal_board",),
+        direct=("<second stage>", Listing()),
+    ),
+    "deals.unstaged_deals": Case(
+        "CRM_READ",
+        (
+            q(
+                "query($a: ID!) { dealBoard(filter: {accountId: {eq: $a}}) { unstaged { nodes { name } } } }",
+                a="<account>",
+            ),
+        ),
+        below=("deals.deal_board",),
+        direct=(EVERYTHING,),
+    ),
+    "deals.create_deal": Case(
+        "CRM_MANAGE",
+        (
+            Rest("POST", "/deals", {"name": "<name>", "account_id": "<account>", "stage_id": "<stage>"}),
+            put("dealCreate", "DealCreateInput", "deal { name }", name="<name>", accountId="<account>"),
+            put("dealCreate", "DealCreateInput", "deal { name }", name="<name>", stageId="<stage>"),
+        ),
+    ),
+    "deals.update_deal": Case(
+        "CRM_MANAGE",
+        (
+            Rest("PATCH", "/deals/<deal>", {"name": "<name>"}),
+            Rest("PATCH", "/deals/<own deal>", {"account_id": "<account>", "champion_id": "<contact>"}),
+            change("dealUpdate", "DealUpdateInput", "deal { name }", "<deal>", name="<name>"),
+            change("dealUpdate", "DealUpdateInput", "deal { id }", "<own deal>", stageId="<stage>"),
+            change("dealUpdate", "DealUpdateInput", "deal { id }", "<own deal>", championId="<contact>"),
+        ),
+    ),
+    "deals.delete_deal": Case("CRM_MANAGE", (by_id("dealDelete", "deal", "deletedId"),)),
+    "deals.link_contact": Case(
+        "CRM_MANAGE",
+        tuple(
+            q(
+                'mutation($deal: ID!, $contact: ID!) { dealContactLink(dealId: $deal, contactId: $contact, role: "r")'
+                f" {{ deal {{ id }} {_ERRORS} }} }}",
+                deal=deal,
+                contact=contact,
+            )
+            for deal, contact in (("<deal>", "<contact>"), ("<own deal>", "<contact>"), ("<deal>", "<own contact>"))
+        ),
+    ),
+    "deals.unlink_contact": Case(
+        "CRM_MANAGE",
+        (
+            Rest("DELETE", "/deals/<deal>/contacts/<contact>"),
+            q(
+                "mutation($deal: ID!, $contact: ID!) { dealContactUnlink(dealId: $deal, contactId: $contact)"
+                f" {{ dealId contactId {_ERRORS} }} }}",
+                deal="<deal>",
+                contact="<contact>",
+            ),
+        ),
+    ),
+    # Pipeline stages.
+    "pipeline_stages.list_stages": Case("CRM_READ", (q("{ pipelineStages { name } }"),)),
+    "pipeline_stages.get_stage": Case(
+        "CRM_READ", (of("deal", "stage { name }"),), below=("deals.get_deal",), direct=("<stage>",)
+    ),
+    "pipeline_stages.create_stage": Case(
+        "ORG_ADMIN", (put("pipelineStageCreate", "PipelineStageInput", "stage { name }", name="<name>"),)
+    ),
+    "pipeline_stages.update_stage": Case(
+        "ORG_ADMIN", (change("pipelineStageUpdate", "PipelineStageInput", "stage { name }", "<stage>", name="<name>"),)
+    ),
+    "pipeline_stages.reorder_stages": Case(
+        "ORG_ADMIN",
+        (
+            q(
+                f"mutation($ids: [ID!]!) {{ pipelineStageReorder(ids: $ids) {{ stages {{ name }} {_ERRORS} }} }}",
+                ids=["<second stage>", "<stage>"],
+            ),
+        ),
+    ),
+    "pipeline_stages.delete_stage": Case("ORG_ADMIN", (by_id("pipelineStageDelete", "stage", "deletedId"),)),
+    # Credentials.
+    "credentials.list_organization_keys": Case(
+        "PATS_READ", (Rest("GET", "/organization-pats"), q("{ organizationKeys { name } }"))
+    ),
+    "credentials.create_organization_key": Case(
+        "PATS_CREATE",
+        (
+            Rest("POST", "/organization-pats", {"name": "<name>"}),
+            put("organizationKeyCreate", "CredentialCreateInput", "organizationKey { name }", name="<name>"),
+        ),
+    ),
+    "credentials.rename_organization_key": Case(
+        "PATS_CREATE",
+        (
+            Rest("PATCH", "/organization-pats/<key>", {"name": "<name>"}),
+            q(
+                "mutation($id: ID!, $name: String!) { organizationKeyRename(id: $id, name: $name)"
+                f" {{ organizationKey {{ name }} {_ERRORS} }} }}",
+                id="<key>",
+                name="<name>",
+            ),
+        ),
+    ),
+    "credentials.revoke_organization_key": Case(
+        "PATS_DELETE",
+        (Rest("DELETE", "/organization-pats/<key>"), by_id("organizationKeyRevoke", "key", "deletedId")),
+    ),
+    "credentials.list_user_tokens": Case(
+        "PATS_READ", (Rest("GET", "/user-pats"), q("{ userTokens { name } }")), organization=False
+    ),
+    "credentials.create_user_token": Case(
+        "PATS_CREATE",
+        (
+            Rest("POST", "/user-pats", {"name": "<name>"}),
+            put("userTokenCreate", "CredentialCreateInput", "userToken { name }", name="<name>"),
+        ),
+        organization=False,
+    ),
+    "credentials.rename_user_token": Case(
+        "PATS_CREATE",
+        (
+            Rest("PATCH", "/user-pats/<token>", {"name": "<name>"}),
+            q(
+                "mutation($id: ID!, $name: String!) { userTokenRename(id: $id, name: $name)"
+                f" {{ userToken {{ name }} {_ERRORS} }} }}",
+                id="<token>",
+                name="<name>",
+            ),
+        ),
+        organization=False,
+    ),
+    "credentials.revoke_user_token": Case(
+        "PATS_DELETE",
+        (Rest("DELETE", "/user-pats/<token>"), by_id("userTokenRevoke", "token", "deletedId")),
+        organization=False,
+    ),
+    # The change log.
+    "events.list_events": Case("CRM_READ", (q("{ events { nodes { type data } } }"),)),
+}

@@ -1,0 +1,161 @@
+"""Every operation as another organization, with the identifiers of the first: to it they are missing ones.
+
+The callers are an administrator of the other organization alone, and one of both, who acts in the other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import httpx
+import pytest
+
+from contract.errors import GatewayError
+from contract.scopes import Role
+from contract.vocabulary import CredentialKind
+from identity.principal import Principal
+from resolvers.access import OPERATIONS
+from resolvers.context import Context
+from resolvers.lists import PageOf
+from tests.isolation.cases import CASES, fill, names
+from tests.isolation.records import fill_organization, missing, send
+from tests.support.gateway import Gateway
+from tests.support.world import World
+
+MARK = "Kept of one"
+CALLERS = ["admin@two", "of both"]
+
+NAMING_NOTHING = {
+    "accounts.create_account",
+    "credentials.create_organization_key",
+    "credentials.create_user_token",
+    "credentials.list_organization_keys",
+    "credentials.list_user_tokens",
+    "events.list_events",
+    "pipeline_stages.create_stage",
+    "pipeline_stages.list_stages",
+    "viewer.get_viewer",
+}
+"""Operations that take no identifier: they can only be looked at for what they show."""
+
+
+async def _enter(world: World) -> dict[str, str]:
+    """The second organization's own records, and a member of both; the names of the first one's stay open."""
+    for organization in (world.one, world.two):
+        await world.join("of both", organization, role=Role.ADMIN)
+    own = await fill_organization(world, world.two, "admin@two", "Of two")
+    return {f"own {name}": identifier for name, identifier in own.items()} | {"name": "Changed"}
+
+
+def _of_one(world: World, dump: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """What the dump holds of the first organization and its members."""
+
+    def is_of_one(value: Any) -> bool:
+        return value == world.one.id or (isinstance(value, str) and (value.endswith("@one") or MARK in value))
+
+    return {table: [row for row in rows if any(map(is_of_one, row))] for table, rows in dump.items()}
+
+
+def _answer(response: httpx.Response, values: dict[str, str], named: set[str]) -> tuple[int, dict[str, str], str]:
+    """The response with the identifiers that it was asked with under their names, and without the request's own."""
+    text = response.text.replace(response.headers["x-request-id"], "request")
+    for name in named:
+        text = text.replace(values[name], f"<{name}>")
+    headers = {
+        name: value for name, value in response.headers.items() if name not in ("x-request-id", "content-length")
+    }
+    return response.status_code, headers, text
+
+
+@pytest.mark.parametrize("kind", CredentialKind)
+async def test_through_the_doors(gateway: Gateway, kind: CredentialKind) -> None:
+    world = gateway.world
+    own = await _enter(world)
+    of_one = await fill_organization(world, world.one, "admin@one", MARK)
+    nothing = missing(of_one)
+    before = _of_one(world, await world.dump())
+    assert all(before[table] for table in before)
+    for subject in CALLERS:
+        headers = await world.headers(subject, world.two, kind)
+        for name in OPERATIONS:
+            for request in CASES[name].requests:
+                named = names(request)
+                answers = []
+                for values in (nothing, of_one):
+                    response = await send(gateway, request.filled(own | values), headers)
+                    answers.append(_answer(response, values, named))
+                assert MARK not in answers[1][2], (name, request)
+                assert answers[0] == answers[1] or not named, (name, request)
+                assert not any(identifier in answers[1][2] for identifier in of_one.values()), (name, request)
+    assert _of_one(world, await world.dump()) == before
+
+
+def test_every_operation_that_takes_an_identifier_was_given_one() -> None:
+    assert {name for name, case in CASES.items() if not names(case.requests)} == NAMING_NOTHING
+
+
+async def _result(name: str, world: World, principal: Principal, arguments: Any) -> Any:
+    """What the resolver gives, as plain values."""
+    module, _, function = name.partition(".")
+    resolver = getattr(import_module(f"resolvers.{module}"), function)
+    try:
+        result = await resolver(Context(world.services, principal, "request"), *arguments)
+    except GatewayError as error:
+        return error.code, error.message
+    if isinstance(result, PageOf):
+        return list(result.rows), result.has_next, result.has_previous, await result.total()
+    return result
+
+
+async def test_through_no_door(gateway: Gateway) -> None:
+    """What lies below a record is called with that record's identifier, as if the way to it were open."""
+    world = gateway.world
+    own = await _enter(world)
+    of_one = await fill_organization(world, world.one, "admin@one", MARK)
+    nothing = missing(of_one)
+    below = {name: case.direct for name, case in CASES.items() if case.direct is not None}
+    assert set(below) == {name for name, case in CASES.items() if case.below}
+    for subject in CALLERS:
+        authorization = world.session(subject, world.two)["Authorization"]
+        principal = await world.services.identity.authenticate(authorization, None)
+        inside = await world.services.identity.authenticate(
+            world.session("admin@one", world.one)["Authorization"], None
+        )
+        for name, arguments in below.items():
+            theirs = await _result(name, world, principal, fill(arguments, own | of_one))
+            assert theirs == await _result(name, world, principal, fill(arguments, own | nothing)), name
+            assert MARK not in repr(theirs)
+            if names(arguments):
+                assert theirs != await _result(name, world, inside, fill(arguments, of_one)), name
+
+
+async def test_a_key_made_by_the_same_person_elsewhere_is_out_of_reach(gateway: Gateway) -> None:
+    """Being its owner does not help: it is another organization's."""
+    world = gateway.world
+    await _enter(world)
+    await world.credential("of both", world.one, name="Elsewhere")
+    here, there = (world.session("of both", organization) for organization in (world.two, world.one))
+    [key] = (await gateway.rest("GET", "/organization-pats", there)).json()
+    listed = (await gateway.rest("GET", "/organization-pats", here)).json()
+    assert [record["name"] for record in listed] == ["Of two"]
+    path = f"/organization-pats/{key['id']}"
+    assert (await gateway.rest("PATCH", path, here, {"name": "Taken"})).status_code == 404
+    assert (await gateway.rest("DELETE", path, here)).status_code == 404
+    assert (await gateway.rest("GET", "/organization-pats", there)).json() == [key]
+    assert (await gateway.rest("DELETE", path, there)).status_code == 204
+
+
+async def test_a_cursor_of_another_organization_shows_nothing_of_it(gateway: Gateway) -> None:
+    world = gateway.world
+    await _enter(world)
+    await fill_organization(world, world.one, "admin@one", MARK)
+    for field in ("meetings", "accounts", "contacts", "deals", "events"):
+        document = (
+            f"query($after: String) {{ {field}(first: 1, after: $after) {{ edges {{ cursor node {{ id }} }} }} }}"
+        )
+        inside = await gateway.graphql(document, world.session("admin@one", world.one))
+        [edge] = inside.json()["data"][field]["edges"]
+        outside = await gateway.graphql(document, world.session("admin@two", world.two), after=edge["cursor"])
+        assert edge["node"]["id"] not in outside.text
+        assert "errors" not in outside.json()

@@ -1,0 +1,170 @@
+"""The description: valid, complete, and true to the table and to the documentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from contract.scopes import ScopeGroup
+from rest_compat import examples
+from rest_compat.openapi import openapi_document
+from rest_compat.routes import OPERATIONS
+from tests.support import documented
+
+DOCUMENT = openapi_document()
+DESCRIBED = [
+    (path, method.upper(), operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
+# From the contract's table of paths: scope group, whether an organization is needed, success.
+PATHS = {
+    ("GET", "/activities/meetings"): ("MEETINGS_READ", True, 200, "Query.meetings"),
+    ("POST", "/deals"): ("CRM_MANAGE", True, 201, "Mutation.dealCreate"),
+    ("GET", "/deals"): ("CRM_READ", True, 200, "Query.deals"),
+    ("GET", "/deals/{deal_id}"): ("CRM_READ", True, 200, "Query.deal"),
+    ("PATCH", "/deals/{deal_id}"): ("CRM_MANAGE", True, 200, "Mutation.dealUpdate"),
+    ("DELETE", "/deals/{deal_id}/contacts/{contact_id}"): ("CRM_MANAGE", True, 204, "Mutation.dealContactUnlink"),
+    ("GET", "/accounts/{account_id}/health/latest"): ("MEETINGS_READ", True, 200, "Account.health"),
+    ("POST", "/accounts/{account_id}/health/refresh"): ("CRM_MANAGE", True, 200, "Mutation.accountHealthRefresh"),
+    ("POST", "/organization-pats"): ("PATS_CREATE", True, 201, "Mutation.organizationKeyCreate"),
+    ("GET", "/organization-pats"): ("PATS_READ", True, 200, "Query.organizationKeys"),
+    ("PATCH", "/organization-pats/{id}"): ("PATS_CREATE", True, 200, "Mutation.organizationKeyRename"),
+    ("DELETE", "/organization-pats/{id}"): ("PATS_DELETE", True, 204, "Mutation.organizationKeyRevoke"),
+    ("POST", "/user-pats"): ("PATS_CREATE", False, 201, "Mutation.userTokenCreate"),
+    ("GET", "/user-pats"): ("PATS_READ", False, 200, "Query.userTokens"),
+    ("PATCH", "/user-pats/{id}"): ("PATS_CREATE", False, 200, "Mutation.userTokenRename"),
+    ("DELETE", "/user-pats/{id}"): ("PATS_DELETE", False, 204, "Mutation.userTokenRevoke"),
+    ("POST", "/pat/exchange"): (None, False, 200, None),
+    ("GET", "/health"): (None, False, 200, None),
+    ("GET", "/ready"): (None, False, 200, None),
+}
+
+
+def _validator(schema: dict[str, Any]) -> Draft202012Validator:
+    return Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+
+
+def test_it_is_valid() -> None:
+    validate(DOCUMENT)
+    assert (DOCUMENT["openapi"], DOCUMENT["info"]["version"]) == ("3.1.0", "0.0.1")
+
+
+def test_the_table_is_the_contract_s() -> None:
+    found = {
+        (o.method, o.path): (
+            o.rule.group.name if o.rule and o.rule.group else None,
+            o.rule is not None and o.rule.organization,
+            o.status,
+            o.twin,
+        )
+        for o in OPERATIONS
+    }
+    assert found == PATHS
+
+
+def test_every_path_is_described_with_its_group_and_its_twin() -> None:
+    assert {(method, path) for path, method, _ in DESCRIBED} == set(PATHS)
+    for path, method, operation in DESCRIBED:
+        group, organization, status, twin = PATHS[method, path]
+        assert (operation["x-scope-group"], operation["x-graphql-operation"]) == (group, twin)
+        assert str(status) in operation["responses"]
+        assert operation["security"] == (
+            [{"bearer": []}, {}] if path == "/pat/exchange" else [{"bearer": []}] if group else []
+        )
+        if group is not None:
+            assert all(scope in operation["description"] for scope in ScopeGroup[group].value)
+            assert ("and an active organization" in operation["description"]) == organization
+            assert {"400", "401", "403", "500", "503"} <= set(operation["responses"])
+    identifiers = [operation["operationId"] for _, _, operation in DESCRIBED]
+    assert len(set(identifiers)) == len(identifiers)
+
+
+def test_every_example_fits_its_schema() -> None:
+    counted = 0
+    for _, _, operation in DESCRIBED:
+        bodies = [*operation["responses"].values(), *filter(None, [operation.get("requestBody")])]
+        for content in (media for body in bodies for media in body.get("content", {}).values()):
+            values = (
+                [content["example"]] if "example" in content else [e["value"] for e in content["examples"].values()]
+            )
+            assert values
+            for value in values:
+                _validator(content["schema"]).validate(value)
+                counted += 1
+    assert counted > 100
+
+
+def test_the_examples_are_of_something() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert set(examples.ANSWERS) <= set(schemas)
+    assert set(examples.BODIES) == {m.__name__ for o in OPERATIONS for m in (o.body, o.form) if m is not None}
+
+
+def test_the_records_have_the_documented_keys() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert list(schemas["Meeting"]["properties"]) == documented.MEETING
+    assert list(schemas["Deal"]["properties"]) == documented.DEAL
+    assert list(schemas["HealthSnapshot"]["properties"]) == documented.SNAPSHOT
+    assert list(schemas["HealthFactor"]["properties"]) == documented.FACTOR
+    assert list(schemas["Credential"]["properties"]) == documented.CREDENTIAL
+    assert list(schemas["NewUserToken"]["properties"]) == [*documented.CREDENTIAL, "pat_key"]
+    assert list(schemas["AccessToken"]["properties"]) == documented.ACCESS_TOKEN
+
+
+def test_the_bodies() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert list(schemas["DealBody"]["properties"]) == [
+        "name",
+        "account_id",
+        "value",
+        "stage_id",
+        "close_date",
+        "currency",
+        "geo_scope",
+        "source",
+        "champion_id",
+        "notes",
+        "parent_deal_id",
+        "competitors",
+    ]
+    assert list(schemas["DealPatch"]["properties"]) == [
+        "name",
+        "account_id",
+        "value",
+        "stage_id",
+        "close_date",
+        "currency",
+        "geo_scope",
+        "source",
+        "champion_id",
+        "notes",
+    ]
+    assert schemas["DealBody"]["required"] == ["name"]
+    assert schemas["DealBody"]["properties"]["currency"]["default"] == "USD"
+    assert "required" not in schemas["DealPatch"]
+    assert schemas["DealPatch"]["properties"]["currency"] == {
+        "type": "string",
+        "description": "ISO 4217 code, in any letter case.",
+    }
+    assert list(schemas["CredentialCreate"]["properties"]) == ["name", "expires_at"]
+
+
+def test_the_parameters_of_the_meetings() -> None:
+    parameters = DOCUMENT["paths"]["/activities/meetings"]["get"]["parameters"]
+    described = {p["name"]: p["schema"] for p in parameters if p.get("in") == "query"}
+    assert described == {
+        "from": {"type": "string", "format": "date-time"},
+        "to": {"type": "string", "format": "date-time"},
+        "owner_id": {"type": "string"},
+        "account_id": {"type": "string"},
+        "deal_id": {"type": "string"},
+        "unlinked_account": {"type": "boolean", "default": False},
+        "unlinked_deal": {"type": "boolean", "default": False},
+        "order": {"type": "string", "default": "desc"},
+        "limit": {"type": "integer", "minimum": 0, "default": 200},
+        "offset": {"type": "integer", "minimum": 0, "default": 0},
+    }
+    assert [p for p in parameters if "$ref" in p] == [{"$ref": "#/components/parameters/Organization"}]

@@ -1,0 +1,276 @@
+"""Who is calling, and any record by its identifier."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from graphql import GraphQLSchema, build_schema
+
+from contract.scopes import ScopeGroup
+from gateway.commands.schema import COMMITTED
+from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, PipelineStage
+from tests.support.gateway import Gateway
+from tests.support.tenants import Tenant
+from tests.support.world import bearer
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+NOWHERE = "00000000-0000-7000-8000-000000000000"
+VIEWER = (
+    """{ viewer { subject name email credentialKind organization { id name } organizations { id name } scopes } }"""
+)
+CAN = "query($operation: String!) { viewer { can(operation: $operation) } }"
+
+READ_MEETINGS = {"meeting", "meetings"}
+READ_CRM = {
+    "account",
+    "accounts",
+    "contact",
+    "contacts",
+    "deal",
+    "deals",
+    "pipelineStages",
+    "dealBoard",
+    "events",
+}
+MANAGE_CRM = {
+    "accountCreate",
+    "accountUpdate",
+    "accountDelete",
+    "accountHealthRefresh",
+    "contactCreate",
+    "contactUpdate",
+    "contactDelete",
+    "dealCreate",
+    "dealUpdate",
+    "dealDelete",
+    "dealContactLink",
+    "dealContactUnlink",
+    "meetingLog",
+    "meetingUpdate",
+    "meetingComplete",
+    "meetingDelete",
+}
+ADMINISTER = {"pipelineStageCreate", "pipelineStageUpdate", "pipelineStageReorder", "pipelineStageDelete"}
+KEYS = {
+    "pats:read": {"organizationKeys"},
+    "pats:create": {"organizationKeyCreate", "organizationKeyRename"},
+    "pats:delete": {"organizationKeyRevoke"},
+}
+TOKENS = {
+    "pats:read": {"userTokens"},
+    "pats:create": {"userTokenCreate", "userTokenRename"},
+    "pats:delete": {"userTokenRevoke"},
+}
+ANYBODY = {"viewer", "node", "nodes"}
+
+
+@cache
+def committed() -> GraphQLSchema:
+    return build_schema(COMMITTED.read_text(encoding="utf-8"), assume_valid=True)
+
+
+async def allowed(tenant: Tenant, headers: dict[str, str]) -> set[str]:
+    """The operations that `viewer.can` says yes to, of all that the schema has."""
+    names = [*committed().query_type.fields, *committed().mutation_type.fields]
+    parts = "\n".join(f'{name}: can(operation: "{name}")' for name in names)
+    return {name for name, yes in (await tenant.ask(f"{{ viewer {{ {parts} }} }}", headers)).items() if yes}
+
+
+async def test_a_session(one: Tenant, two: Tenant) -> None:
+    world, subject = one.gateway.world, one.subject()
+    here = {"id": one.organization.external_id, "name": one.organization.name}
+    assert await one.ask(VIEWER) == {
+        "subject": subject,
+        "name": "The member",
+        "email": "member@example.com",
+        "credentialKind": "SESSION",
+        "organization": here,
+        "organizations": [here],
+        "scopes": sorted(await _scopes(one, "member")),
+    }
+    await world.join(subject, two.organization, scopes=["pats:read", "outreach:provision"])
+    there = {"id": two.organization.external_id, "name": two.organization.name}
+    viewer = await one.ask(VIEWER, world.session(subject, two.organization))
+    assert (viewer["organization"], viewer["organizations"]) == (there, [here, there])
+    assert viewer["scopes"] == ["outreach:provision", "pats:read"]
+
+
+async def _scopes(tenant: Tenant, role: str) -> list[str]:
+    return (await tenant.ask("{ viewer { scopes } }", tenant.headers(role)))["scopes"]
+
+
+async def test_an_organization_key(one: Tenant, two: Tenant) -> None:
+    world, subject = one.gateway.world, one.subject()
+    await world.join(subject, two.organization, scopes=["pats:read"])
+    here = {"id": one.organization.external_id, "name": one.organization.name}
+    viewer = await one.ask(VIEWER, bearer(await world.credential(subject, one.organization)))
+    assert (viewer["subject"], viewer["credentialKind"]) == (subject, "ORGANIZATION_KEY")
+    assert (viewer["organization"], viewer["organizations"]) == (here, [here])
+    assert viewer["scopes"] == await _scopes(one, "member")
+
+
+async def test_a_user_token_with_and_without_an_organization(one: Tenant, two: Tenant) -> None:
+    world, subject = one.gateway.world, one.subject("viewer")
+    await world.join(subject, two.organization, scopes=["pats:read"])
+    both = [{"id": t.organization.external_id, "name": t.organization.name} for t in (one, two)]
+    token = bearer(await world.credential(subject, None))
+    viewer = await one.ask(VIEWER, token)
+    assert (viewer["credentialKind"], viewer["organization"], viewer["organizations"]) == ("USER_TOKEN", None, both)
+    assert viewer["scopes"] == sorted({*await _scopes(one, "viewer"), "pats:read"})
+    viewer = await one.ask(VIEWER, token | {"X-Service-Org": two.organization.external_id})
+    assert (viewer["organization"], viewer["scopes"]) == (both[1], ["pats:read"])
+
+
+async def test_what_each_role_can(one: Tenant) -> None:
+    keys, tokens = set().union(*KEYS.values()), set().union(*TOKENS.values())
+    crm = ANYBODY | READ_MEETINGS | READ_CRM
+    assert await allowed(one, one.headers("viewer")) == crm
+    assert await allowed(one, one.headers("member")) == crm | MANAGE_CRM | keys | tokens
+    assert await allowed(one, one.headers("admin")) == crm | MANAGE_CRM | keys | tokens | ADMINISTER
+
+
+async def test_what_each_scope_can(one: Tenant) -> None:
+    reads = "data:access contacts:read deals:read companies:read activities:read leads:read users:read"
+    manages = "api deals contacts companies activities leads users organizations workflows"
+    endpoint = {"contacts:read", "deals:read", "companies:read", "activities:read"}
+    expected = {
+        scope: ANYBODY | READ_CRM | (READ_MEETINGS if scope in endpoint else set())
+        for scope in ["api:read", *reads.split(), "organizations:read", "workflows:read"]
+    }
+    expected |= {f"{area}:manage": ANYBODY | READ_CRM | READ_MEETINGS | MANAGE_CRM for area in manages.split()}
+    expected["organizations:manage"] |= ADMINISTER
+    expected |= {f"outreach:{verb}": ANYBODY for verb in ("read", "manage", "provision")}
+    expected |= {scope: ANYBODY | KEYS[scope] | TOKENS[scope] for scope in KEYS}
+    assert set(expected) == {str(scope) for group in ScopeGroup for scope in group.value}
+    for scope, operations in expected.items():
+        assert await allowed(one, await one.scoped(scope)) == operations, scope
+    assert await allowed(one, await one.scoped()) == ANYBODY
+
+
+async def test_without_an_organization_only_the_callers_own(one: Tenant) -> None:
+    token = bearer(await one.gateway.world.credential(one.subject("admin"), None))
+    assert await allowed(one, token) == ANYBODY | set().union(*TOKENS.values())
+
+
+@pytest.mark.parametrize("name", ["", "dealcreate", "deal_create", "Query", "leadConvert", "\x00"])
+async def test_nobody_can_what_does_not_exist(one: Tenant, name: str) -> None:
+    assert await one.ask(CAN, one.headers("admin"), operation=name) == {"can": False}
+
+
+NODE = """query($id: ID!) { node(id: $id) { __typename id
+  ... on Account { name health { score } } ... on Contact { lastName } ... on Deal { name value }
+  ... on PipelineStage { name position } ... on Meeting { subject state metadata }
+  ... on HealthSnapshot { score factors { key } } ... on HealthFactor { key weight }
+  ... on OrganizationKey { name hint } ... on UserToken { name hint } } }"""
+NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }"
+
+
+async def records(tenant: Tenant) -> dict[str, Any]:
+    """One record of each kind that has an identifier, by the name of its type."""
+    account, contact = Account(name="A"), Contact(last_name="C")
+    deal, stage, meeting = Deal(name="D"), PipelineStage(name="S"), Activity(subject="M", details={"z": 1})
+    await tenant.add(account, contact, deal, stage, meeting)
+    snapshot = HealthSnapshot(account_id=account.id, score=50, data_points=9, formula_version="1")
+    await tenant.add(snapshot)
+    factor = HealthFactor(
+        account_id=account.id,
+        health_score_id=snapshot.id,
+        position=0,
+        key="follow_through",
+        label="l",
+        score=1,
+        weight=0.5,
+        explanation="e",
+        sample_size=1,
+    )
+    await tenant.add(factor)
+    named = (account, contact, deal, stage, snapshot, factor)
+    found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
+    for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
+        made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
+        found[kind[0].upper() + kind[1:]] = made[kind]["id"]
+    return found
+
+
+async def test_a_node_of_every_kind(one: Tenant, two: Tenant) -> None:
+    found = await records(one)
+    shown = {
+        "Account": {"name": "A", "health": {"score": 50}},
+        "Contact": {"lastName": "C"},
+        "Deal": {"name": "D", "value": None},
+        "PipelineStage": {"name": "S", "position": 0},
+        "Meeting": {"subject": "M", "state": "UNSCHEDULED", "metadata": {"z": 1}},
+        "HealthSnapshot": {"score": 50, "factors": [{"key": "FOLLOW_THROUGH"}]},
+        "HealthFactor": {"key": "FOLLOW_THROUGH", "weight": 0.5},
+    }
+    kinds = {kind.name for kind in committed().get_possible_types(committed().type_map["Node"])}
+    assert set(found) == kinds
+    for kind, identifier in found.items():
+        node = await one.ask(NODE, id=identifier)
+        assert node["__typename"] == kind
+        assert node["id"] == identifier
+        assert {name: node[name] for name in shown.get(kind, {})} == shown.get(kind, {})
+        assert (await one.ask(NODE, id=identifier.upper()))["id"] == identifier
+        assert await one.ask(NODE, two.headers(), id=identifier) is None
+        assert await one.ask(NODE, two.headers("admin"), id=identifier) is None
+
+
+async def test_nodes_keep_their_order(one: Tenant, two: Tenant) -> None:
+    found = await records(one)
+    foreign = Account(name="other")
+    await two.add(foreign)
+    ids = [*found.values(), NOWHERE, "no uuid", "", foreign.id, *reversed(found.values())]
+    nodes = await one.ask(NODES, ids=ids)
+    expected = [{"__typename": kind, "id": identifier} for kind, identifier in found.items()]
+    assert nodes == [*expected, None, None, None, None, *reversed(expected)]
+    assert await one.ask(NODES, ids=[]) == []
+    assert await one.ask(NODES, ids=[NOWHERE] * 500) == [None] * 500
+    error = await one.error(NODES, ids=[NOWHERE] * 501)
+    assert error["extensions"]["code"] == "VALIDATION"
+    assert error["extensions"]["problems"] == [
+        {"field": ["ids"], "message": "must not have more than 500 items", "type": "too_long"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "kinds"),
+    [
+        ([], set()),
+        (["outreach:provision"], set()),
+        (["api:read"], {"Account", "Contact", "Deal", "PipelineStage"}),
+        (
+            ["deals:read"],
+            {"Account", "Contact", "Deal", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor"},
+        ),
+        (
+            ["organizations:manage", "pats:create", "pats:delete"],
+            {"Account", "Contact", "Deal", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor"},
+        ),
+    ],
+)
+async def test_nodes_beyond_the_callers_scopes_are_null(one: Tenant, scopes: list[str], kinds: set[str]) -> None:
+    found = await records(one)
+    nodes = await one.ask(NODES, await one.scoped(*scopes), ids=list(found.values()))
+    assert {kind for kind, node in zip(found, nodes, strict=True) if node is not None} == kinds
+
+
+async def test_credentials_as_nodes_follow_their_listing(one: Tenant) -> None:
+    found = await records(one)
+    ids = [found["OrganizationKey"], found["UserToken"]]
+    reader = await one.scoped("pats:read")
+    admin = await one.scoped("pats:read", "organizations:manage", name="boss")
+    key = {"__typename": "OrganizationKey", "id": ids[0]}
+    token = {"__typename": "UserToken", "id": ids[1]}
+    assert await one.ask(NODES, ids=ids) == [key, token]
+    assert await one.ask(NODES, reader, ids=ids) == [None, None]
+    assert await one.ask(NODES, admin, ids=ids) == [key, None]
+
+
+async def test_a_node_without_an_organization(one: Tenant, gateway: Gateway) -> None:
+    found = await records(one)
+    headers = bearer(await gateway.world.credential(one.subject(), None))
+    nodes = await one.ask(NODES, headers, ids=list(found.values()))
+    assert [node and node["__typename"] for node in nodes] == [None] * (len(found) - 1) + ["UserToken"]

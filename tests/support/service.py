@@ -1,0 +1,153 @@
+"""The program as its users run it: commands with their output and exit code, and the service as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+SCRIPT = Path(sys.executable).with_name("crm-gateway")
+_START_SECONDS = 60
+
+# Loads the commands once and forks for each of them: what a command then does is all its own.
+_FORKING = """
+import json, os, sys
+import aiosqlite, alembic.command, asyncpg, storage.seeding.words
+from gateway.commands.line import run
+
+for line in sys.stdin:
+    order = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.chdir(order["folder"])
+        os.environ.clear()
+        os.environ.update(order["environment"])
+        for number, name in ((0, os.devnull), (1, order["out"]), (2, order["err"])):
+            os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
+        sys.argv = ["crm-gateway", *order["arguments"]]
+        code = 70
+        try:
+            run()
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(folder: Path, **settings: str) -> dict[str, str]:
+    """Nothing of the surroundings but what processes need; the data folder lies in this folder."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return {**kept, "CRM_DATA_DIR": str(folder / "data"), **settings}
+
+
+class Commands:
+    """Runs commands, quickly; leave the block to end the process that they come from."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _FORKING],
+            env=environment(Path.cwd()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, folder: Path, *arguments: str, **settings: str) -> Outcome:
+        """Run `crm-gateway` with these arguments and settings in the folder."""
+        out, err = folder / "out", folder / "err"
+        for file in (out, err):
+            file.write_bytes(b"")
+        order = {
+            "arguments": arguments,
+            "environment": environment(folder, **settings),
+            "folder": str(folder),
+            "out": str(out),
+            "err": str(err),
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return Outcome(int(self._process.stdout.readline()), out.read_text(), err.read_text())
+
+    def __enter__(self) -> Commands:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._process.communicate()
+
+
+class Service:
+    """`crm-gateway serve` on a free port; made once it has printed its address, ended when the block is left."""
+
+    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+        began = time.monotonic()
+        self.log, self._printed = (folder / f"{name}-{time.monotonic_ns()}" for name in ("log", "printed"))
+        with self.log.open("wb") as log, self._printed.open("wb") as printed:
+            self._process = subprocess.Popen(
+                [SCRIPT, "serve", *arguments],
+                cwd=folder,
+                env=environment(folder, PORT="0") | settings,
+                stdout=printed,
+                stderr=log,
+            )
+        self.banner = self._banner()
+        self.seconds = time.monotonic() - began
+        """From the command to the printed address."""
+        self.address = self.banner[0].removeprefix("CRM gateway on ")
+
+    def _banner(self) -> list[str]:
+        end = time.monotonic() + _START_SECONDS
+        while not (text := self._printed.read_text()).endswith("\n"):
+            if self._process.poll() is not None or time.monotonic() > end:
+                self._process.kill()
+                self._process.wait()
+                raise AssertionError(f"no address was printed: {self.log.read_text()}")
+            time.sleep(0.005)
+        return text.splitlines()
+
+    def value(self, name: str) -> str:
+        """What the banner says under this name."""
+        [line] = [line for line in self.banner if line.split()[:1] == [name]]
+        return line.split()[1]
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send the signal; the exit code."""
+        self._process.send_signal(number)
+        return self._process.wait(15)
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(15)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
