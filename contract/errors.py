@@ -4,10 +4,13 @@ GatewayError
 ├── Unauthenticated       401  no, malformed, expired, unknown or revoked credential
 ├── OrganizationRequired  400  no active organization where one is needed
 ├── OrganizationHeader    400  X-Service-Org beside an organization key
+├── BadRequest            400  no request of the kind that the address takes
 ├── OrganizationMismatch  403  X-Service-Org is none of the caller's organizations
 ├── Forbidden             403  no scope of the operation's group
 ├── Problems              422  a list of what is wrong with the input, each with its path
 ├── NotFound              404  what the operation names is not in this organization
+├── MethodNotAllowed      405  a method that the address, or the operation, does not go by
+├── NotAcceptable         406  the client takes none of the media types
 ├── InvalidState          409  the record's state does not allow it
 ├── Conflict              409  another record or a newer version stands in the way
 ├── PreconditionFailed    412  the version that the caller saw is not the current one
@@ -63,6 +66,13 @@ class OrganizationHeader(GatewayError):
     message = "X-Service-Org is not accepted with an organization key"
 
 
+class BadRequest(GatewayError):
+    """The request is none of the kind that the address takes."""
+
+    status = 400
+    code = "BAD_REQUEST"
+
+
 class OrganizationMismatch(GatewayError):
     """X-Service-Org names an organization that the caller is not in (specification 5.10)."""
 
@@ -111,6 +121,20 @@ class NotFound(GatewayError):
     status = 404
     code = "NOT_FOUND"
     message = "Not found"
+
+
+class MethodNotAllowed(GatewayError):
+    """The method cannot carry the operation."""
+
+    status = 405
+    code = "METHOD_NOT_ALLOWED"
+
+
+class NotAcceptable(GatewayError):
+    """The client takes none of the media types that there are."""
+
+    status = 406
+    code = "NOT_ACCEPTABLE"
 
 
 class InvalidState(GatewayError):

@@ -7,7 +7,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import GatewayError, TooLarge, Unauthenticated, Unavailable
+from contract.errors import (
+    BadRequest,
+    GatewayError,
+    MethodNotAllowed,
+    NotAcceptable,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnsupportedMedia,
+)
 from contract.limits import BODY_MAX_BYTES
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
@@ -19,36 +28,6 @@ from schema.execution import Request as Operation
 
 JSON = "application/json"
 GRAPHQL = "application/graphql-response+json"
-
-
-class BadRequest(GatewayError):
-    """The request is no GraphQL request."""
-
-    status = 400
-    code = "BAD_REQUEST"
-
-
-class NotAcceptable(GatewayError):
-    """The client takes neither of the media types."""
-
-    status = 406
-    code = "NOT_ACCEPTABLE"
-    message = f"Answers are {GRAPHQL} or {JSON}"
-
-
-class MethodNotAllowed(GatewayError):
-    """The method cannot carry the operation."""
-
-    status = 405
-    code = "METHOD_NOT_ALLOWED"
-
-
-class WrongMedia(GatewayError):
-    """The body is of another type than JSON."""
-
-    status = 415
-    code = "UNSUPPORTED_MEDIA_TYPE"
-    message = f"The body must be {JSON}"
 
 
 class GraphQLEndpoint:
@@ -120,7 +99,7 @@ def negotiate(accept: str | None) -> str:
         return GRAPHQL
     if json > 0:
         return JSON
-    raise NotAcceptable()
+    raise NotAcceptable(f"Answers are {GRAPHQL} or {JSON}")
 
 
 def _weight(parameter: str) -> float:
@@ -140,7 +119,7 @@ async def _operation(request: Request) -> Operation:
     elif request.method == "POST":
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != JSON:
-            raise WrongMedia()
+            raise UnsupportedMedia(f"The body must be {JSON}")
         fields = _json(await _body(request), "the body")
     else:
         raise MethodNotAllowed("Use POST, or GET for queries")

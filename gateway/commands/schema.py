@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from graphql import build_schema
+from graphql import GraphQLError, build_schema
 from graphql.utilities import BreakingChange, find_breaking_changes
 
 from gateway.commands.outcome import FAILED, WOULD_CHANGE, fail, say
@@ -34,7 +34,11 @@ def check(
     if committed == current:
         say(f"{file.name} is current")
         return
-    if committed and (breaking := breaking_changes(committed, current)):
+    try:
+        breaking = breaking_changes(committed, current) if committed else []
+    except GraphQLError as error:
+        fail(f"{file.name} is no schema: {error.message}")
+    if breaking:
         fail("\n".join(f"breaking: {change.description}" for change in breaking), FAILED)
     fail(f"{file.name} differs: ./run schema print > schema/schema.graphql", WOULD_CHANGE)
 

@@ -88,7 +88,7 @@ class _Writer:
         self.schema = schema
         self.pool = pool
         self.random = random
-        self.budget = random.choice((4, 8, 12, 25))
+        self.budget = random.choice((3, 6, 10, 20))
         self.keys: dict[str, tuple[str, str, str]] = {}
         self.variables: dict[str, Variable] = {}
         self.fragments: list[Fragment] = []
