@@ -31,8 +31,8 @@ class Context:
     services: Services
     principal: Principal | None
     request_id: str
-    selections: dict[Hashable, Any] = field(default_factory=dict)
-    """What was worked out for the document that is being run; it outlives the request."""
+    worked_out: dict[Hashable, Any] = field(default_factory=dict)
+    """What follows from the text of the document that is being run; it outlives the request and knows nothing of it."""
     _loaders: dict[Hashable, DataLoader[Any, Any]] = field(default_factory=dict)
 
     @property

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import strawberry
+from graphql import FieldNode, GraphQLObjectType, ListValueNode, ObjectValueNode, ValueNode, VariableNode
 from strawberry import UNSET
 from strawberry.schema_directive import Location
 from strawberry.types.enum import StrawberryEnumDefinition
@@ -64,6 +65,48 @@ class RequiresScope:
     organization: bool = strawberry.directive_field(name="organization", default=True)
 
 
+class Call:
+    """A guarded field with the arguments that its document's text gives it, already as the method takes them."""
+
+    __slots__ = ("arguments", "is_method", "method", "rule")
+
+    def __init__(self, rule: Rule, method: Callable[..., Any], *, is_method: bool, arguments: dict[str, Any]) -> None:
+        self.rule = rule
+        self.method = method
+        self.is_method = is_method
+        self.arguments = {name: value for name, value in arguments.items() if name != "root"}
+
+    async def __call__(self, source: Any, info: Info) -> Any:
+        """What the field gives of this source."""
+        self.rule.enforce(info.context.principal)
+        if self.is_method:
+            return await self.method(source, info=info, **self.arguments)
+        return await self.method(root=source, info=info, **self.arguments)
+
+
+def call_key(parent: GraphQLObjectType, node: FieldNode) -> tuple[str, str, int]:
+    """Where what is worked out for a field of a document is kept."""
+    return ("call", parent.name, id(node))
+
+
+def remember(info: Info, call: Call) -> None:
+    """Keep the call with its document, if the text alone says what its arguments are."""
+    raw = info._raw_info
+    node = raw.field_nodes[0]
+    key = call_key(raw.parent_type, node)
+    if key not in info.context.worked_out:
+        is_fixed = not any(_has_variable(argument.value) for argument in node.arguments or ())
+        info.context.worked_out[key] = call if is_fixed else None
+
+
+def _has_variable(value: ValueNode) -> bool:
+    if isinstance(value, VariableNode):
+        return True
+    if isinstance(value, ListValueNode):
+        return any(map(_has_variable, value.values))
+    return isinstance(value, ObjectValueNode) and any(_has_variable(field.value) for field in value.fields)
+
+
 def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
     """A field of an object type that this resolver serves; its rule comes before a look at the arguments."""
     rule = rule_of(resolver)
@@ -73,6 +116,7 @@ def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
         @wraps(method)
         async def enforced(*args: Any, info: Info, **kwargs: Any) -> Any:
             rule.enforce(info.context.principal)
+            remember(info, Call(rule, method, is_method=bool(args), arguments=kwargs))
             return await method(*args, info=info, **kwargs)
 
         return strawberry.field(enforced, description=f"{description} {rule.sentence}", directives=directives)

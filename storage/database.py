@@ -99,8 +99,15 @@ class Database:
     ) -> list[Any]:
         """All rows of a shape, which is a transaction of its own."""
         prepared = self.prepared((key, organization is None), build, tenant=organization is not None, walled=True)
-        async with self._connection() as driver:
-            return await self.send(driver, prepared, prepared.parameters(organization or "", values))
+        parameters = prepared.parameters(organization or "", values)
+        pooled = await self._pooled()  # written out: this is the hottest path there is
+        try:
+            return await self.send(pooled.driver_connection, prepared, parameters)
+        except BaseException as error:
+            await self._give_up(pooled, error)
+            raise
+        finally:
+            pooled.close()
 
     def prepared(
         self, key: Hashable, build: Callable[[], Any], *, tenant: bool = True, walled: bool = False
@@ -128,11 +135,14 @@ class Database:
         try:
             yield pooled.driver_connection
         except BaseException as error:
-            if not is_statement_error(error):
-                await greenlet_spawn(pooled.invalidate)
+            await self._give_up(pooled, error)
             raise
         finally:
             pooled.close()
+
+    async def _give_up(self, pooled: Any, error: BaseException) -> None:
+        if not is_statement_error(error):
+            await greenlet_spawn(pooled.invalidate)
 
     async def _pooled(self) -> Any:
         """A connection of the pool, which is at hand most of the time; making one has to be waited for."""

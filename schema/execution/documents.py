@@ -39,15 +39,15 @@ ERRORS_MAX = 5
 class Prepared:
     """A text that was read: the document, or why it cannot be run.
 
-    `conditions` names the variables that @skip and @include read, in order; `shapes` and `selections` are what the
-    executor works out once for the document and its conditions.
+    `conditions` names the variables that @skip and @include read, in order; `shapes` and `worked_out` are what is found
+    out once for the document and its conditions.
     """
 
     document: DocumentNode | None
     errors: tuple[GraphQLError, ...] = ()
     conditions: tuple[str, ...] = ()
     shapes: dict[Hashable, Any] = field(default_factory=dict)
-    selections: dict[Hashable, Any] = field(default_factory=dict)
+    worked_out: dict[Hashable, Any] = field(default_factory=dict)
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """The operation of this name, or the only one; None where there is none such."""

@@ -8,8 +8,9 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import AwaitableOrValue, Path
 
+from schema.declare import Info, call_key
 from schema.execution.documents import Prepared
-from schema.execution.shapes import Shape, compile_shape
+from schema.execution.shapes import DEFINITION, Shape, compile_shape
 
 
 class CompiledExecutor(Executor[Any]):
@@ -22,8 +23,27 @@ class CompiledExecutor(Executor[Any]):
     def __init__(self, *args: Any, prepared: Prepared, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._shapes = prepared.shapes
+        self._worked_out = prepared.worked_out
         values = self.variable_values.coerced
         self._variant = tuple(values.get(name) for name in prepared.conditions)
+
+    def execute_field(
+        self,
+        parent_type: GraphQLObjectType,
+        source: Any,
+        field_details_list: FieldDetailsList,
+        path: Path,
+        position_context: Any,
+    ) -> Any:
+        """Resolve a field; where its arguments are known from an earlier run of the document, call it with them."""
+        node = field_details_list[0].node
+        call = self._worked_out.get(call_key(parent_type, node))
+        if call is None:
+            return super().execute_field(parent_type, source, field_details_list, path, position_context)
+        field = parent_type.fields[node.name.value]
+        info = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
+        result = call(source, Info(_raw_info=info, _field=field.extensions[DEFINITION]))
+        return self.complete_awaitable_value(field.type, field_details_list, info, path, result, position_context)
 
     def complete_object_value(
         self,

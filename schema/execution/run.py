@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 
-from graphql import ExecutionResult, GraphQLError, GraphQLSchema, OperationType, execute
+from graphql import ExecutionResult, GraphQLError, GraphQLSchema, OperationType
 
 from contract.errors import Unauthenticated
 from resolvers.context import Context
@@ -53,19 +53,19 @@ class Executor:
         operation = prepared.operation(request.operation_name)
         if context.principal is None and operation is not None and not prepared.is_public(operation):
             return Answer(refusal(Unauthenticated(), context.request_id), executed=False, needs_credential=True)
-        context.selections = prepared.selections
-        result = execute(
+        context.worked_out = prepared.worked_out
+        built = CompiledExecutor.build(
             self.schema,
             prepared.document,
             context_value=context,
-            variable_values=request.variables,
+            raw_variable_values=request.variables,
             operation_name=request.operation_name,
-            executor_class=CompiledExecutor,
             prepared=prepared,
         )
-        if isawaitable(result):
-            result = await result
-        return _answer(result, context)
+        if isinstance(built, list):
+            return _answer(ExecutionResult(None, built), context)
+        result = built.execute_operation()
+        return _answer(await result if isawaitable(result) else result, context)
 
 
 def _unknown_operation(prepared: Prepared, request: Request) -> Sequence[GraphQLError]:
@@ -80,7 +80,7 @@ def _refused(errors: Sequence[GraphQLError], context: Context) -> Answer:
     return Answer({"errors": formatted(errors, context.request_id, executed=False)}, executed=False)
 
 
-def _answer(result: ExecutionResult, context: Context) -> Answer:
+def _answer(result: Any, context: Context) -> Answer:
     errors = result.errors or []
     coercion = result.data is None and any(error.path is None for error in errors)
     body: dict[str, Any] = {} if coercion else {"data": result.data}

@@ -35,7 +35,7 @@ def selected_nodes(info: Info) -> Selection:
 
 def _once(info: Info, kind: str, work: Any) -> Selection:
     raw = info._raw_info
-    known: dict[Any, Selection] = info.context.selections
+    known: dict[Any, Selection] = info.context.worked_out
     key = (kind, *map(id, raw.field_nodes))
     found = known.get(key)
     if found is None:

@@ -46,6 +46,10 @@ class any_of(FunctionElement[bool]):
     inherit_cache = True
     name = "any_of"
 
+    def self_group(self, against: Any = None) -> Any:
+        """As it is: compared with 1, as SQLite's truth values are, no index would find it."""
+        return self
+
 
 @compiles(any_of, "postgresql")
 def _any(element: Any, compiler: Any, **kw: Any) -> str:

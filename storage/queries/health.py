@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, func, literal_column, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 from sqlmodel.sql.sqltypes import UTCDateTime
@@ -176,17 +176,17 @@ async def latest(
             select(col(other.id))
             .where(col(other.org_id) == ORGANIZATION, col(other.account_id) == col(Account.id))
             .order_by(col(other.snapshot_at).desc(), col(other.id).desc())
-            .limit(1)
+            .limit(literal_column("1", Integer))  # as a parameter it would be unknown to a generic plan
         )
         if until is not None:
             newest = newest.where(col(other.snapshot_at) <= bindparam("until", type_=UTCDateTime))
-        # By way of the accounts, so that each costs one look into the index and not a reading of its whole history.
-        named = and_(col(Account.org_id) == col(HealthSnapshot.org_id), one_of(col(Account.id), "ids"))
-        return (
-            SNAPSHOTS.select(ORGANIZATION)
-            .join(Account, named)
-            .where(col(HealthSnapshot.id) == newest.correlate(Account).scalar_subquery())
+        # By way of the accounts, so that each costs one look into the index and not a reading of its whole history; and
+        # apart from the rest, since what is behind a policy is not looked up by the result of a subquery.
+        accounts = select(newest.correlate(Account).scalar_subquery().label("id")).where(
+            col(Account.org_id) == ORGANIZATION, one_of(col(Account.id), "ids")
         )
+        found = accounts.cte("newest").prefix_with("MATERIALIZED")
+        return SNAPSHOTS.select(ORGANIZATION).join(found, found.c.id == col(HealthSnapshot.id))
 
     return {r.account_id: r for r in await session.fetch(("latest", until is None), build, **values)}
 

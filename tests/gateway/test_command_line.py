@@ -8,6 +8,7 @@ import sys
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -240,9 +241,9 @@ def test_the_directory_from_nothing_to_a_token_and_back(command: Command) -> Non
     assert command("token", "--user", "u1").code == 1
 
 
-def _claims(token: str) -> dict[str, str | int]:
+def _claims(token: str) -> dict[str, Any]:
     assert token.count("\n") == 1
-    claims: dict[str, str | int] = json.loads(urlsafe_b64decode(token.split(".")[1] + "=="))
+    claims: dict[str, Any] = json.loads(urlsafe_b64decode(token.split(".")[1] + "=="))
     return claims
 
 

@@ -27,12 +27,18 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")  # one application for all
 MADE = re.compile(r"[0-9a-f]{32}")
 
 
+def _settings(**values: Any) -> Settings:
+    """These, and nothing of the surroundings."""
+    given: dict[str, Any] = {"_env_file": None, **values}
+    return Settings(**given)
+
+
 @pytest.fixture
 def log(request: pytest.FixtureRequest) -> Iterator[StringIO]:
     """What the process writes as its log, in the format that the test names; JSON unless told."""
     root, kept = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers, root.level
-    logs.configure(Settings(_env_file=None, log_format=getattr(request, "param", "json")))
+    logs.configure(_settings(log_format=getattr(request, "param", "json")))
     written = StringIO()
     [handler] = root.handlers
     assert isinstance(handler, logging.StreamHandler)
@@ -253,7 +259,7 @@ async def test_a_long_path_makes_a_short_line_in_no_time(gateway: Gateway, log: 
 
 
 async def test_text_lines_read_well(log: StringIO) -> None:
-    logs.configure(Settings(_env_file=None, log_format="text", log_level="warning"))
+    logs.configure(_settings(log_format="text", log_level="warning"))
     [handler] = logging.getLogger().handlers
     assert isinstance(handler, logging.StreamHandler)
     handler.setStream(log)

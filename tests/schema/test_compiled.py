@@ -28,10 +28,10 @@ from schema.build import build
 from schema.errors import formatted
 from schema.execution import Executor, Request
 from schema.execution.executor import CompiledExecutor
-from storage.database import TenantSession
 from storage.queries.nouns import Noun
 from storage.seeding import Plan, seed
 from storage.seeding.plan import EPOCH
+from storage.sessions import TenantSession
 from tests.support.corruption import Corruption
 from tests.support.documents import document
 from tests.support.gateway import Gateway
@@ -92,7 +92,7 @@ class Bench:
         """The body that the library's own executor leads to."""
         context = self.contexts[caller]()
         prepared = self.executor.documents.prepare(request.query)
-        context.selections = prepared.selections
+        context.worked_out = prepared.worked_out
         assert prepared.document is not None, (request.query, prepared.errors)
         result = execute(
             self.executor.schema,

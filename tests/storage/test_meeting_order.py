@@ -89,19 +89,23 @@ class Question:
     offset: int | None
 
 
-rarely = st.sampled_from([False, False, False, True])
+def seldom(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Mostly None: of many filters at once nothing would be left to be put in order."""
+    return st.integers(0, 5).flatmap(lambda number: strategy if number == 5 else st.none())
+
+
 questions = st.builds(
     Question,
-    since=st.none() | written(),
-    until=st.none() | written(),
-    owner=st.sampled_from([None, None, *OWNERS, "nobody"]),
-    account=st.sampled_from([None, None, None, 0, 1, UNKNOWN, "no-uuid"]),
-    deal=st.sampled_from([None, None, None, 0, 1, UNKNOWN, "no-uuid"]),
-    unlinked_account=rarely,
-    unlinked_deal=rarely,
+    since=seldom(written()),
+    until=seldom(written()),
+    owner=seldom(st.sampled_from([*OWNERS, "nobody"])),
+    account=seldom(st.sampled_from([0, 1, UNKNOWN, "no-uuid"])),
+    deal=seldom(st.sampled_from([0, 1, UNKNOWN, "no-uuid"])),
+    unlinked_account=seldom(st.just(True)).map(bool),
+    unlinked_deal=seldom(st.just(True)).map(bool),
     order=st.sampled_from([None, "asc", "ASC", "Asc", "desc", "due_at", ""]),
-    limit=st.sampled_from([None, None, 0, 1, 2, 5, 500, 501, 10**20]),
-    offset=st.sampled_from([None, None, 0, 1, 3, 12, 10**20]),
+    limit=seldom(st.sampled_from([0, 1, 2, 5, 500, 501, 10**20])),
+    offset=seldom(st.sampled_from([0, 1, 3, 12, 10**20])),
 )
 
 

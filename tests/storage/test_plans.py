@@ -1,0 +1,358 @@
+"""How the databases answer the statements that have to be fast: by an index in the list's order, reading one page.
+
+PostgreSQL is asked as the ordinary role behind its policies, for a plan made for the values and for one made without
+them, which is what a driver's prepared statement gets after a few runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlmodel import col
+
+from contract.criteria import EVERYTHING, Compare, Condition, Listing, Op, Order, Page, Selection
+from contract.vocabulary import SortDirection
+from storage.base import new_id
+from storage.database import Database
+from storage.queries import credentials, health, nouns, paging
+from storage.queries.nouns import Noun
+from storage.seeding import Plan, seed
+from storage.seeding.generate import Rows
+from storage.seeding.load import Loader
+from storage.seeding.plan import EPOCH
+from storage.tables import Activity, Contact, Credential, Deal, HealthSnapshot, Member
+from tests.support.postgresql import Server
+
+PLAN = Plan(2, 4_000, 6_000, 6_000, 30_000, seed=5, largest_meetings=28_000)
+SIZE = 20
+KEYS = 400
+DESC, ASC = SortDirection.DESC, SortDirection.ASC
+
+
+@dataclass
+class Sent:
+    """A statement as it went to the driver."""
+
+    text: str
+    parameters: list[Any]
+
+
+@dataclass
+class Seeded:
+    """A database with a large organization."""
+
+    url: str
+    organization: str
+    dialect: str
+    opened: Database = field(init=False)
+
+    def session(self) -> Any:
+        return self.opened.reading(self.organization)
+
+    async def sent(self, work: Callable[[Any], Awaitable[Any]]) -> list[Sent]:
+        """The shapes that the work sends from a session of the organization."""
+        kept: list[Sent] = []
+        send = self.opened.send
+
+        async def keeping(driver: Any, prepared: Any, parameters: list[Any]) -> list[Any]:
+            kept.append(Sent(prepared.text, parameters))
+            return await send(driver, prepared, parameters)
+
+        self.opened.send = keeping  # type: ignore[method-assign]
+        try:
+            async with self.session() as session:
+                await work(session)
+        finally:
+            del self.opened.send  # type: ignore[method-assign]
+        return kept
+
+
+async def _fill(url: str) -> str:
+    database = Database(url)
+    summary = await seed(database, PLAN)
+    organization = summary.organizations[0]
+    async with database.reading(organization) as session:
+        accounts = (await paging.page(session, nouns.ACCOUNTS, Listing(page=Page(first=200)))).rows
+    snapshots = [
+        (new_id(), account.id, 50, EPOCH - timedelta(days=day), "1") for account in accounts for day in range(100)
+    ]
+    async with database.writing(organization) as session:
+        columns = ("id", "account_id", "score", "snapshot_at", "formula_version")
+        await Loader(database.engine.dialect).insert(session, Rows(HealthSnapshot, columns, snapshots))
+    async with database.directory(writing=True) as directory:
+        subject = (await directory.scalar(select(col(Member.subject)).order_by(col(Member.subject)).limit(1))) or ""
+        for number in range(KEYS):
+            directory.add(
+                Credential(
+                    kind="organization_key",
+                    org_id=organization,
+                    key_id=f"key{number}",
+                    secret_hash="h",
+                    hint="h",
+                    name="n",
+                    owner_subject=subject,
+                )
+            )
+    # Once more, now with the snapshots and keys.
+    async with database.engine.execution_options(crm_session=True).connect() as connection:
+        await connection.exec_driver_sql("ANALYZE")
+        await connection.commit()
+    await database.close()
+    return organization
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def filled_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
+    """One database of each kind for all tests here."""
+    if request.param == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        file = tmp_path_factory.mktemp("plans") / "crm.db"
+        file.write_bytes(template.read_bytes())
+        url = f"sqlite+aiosqlite:///{file}"
+        yield Seeded(url, asyncio.run(_fill(url)), "sqlite")
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    server.create("plans", template=request.getfixturevalue("postgresql_template"))
+    url = server.url("plans")
+    yield Seeded(url, asyncio.run(_fill(url)), "postgresql")
+    server.drop("plans")
+
+
+@pytest.fixture
+async def seeded(filled_once: Seeded) -> Any:
+    filled_once.opened = Database(filled_once.url)
+    yield filled_once
+    await filled_once.opened.close()
+
+
+def literal(value: Any) -> str:
+    """A parameter as PostgreSQL reads it in a statement."""
+    match value:
+        case None:
+            return "NULL"
+        case bool() | int() | Decimal():
+            return str(value)
+        case list():
+            return f"ARRAY[{', '.join(map(literal, value))}]::text[]"
+        case datetime():
+            return f"'{value.isoformat()}'"
+    text = str(value).replace("'", "''")
+    return f"'{text}'"
+
+
+@dataclass
+class Found:
+    """What a plan says: each index by name, sorts that are more than a few ties, and the rows that were looked at."""
+
+    indexes: set[str] = field(default_factory=set)
+    sorts: list[Any] = field(default_factory=list)
+    scanned: list[str] = field(default_factory=list)
+    rows: float = 0
+    steps: list[str] = field(default_factory=list)
+
+
+async def explain(seeded: Seeded, sent: Sent) -> list[Found]:
+    """The plans for a statement."""
+    if seeded.dialect == "sqlite":
+        async with seeded.opened._connection() as driver:
+            steps = await driver.execute_fetchall(f"EXPLAIN QUERY PLAN {sent.text}", sent.parameters)
+        return [_sqlite([step[3] for step in steps])]
+    found = []
+    async with seeded.opened._connection() as driver:
+        for mode in ("force_custom_plan", "force_generic_plan"):
+            await driver.execute(f"SET plan_cache_mode = {mode}")
+            await driver.execute(f"PREPARE explained AS {sent.text}")
+            values = f"({', '.join(map(literal, sent.parameters))})" if sent.parameters else ""
+            [record] = await driver.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE explained{values}")
+            await driver.execute("DEALLOCATE explained")
+            plan = Found()
+            [explained] = record[0] if isinstance(record[0], list) else json.loads(record[0])
+            _postgresql(explained["Plan"], plan)
+            found.append(plan)
+        await driver.execute("RESET plan_cache_mode")
+    return found
+
+
+_HARMLESS = ("CONSTANT ROW", "VIRTUAL TABLE", "SCAN newest")
+
+
+def _sqlite(steps: list[str]) -> Found:
+    found = Found(steps=steps)
+    for step in steps:
+        if "USING" in step and "INDEX" in step:
+            found.indexes.add(step.split("INDEX ", 1)[1].split(" (")[0].split(" ")[0])
+        if step.startswith("SCAN") and not any(word in step for word in _HARMLESS):
+            found.scanned.append(step)
+        if "TEMP B-TREE" in step and "LAST" not in step and "RIGHT PART" not in step:
+            found.sorts.append(step)
+    return found
+
+
+def _postgresql(node: dict[str, Any], found: Found) -> None:
+    if node["Node Type"] == "Sort" and node["Plans"][0]["Actual Rows"] > 3 * SIZE:
+        found.sorts.append(node["Sort Key"])
+    if "Index Name" in node:
+        found.indexes.add(node["Index Name"])
+    if node["Node Type"] == "Seq Scan":
+        found.scanned.append(node["Relation Name"])
+    if "Relation Name" in node or node["Node Type"] == "Bitmap Index Scan":
+        removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+        found.rows += (node["Actual Rows"] + removed) * node["Actual Loops"]
+    for child in node.get("Plans", ()):
+        _postgresql(child, found)
+
+
+async def check(seeded: Seeded, sent: Sent, index: str, *, rows: float) -> None:
+    """Each plan goes by an index of this name or beginning, sorts nothing, and looks at no more than these rows."""
+    for plan in await explain(seeded, sent):
+        told = f"{plan}\n{sent.text}"
+        assert any(name.startswith(index) for name in plan.indexes), told
+        assert not plan.sorts, told
+        assert not plan.scanned, told
+        assert plan.rows <= rows, told
+
+
+def listing(order: Order, condition: Condition = EVERYTHING, **page: Any) -> Listing:
+    return Listing(condition, order, Page(**page))
+
+
+def paged(noun: Noun, question: Listing, **parent: Any) -> Callable[[Any], Awaitable[Any]]:
+    return lambda session: paging.page(session, noun, question, **parent)
+
+
+def orders() -> Iterator[Any]:
+    for direction in (DESC, ASC):
+        yield pytest.param(nouns.MEETINGS, Order("due_at", direction), "ix_meetings_due")
+        yield pytest.param(nouns.MEETINGS, Order("created_at", direction), "ix_activities_created")
+        for noun, table in ((nouns.ACCOUNTS, "accounts"), (nouns.CONTACTS, "contacts"), (nouns.DEALS, "deals")):
+            yield pytest.param(noun, Order("created_at", direction), f"ix_{table}_org_id_created_at")
+
+
+@pytest.mark.parametrize(("noun", "order", "index"), [*orders()])
+async def test_the_first_page_and_pages_deep_in(seeded: Seeded, noun: Noun, order: Order, index: str) -> None:
+    narrow = noun.selecting(Selection(frozenset({"id"})), order)
+    async with seeded.session() as session:
+        everything = []
+        page = Page(first=500)
+        while True:
+            found = await paging.page(session, narrow, Listing(order=order, page=page))
+            everything += found.rows
+            if not found.has_next or len(everything) > 30_000:
+                break
+            page = Page(first=500, after=paging.cursor(narrow, order, found.rows[-1]))
+    depths = [0, len(everything) // 2, len(everything) - 50 * SIZE]
+    if order.field == "due_at":
+        empty = next(i for i, row in enumerate(everything) if row.due_at is None)
+        assert 0 < empty < len(everything) - 50 * SIZE
+        depths += [empty - 10, empty + 50]
+    questions = [listing(order, first=SIZE), listing(order, last=SIZE)]
+    for depth in depths:
+        cursor = paging.cursor(narrow, order, everything[depth])
+        questions += [listing(order, first=SIZE, after=cursor), listing(order, last=SIZE, before=cursor)]
+    for question in questions:
+        for sent in await seeded.sent(paged(noun, question)):
+            await check(seeded, sent, index, rows=SIZE + 10)
+
+
+@pytest.mark.parametrize("name", ["account", "deal", "contact", "owner"])
+async def test_meetings_below_a_filter(seeded: Seeded, name: str) -> None:
+    async with seeded.session() as session:
+        rows = (await paging.page(session, nouns.MEETINGS, listing(Order("due_at"), first=500))).rows
+    value = next(getattr(row, f"{name}_id") for row in rows if getattr(row, f"{name}_id") is not None)
+    below = Compare(f"{name}_id", Op.EQ, value)
+    for question in (listing(Order("due_at"), below, first=SIZE), listing(Order("due_at"), below, last=SIZE)):
+        [sent] = await seeded.sent(paged(nouns.MEETINGS, question))
+        await check(seeded, sent, f"ix_meetings_{name}", rows=SIZE + 10)
+
+
+@pytest.mark.parametrize(
+    ("noun", "column", "order", "index"),
+    [
+        (nouns.MEETINGS, Activity.account_id, Order("due_at"), "ix_meetings_account"),
+        (nouns.DEALS, Deal.account_id, Order("created_at"), "ix_deals_org_id_account_id_created_at"),
+        (nouns.DEALS, Deal.stage_id, Order("created_at"), "ix_deals_org_id_stage_id_created_at"),
+        (nouns.CONTACTS, Contact.account_id, Order("created_at"), "ix_contacts_org_id_account_id_created_at"),
+    ],
+)
+async def test_the_children_of_one_parent(seeded: Seeded, noun: Noun, column: Any, order: Order, index: str) -> None:
+    async with seeded.session() as session:
+        rows = (await paging.page(session, noun, listing(order, first=100))).rows
+    parent = next(getattr(row, column.key) for row in rows if getattr(row, column.key) is not None)
+    [sent] = await seeded.sent(paged(noun, listing(order, first=SIZE), parent=column, parent_id=parent))
+    await check(seeded, sent, index, rows=SIZE + 10)
+
+
+@pytest.mark.parametrize("noun", [nouns.MEETINGS_WITH_LINKS, nouns.MEETINGS])
+async def test_the_links_come_along_row_by_row(seeded: Seeded, noun: Noun) -> None:
+    links = frozenset((name, frozenset({"id", "name"})) for name in ("account", "deal"))
+    if noun is nouns.MEETINGS:
+        noun = noun.selecting(Selection(frozenset({"id", "subject"}), links), Order("due_at"))
+    [sent] = await seeded.sent(paged(noun, listing(Order("due_at"), first=SIZE)))
+    await check(seeded, sent, "ix_meetings_due_desc", rows=4 * (SIZE + 10))
+
+
+async def test_a_credential_by_its_key(seeded: Seeded) -> None:
+    kept: list[Sent] = []
+    send = seeded.opened.send
+
+    async def keeping(driver: Any, prepared: Any, parameters: list[Any]) -> list[Any]:
+        kept.append(Sent(prepared.text, parameters))
+        return await send(driver, prepared, parameters)
+
+    seeded.opened.send = keeping  # type: ignore[method-assign]
+    async with seeded.opened.directory() as session:
+        assert await credentials.with_memberships(session, "key7")
+    [sent] = kept
+    index = "uq_credentials_key_id" if seeded.dialect == "postgresql" else "sqlite_autoindex_credentials_2"
+    for plan in await explain(seeded, sent):
+        assert index in plan.indexes, plan
+        assert plan.rows <= 40, plan
+
+
+async def test_the_latest_health_of_an_account(seeded: Seeded) -> None:
+    async with seeded.session() as session:
+        rows = (await paging.page(session, nouns.ACCOUNTS, Listing(page=Page(first=30)))).rows
+    for ids in ([row.id for row in rows[:n]] for n in (1, 5, 30)):
+        [sent] = await seeded.sent(lambda session, ids=ids: health.latest(session, ids))
+        await check(seeded, sent, "ix_health_snapshots_org_id_account_id_snapshot_at_id", rows=8 * len(ids))
+
+
+@pytest.mark.parametrize("noun", [nouns.ACCOUNTS, nouns.CONTACTS, nouns.DEALS, nouns.MEETINGS])
+async def test_rows_by_their_identifiers(seeded: Seeded, noun: Noun) -> None:
+    key = "sqlite_autoindex" if seeded.dialect == "sqlite" else "pk_"
+    async with seeded.session() as session:
+        rows = (await paging.page(session, noun, Listing(page=Page(first=SIZE)))).rows
+    for count in (1, SIZE):
+        ids = [row.id for row in rows[:count]]
+        [sent] = await seeded.sent(lambda session, ids=ids: paging.by_ids(session, noun, ids))
+        await check(seeded, sent, key, rows=2 * count)
+        for plan in await explain(seeded, sent):
+            assert seeded.dialect != "sqlite" or any("(org_id=? AND id=?)" in step for step in plan.steps), plan
+
+
+async def test_the_children_of_several_parents(seeded: Seeded) -> None:
+    async with seeded.session() as session:
+        rows = (await paging.page(session, nouns.ACCOUNTS, Listing(page=Page(first=5)))).rows
+    ids, question = [row.id for row in rows], listing(Order("created_at"), first=SIZE)
+    for noun, column in ((nouns.DEALS, Deal.account_id), (nouns.CONTACTS, Contact.account_id)):
+        [sent] = await seeded.sent(
+            lambda session, noun=noun, column=column: paging.pages_by_parent(session, noun, column, ids, question)
+        )
+        for plan in await explain(seeded, sent):
+            assert plan.rows <= 2 * 5 * 10, plan
+            assert seeded.dialect != "sqlite" or any("account_id=?" in step for step in plan.steps), plan
+
+
+async def test_the_factors_of_snapshots(seeded: Seeded) -> None:
+    [sent] = await seeded.sent(lambda session: health.factors(session, [new_id(), new_id()]))
+    for plan in await explain(seeded, sent):
+        assert seeded.dialect != "sqlite" or any("health_score_id=?" in step for step in plan.steps), plan
