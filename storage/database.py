@@ -24,6 +24,7 @@ from storage.sessions import AppendingSession, ReadingSession, TenantSession
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 SHAPES_MAX = 2_000
+_TURN_SECONDS = 2
 
 
 class Database:
@@ -41,6 +42,7 @@ class Database:
         self._empty: set[Any] = set()
         event.listen(self.engine.sync_engine, "checkin", self._returned)
         event.listen(self.engine.sync_engine, "connect", self._connected)
+        self._turns = asyncio.Semaphore(pool_size)
         self._writer: asyncio.Lock | None = asyncio.Lock() if self.dialect == "sqlite" else None
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
@@ -59,20 +61,30 @@ class Database:
     async def appending(self, organization: str) -> AsyncIterator[TenantSession]:
         """A transaction of one organization that only reads shapes and inserts, straight through the driver."""
         organization = _known(organization)
-        async with self._writer or nullcontext():
+        async with self._writer or nullcontext(), self._turn():
             try:
-                async with self._connection() as driver:
+                pooled = await self._pooled()
+                driver = pooled.driver_connection
+                try:
                     await driver.execute(self._begin.format(setting=postgresql.SETTING, organization=organization))
-                    try:
-                        yield AppendingSession(self, organization, driver)
-                    except BaseException:
-                        await driver.execute("ROLLBACK")
-                        raise
+                    yield AppendingSession(self, organization, driver)
                     await driver.execute("COMMIT")
+                except BaseException:
+                    await self._roll_back(pooled)
+                    raise
+                finally:
+                    pooled.close()
             except Exception as error:
                 if is_away(error):
                     raise Unavailable() from error
                 raise
+
+    async def _roll_back(self, pooled: Any) -> None:
+        """End the transaction; a connection that cannot even do that does not go back to the pool."""
+        try:
+            await pooled.driver_connection.execute("ROLLBACK")
+        except BaseException:  # the error that led here is the one to be raised
+            await greenlet_spawn(pooled.invalidate)
 
     def directory(self, *, writing: bool = False) -> AbstractAsyncContextManager[TenantSession]:
         """Reads of the directory, or a transaction on it: who is who; tenant tables are out of its reach."""
@@ -80,7 +92,7 @@ class Database:
 
     @asynccontextmanager
     async def _writing(self, organization: str | None) -> AsyncIterator[TenantSession]:
-        async with self._writer or nullcontext():
+        async with self._writer or nullcontext(), self._turn():
             try:
                 async with self.session(organization, readonly=False) as session, session.begin():
                     yield TenantSession(session, organization)
@@ -100,14 +112,16 @@ class Database:
         """All rows of a shape, which is a transaction of its own."""
         prepared = self.prepared((key, organization is None), build, tenant=organization is not None, walled=True)
         parameters = prepared.parameters(organization or "", values)
-        pooled = await self._pooled()  # written out: this is the hottest path there is
-        try:
-            return await self.send(pooled.driver_connection, prepared, parameters)
-        except BaseException as error:
-            await self._give_up(pooled, error)
-            raise
-        finally:
-            pooled.close()
+        async with self._turn():
+            pooled = await self._pooled()
+            try:
+                return await self.send(pooled.driver_connection, prepared, parameters)
+            except BaseException as error:
+                if not is_statement_error(error):  # it may be in disorder
+                    await greenlet_spawn(pooled.invalidate)
+                raise
+            finally:
+                pooled.close()
 
     def prepared(
         self, key: Hashable, build: Callable[[], Any], *, tenant: bool = True, walled: bool = False
@@ -128,21 +142,9 @@ class Database:
             return prepared.rows(await driver.fetch(prepared.text, *parameters))
         return prepared.rows(await _to_the_end(driver.execute_fetchall(prepared.text, parameters)))
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Any]:
-        """A connection of the driver, out of the engine's own pool; one that may be in disorder does not go back."""
-        pooled = await self._pooled()
-        try:
-            yield pooled.driver_connection
-        except BaseException as error:
-            await self._give_up(pooled, error)
-            raise
-        finally:
-            pooled.close()
-
-    async def _give_up(self, pooled: Any, error: BaseException) -> None:
-        if not is_statement_error(error):
-            await greenlet_spawn(pooled.invalidate)
+    def _turn(self) -> "_Turn":
+        """A turn at the pool: who comes when all connections are out waits here, in order, at little cost."""
+        return _Turn(self._turns)
 
     async def _pooled(self) -> Any:
         """A connection of the pool, which is at hand most of the time; making one has to be waited for."""
@@ -177,6 +179,28 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+
+
+class _Turn:
+    """One of as many turns as the pool has connections; raises Unavailable after two seconds without one."""
+
+    __slots__ = ("_turns",)
+
+    def __init__(self, turns: asyncio.Semaphore) -> None:
+        self._turns = turns
+
+    async def __aenter__(self) -> None:
+        if not self._turns.locked():
+            await self._turns.acquire()
+            return
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Unavailable() from None
+
+    async def __aexit__(self, *_: object) -> None:
+        self._turns.release()
 
 
 async def _to_the_end(work: Coroutine[Any, Any, Any]) -> Any:
