@@ -6,7 +6,17 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import strawberry
-from graphql import FieldNode, GraphQLObjectType, ListValueNode, ObjectValueNode, ValueNode, VariableNode
+from graphql import (
+    FieldNode,
+    GraphQLField,
+    GraphQLObjectType,
+    ListValueNode,
+    ObjectValueNode,
+    ValueNode,
+    VariableNode,
+    get_named_type,
+    is_leaf_type,
+)
 from strawberry import UNSET
 from strawberry.schema_directive import Location
 from strawberry.types.enum import StrawberryEnumDefinition
@@ -66,22 +76,37 @@ class RequiresScope:
 
 
 class Call:
-    """A guarded field with the arguments that its document's text gives it, already as the method takes them."""
+    """A guarded field with the arguments that its document's text gives it, already as the method takes them.
 
-    __slots__ = ("arguments", "is_method", "method", "rule")
+    `variables` names the parameters whose values are variables of leaf types, which come as they were coerced.
+    """
 
-    def __init__(self, rule: Rule, method: Callable[..., Any], *, is_method: bool, arguments: dict[str, Any]) -> None:
-        self.rule = rule
-        self.method = method
-        self.is_method = is_method
-        self.arguments = {name: value for name, value in arguments.items() if name != "root"}
+    __slots__ = ("_arguments", "_is_method", "_method", "_rule", "_variables")
 
-    async def __call__(self, source: Any, info: Info) -> Any:
-        """What the field gives of this source."""
-        self.rule.enforce(info.context.principal)
-        if self.is_method:
-            return await self.method(source, info=info, **self.arguments)
-        return await self.method(root=source, info=info, **self.arguments)
+    def __init__(
+        self,
+        rule: Rule,
+        method: Callable[..., Any],
+        *,
+        is_method: bool,
+        arguments: dict[str, Any],
+        variables: dict[str, str],
+    ) -> None:
+        self._rule = rule
+        self._method = method
+        self._is_method = is_method
+        self._arguments = {n: value for n, value in arguments.items() if n != "root" and n not in variables}
+        self._variables = tuple(variables.items())
+
+    async def __call__(self, source: Any, info: Info, variables: dict[str, Any]) -> Any:
+        """What the field gives of this source, with these values of the document's variables."""
+        self._rule.enforce(info.context.principal)
+        arguments = self._arguments
+        if self._variables:
+            arguments = arguments | {n: variables[v] for n, v in self._variables if v in variables}
+        if self._is_method:
+            return await self._method(source, info=info, **arguments)
+        return await self._method(root=source, info=info, **arguments)
 
 
 def call_key(parent: GraphQLObjectType, node: FieldNode) -> tuple[str, str, int]:
@@ -89,14 +114,31 @@ def call_key(parent: GraphQLObjectType, node: FieldNode) -> tuple[str, str, int]
     return ("call", parent.name, id(node))
 
 
-def remember(info: Info, call: Call) -> None:
-    """Keep the call with its document, if the text alone says what its arguments are."""
+def _remember(info: Info, rule: Rule, method: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
+    """Keep the call with its document, where the text and variables of leaf types say all of its arguments."""
     raw = info._raw_info
     node = raw.field_nodes[0]
     key = call_key(raw.parent_type, node)
     if key not in info.context.worked_out:
-        is_fixed = not any(_has_variable(argument.value) for argument in node.arguments or ())
-        info.context.worked_out[key] = call if is_fixed else None
+        variables = _variables(info, raw.parent_type.fields[node.name.value], node)
+        info.context.worked_out[key] = (
+            None
+            if variables is None
+            else Call(rule, method, is_method=bool(args), arguments=kwargs, variables=variables)
+        )
+
+
+def _variables(info: Info, field: GraphQLField, node: FieldNode) -> dict[str, str] | None:
+    """The parameters that are variables, by name; None where a variable stands anywhere else than for a leaf."""
+    parameters = {a.graphql_name or to_camel_case(a.python_name): a.python_name for a in info._field.arguments}
+    found = {}
+    for argument in node.arguments or ():
+        name = argument.name.value
+        if isinstance(argument.value, VariableNode) and is_leaf_type(get_named_type(field.args[name].type)):
+            found[parameters[name]] = argument.value.name.value
+        elif _has_variable(argument.value):
+            return None
+    return found
 
 
 def _has_variable(value: ValueNode) -> bool:
@@ -116,7 +158,7 @@ def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
         @wraps(method)
         async def enforced(*args: Any, info: Info, **kwargs: Any) -> Any:
             rule.enforce(info.context.principal)
-            remember(info, Call(rule, method, is_method=bool(args), arguments=kwargs))
+            _remember(info, rule, method, args, kwargs)
             return await method(*args, info=info, **kwargs)
 
         return strawberry.field(enforced, description=f"{description} {rule.sentence}", directives=directives)

@@ -42,7 +42,7 @@ class CompiledExecutor(Executor[Any]):
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
         field = parent_type.fields[node.name.value]
         info = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
-        result = call(source, Info(_raw_info=info, _field=field.extensions[DEFINITION]))
+        result = call(source, Info(_raw_info=info, _field=field.extensions[DEFINITION]), self.variable_values.coerced)
         return self.complete_awaitable_value(field.type, field_details_list, info, path, result, position_context)
 
     def complete_object_value(
