@@ -15,8 +15,8 @@ from sqlmodel import col
 from storage import tenancy
 from storage.base import new_id
 from storage.database import Database
-from storage.sessions import TenantSession
 from storage.prepared import ORGANIZATION, Prepared
+from storage.sessions import TenantSession
 from storage.tables import (
     Account,
     Activity,
