@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -160,14 +161,24 @@ class Found:
     steps: list[str] = field(default_factory=list)
 
 
+@asynccontextmanager
+async def driver_of(database: Database) -> AsyncIterator[Any]:
+    """A connection of the driver, to ask what our own ways do not."""
+    pooled = await database.engine.raw_connection()
+    try:
+        yield pooled.driver_connection
+    finally:
+        pooled.close()
+
+
 async def explain(seeded: Seeded, sent: Sent) -> list[Found]:
     """The plans for a statement."""
     if seeded.dialect == "sqlite":
-        async with seeded.opened._connection() as driver:
+        async with driver_of(seeded.opened) as driver:
             steps = await driver.execute_fetchall(f"EXPLAIN QUERY PLAN {sent.text}", sent.parameters)
         return [_sqlite([step[3] for step in steps])]
     found = []
-    async with seeded.opened._connection() as driver:
+    async with driver_of(seeded.opened) as driver:
         for mode in ("force_custom_plan", "force_generic_plan"):
             await driver.execute(f"SET plan_cache_mode = {mode}")
             await driver.execute(f"PREPARE explained AS {sent.text}")
