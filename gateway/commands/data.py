@@ -46,7 +46,7 @@ def seed(
     meetings: Annotated[int, typer.Option(min=0)] = 5_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows, and is written once.")] = 1,
 ) -> None:
-    """Write data to try things on: the totals are shared by the organizations."""
+    """Write data to try things on, and print the organizations that share it."""
     configuration = settings()
     if demo_data:
         ready = with_database(lambda database: demo.prepare(configuration, database), configuration)
@@ -65,7 +65,12 @@ def seed(
             return await seed_plan(database, plan, report)
 
         summary = with_database(work, configuration)
-    say(str(summary))
+    print("\n".join(summary.organizations))
+    if not summary.written:
+        say("Everything is there already.")
+        return
+    rows = ", ".join(f"{count:,} {noun.replace('_', ' ')}" for noun, count in summary.rows.items())
+    say(f"Written: {rows}.")
 
 
 def _bar() -> Progress:
