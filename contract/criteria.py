@@ -1,6 +1,5 @@
 """What a caller may ask of a list: which rows, in which order, which page. Neutral between the two doors."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -134,20 +133,3 @@ class Selection:
 
     columns: frozenset[str]
     links: frozenset[tuple[str, frozenset[str]]] = frozenset()
-
-
-class _Unset:
-    def __repr__(self) -> str:
-        return "UNSET"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-UNSET: Any = _Unset()
-"""Stands for a field that the caller left out, where null means «clear it»."""
-
-
-def given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that the caller named, nulls included."""
-    return {name: value for name, value in fields.items() if value is not UNSET}

@@ -14,7 +14,6 @@ PAGE_MAX = 500
 NODES_MAX = 500
 
 # Text fields: the lengths that the tables and the surface agree on (decision 12).
-NAME_MAX = 10_000
 LINE_MAX = 10_000
 TEXT_MAX = 500_000
 CREDENTIAL_NAME_MAX = 120
