@@ -1,0 +1,1 @@
+"""What runs later: the port to the durable queue, then one module per kind of work."""
