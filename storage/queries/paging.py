@@ -83,7 +83,7 @@ class _Shape:
     def key(self) -> Hashable:
         order = (self.order.field, self.order.direction)
         flags = (self.phase, self.backward, self.limit, self.has_offset)
-        return ("page", self.noun, self.condition, order, flags, str(self.parent))
+        return ("page", self.noun, self.condition, order, flags, self.parent)
 
     def build(self) -> Select[Any]:
         noun = self.noun
@@ -133,7 +133,7 @@ async def pages_by_parent(
         ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
         return select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))).order_by(ranked.c.rank)
 
-    key = ("children", noun, str(parent), shape, (order.field, order.direction), size)
+    key = ("children", noun, parent, shape, (order.field, order.direction), size)
     found: dict[str, list[Any]] = {i: [] for i in ids}
     for row in await session.fetch(key, build, **values):
         found[row.parent_id].append(row)
@@ -151,7 +151,7 @@ async def counts_by_parent(
         counted = noun.select(ORGANIZATION, parent.label("parent_id"), func.count().label("total"))
         return counted.where(one_of(parent, "ids"), where(noun, shape)).group_by(parent)
 
-    rows = await session.fetch(("counts", noun, str(parent), shape), build, **values)
+    rows = await session.fetch(("counts", noun, parent, shape), build, **values)
     return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in rows}
 
 
