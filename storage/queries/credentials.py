@@ -30,7 +30,7 @@ async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]
     """The credential beside each membership that it can act with, in one read.
 
     One row per organization of the owner, for an organization key only its own; one row without a membership
-    (`external_id` is None) where the owner has none; no row where the key is unknown. `scopes` is a JSON array, as text.
+    (`external_id` is None) where the owner has none; no row where the key is unknown. `scopes` is JSON, as text.
     """
     return await session.fetch("with_memberships", _with_memberships, key_id=key_id)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import orjson
@@ -27,7 +28,7 @@ from contract.criteria import Condition, Listing, Order, Page
 from contract.errors import Problem, Problems
 from storage.base import Identifier, Money, as_uuid
 from storage.prepared import ORGANIZATION
-from storage.queries.filtering import bind, is_storable_text, one_of, where
+from storage.queries.filtering import bind, is_storable_text, one_of, these, where
 from storage.queries.nouns import Key, Noun
 from storage.sessions import TenantSession
 
@@ -157,11 +158,14 @@ async def counts_by_parent(
 
 async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str]) -> dict[str, Any]:
     """The rows with these identifiers, which are canonical, by identifier; those that are missing are left out."""
+    alone = len(ids) == 1
+    build = partial(_by_ids, noun, alone)
+    rows = await session.fetch(("ids", noun, alone), build, ids=list(ids), id=ids[0] if ids else None)
+    return {row.id: row for row in rows}
 
-    def build() -> Select[Any]:
-        return noun.select(ORGANIZATION).where(one_of(noun.entity.id, "ids"))
 
-    return {row.id: row for row in await session.fetch(("ids", noun), build, ids=list(ids))}
+def _by_ids(noun: Noun, alone: bool) -> Select[Any]:
+    return noun.select(ORGANIZATION).where(these(noun.entity.id, alone))
 
 
 def _rank(noun: Noun, parent: Any, order: Order | None) -> Any:
