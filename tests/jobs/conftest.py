@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
 
+from contract.vocabulary import JobStatus
+from jobs.queue import status
 from jobs.work import KINDS
 from jobs.worker import Worker
 from providers.ports import Ports
@@ -34,6 +38,17 @@ async def world(open_database: Callable[[], Database]) -> AsyncIterator[World]:
 async def ports() -> AsyncIterator[Ports]:
     async with httpx.AsyncClient() as http:
         yield Ports(http, Recorder())
+
+
+async def until(world: World, job_id: str, *states: JobStatus) -> Any:
+    """The row of a job of the first organization once it is in one of these states, which is soon."""
+    async with asyncio.timeout(20):
+        while True:
+            async with world.database.reading(world.one.id) as session:
+                row = await status(session, job_id)
+            if row.status in states:
+                return row
+            await asyncio.sleep(0.02)
 
 
 class Workers:

@@ -14,7 +14,7 @@ from jobs.queue import enqueue, schedule, status, supersede
 from jobs.work import Run, work
 from storage.base import now
 from storage.tables import Job, QueuedJob
-from tests.jobs.conftest import Workers
+from tests.jobs.conftest import Workers, until
 from tests.support.world import World
 
 
@@ -48,10 +48,14 @@ async def test_an_appending_session_will_do(world: World) -> None:
 
 async def test_no_job_without_its_transaction(world: World) -> None:
     before = await world.dump()
-    with pytest.raises(ZeroDivisionError):
+
+    async def broken() -> None:
         async with world.database.writing(world.one.id) as session:
             await enqueue(session, "some_work", {})
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await broken()
     assert await world.dump() == before
 
 
@@ -109,20 +113,22 @@ async def test_a_waiting_job_is_superseded(world: World, workers: Workers) -> No
 
 async def test_scheduled_work_is_done_again_and_again_in_one_job(world: World, workers: Workers) -> None:
     attempts = []
+    third = asyncio.Event()
 
     @work("tick", attempts=1)
     async def tick(run: Run) -> None:
         attempts.append(run.attempt)
         if len(attempts) == 1:
             raise ZeroDivisionError
+        if len(attempts) == 3:
+            third.set()
 
     async with world.database.writing(world.one.id) as session:
         job = await schedule(session, "tick", {}, every=timedelta(seconds=1))
         assert (await schedule(session, "tick", {}, every=timedelta(seconds=9))).id == job.id
     workers.start()
     async with asyncio.timeout(20):
-        while len(attempts) < 3:
-            await asyncio.sleep(0.05)
+        await third.wait()
         taken_back = False
         while not taken_back:
             async with world.database.writing(world.one.id) as session:
@@ -131,14 +137,3 @@ async def test_scheduled_work_is_done_again_and_again_in_one_job(world: World, w
     async with world.database.reading(world.one.id) as session:
         jobs = await session.rows(select(Job.id, Job.status, Job.error).where(Job.org_id == world.one.id))
     assert [tuple(row) for row in jobs] == [(job.id, "superseded", None)]
-
-
-async def until(world: World, job_id: str, state: JobStatus) -> Any:
-    """The job's row once it is in this state, which is soon."""
-    async with asyncio.timeout(20):
-        while True:
-            async with world.database.reading(world.one.id) as session:
-                row = await status(session, job_id)
-            if row.status == state:
-                return row
-            await asyncio.sleep(0.02)
