@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from contract.errors import Unavailable
 from contract.places import place
 from jobs.attempts import Attempt, Claim, Outcome
 from jobs.kinds import KINDS
@@ -24,7 +23,9 @@ from storage.tables import JobWorker
 _log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=30)
-SLOTS = 8
+SLOTS = 16
+SLOTS_OF_ONE = 8
+"""How many of them one organization may have, so that there is room for the others (decision 35)."""
 _POLL_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 2.0
 _GRACE_SECONDS = 8.0
@@ -77,21 +78,25 @@ class Worker:
         self._ended.set()
         await beating
         self._loops = []
-        with suppress(Unavailable):
+        with suppress(Exception):  # its silence says the same in a while
             async with self._database.directory(writing=True) as session:
                 await jobs.leave(session, self._row)
         _log.info("worker stopped worker=%s", self._row.id)
 
     async def _steadily(self, turn: Callable[[], Awaitable[float]], end: asyncio.Event, wake: asyncio.Event) -> None:
-        """Take turns, each of which says how long to wait for the next; trouble is waited out and never ends it."""
+        """Take turns, each of which says how long to wait for the next; trouble is waited out and never ends it.
+
+        One line says when trouble begins: it would be the same until, say, the database is migrated.
+        """
+        in_trouble = False
         while not end.is_set():
             try:
                 wait = await turn()
-            except Unavailable:
-                wait = _AFTER_TROUBLE_SECONDS
+                in_trouble = False
             except Exception as error:
-                _log.error("internal error worker=%s type=%s at=%s", self._row.id, type(error).__name__, place(error))
-                wait = _AFTER_TROUBLE_SECONDS
+                if not in_trouble:
+                    _log.error("worker cannot go on worker=%s type=%s at=%s", self._row.id, _type(error), place(error))
+                in_trouble, wait = True, _AFTER_TROUBLE_SECONDS
             if wait:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(wake.wait(), wait)
@@ -120,7 +125,7 @@ class Worker:
                 return _POLL_SECONDS
         holder = new_id()
         per_organization = Counter(claim.org_id for claim, _ in self._running.values())
-        many = [org_id for org_id, number in per_organization.items() if number >= SLOTS // 2]
+        many = [org_id for org_id, number in per_organization.items() if number >= SLOTS_OF_ONE]
         async with self._database.directory(writing=True) as session:
             row = await jobs.claim(session, holder, now() + self._lease, avoiding=many)
         if row is None:
@@ -146,3 +151,7 @@ class Worker:
             self._freed.set()
             self._count(attempt.kind, outcome.value)
             _log.info("job job=%s org=%s kind=%s outcome=%s", claim.job_id, claim.org_id, attempt.kind, outcome)
+
+
+def _type(error: Exception) -> str:
+    return type(error).__name__

@@ -81,7 +81,7 @@ def _first_due() -> Select[Any]:
 async def claim(session: TenantSession, holder: str, until: datetime, *, avoiding: Collection[str]) -> Row[Any] | None:
     """The job that has been due for longest becomes this holder's: its org_id and job_id (a session of the directory).
 
-    Those of the organizations to be avoided come only where nothing else is due.
+    None is taken of the organizations to be avoided.
     """
     due = (
         select(col(QueuedJob.org_id), col(QueuedJob.job_id))
@@ -90,8 +90,7 @@ async def claim(session: TenantSession, holder: str, until: datetime, *, avoidin
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    found = await session.row(due.where(col(QueuedJob.org_id).not_in(avoiding))) if avoiding else None
-    found = found or await session.row(due)
+    found = await session.row(due.where(col(QueuedJob.org_id).not_in(avoiding)) if avoiding else due)
     if found is not None:
         await session.execute(
             update(QueuedJob)

@@ -530,7 +530,7 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
 
 
 async def test_the_same_missing_records(doors: Doors) -> None:
-    values = missing(["account", "contact", "deal", "key", "token"]) | {"name": "Changed"}
+    values = missing(["account", "contact", "deal", "job", "key", "token"]) | {"name": "Changed"}
     compared = 0
     for name, by_path, by_graph in _pairs():
         if "<" not in by_path.path or "?" in by_path.path or name in ("deals.unlink_contact", "health.latest_health"):
@@ -633,7 +633,7 @@ async def test_who_may_by_one_door_may_by_the_other(gateway: Gateway) -> None:
     for role in Role:
         headers = world.session(f"{role.value}@one", world.one)
         for name, by_path, by_graph in _pairs():
-            values = missing(["account", "contact", "deal", "key", "token", "stage"]) | {"name": ""}
+            values = missing(["account", "contact", "deal", "job", "key", "token", "stage"]) | {"name": ""}
             twins = {o.twin for o in routes.OPERATIONS if o.resolver and o.resolver.__name__ == name.split(".")[1]}
             [twin] = twins
             allowed = (await send(gateway, by_path.filled(values), headers)).status_code != 403

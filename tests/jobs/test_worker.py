@@ -16,6 +16,7 @@ from contract.vocabulary import JobStatus
 from jobs import attempts
 from jobs.queue import enqueue
 from jobs.work import LeaseLost, Retry, Run, WorkFailed, work
+from jobs.worker import SLOTS_OF_ONE
 from storage.base import now
 from storage.tables import Account, Job, JobWorker, QueuedJob
 from tests.jobs.conftest import Workers, until
@@ -212,10 +213,13 @@ async def test_several_workers_do_every_job_once(world: World, workers: Workers)
 
 
 async def test_an_organization_with_much_to_do_leaves_room_for_the_other(world: World, workers: Workers) -> None:
-    let_go = asyncio.Event()
+    let_go, full, begun = asyncio.Event(), asyncio.Event(), []
 
     @work("slow")
     async def slow(run: Run) -> None:
+        begun.append(run.job_id)
+        if len(begun) == SLOTS_OF_ONE:
+            full.set()
         await let_go.wait()
 
     @work("quick")
@@ -224,10 +228,9 @@ async def test_an_organization_with_much_to_do_leaves_room_for_the_other(world: 
 
     for _ in range(20):
         await put(world, "slow")
-    worker = workers.start()
+    workers.start()
     async with asyncio.timeout(20):
-        while len(worker._running) < 4:
-            await asyncio.sleep(0.02)
+        await full.wait()
     async with world.database.writing(world.two.id) as session:
         other = await enqueue(session, "quick", {})
     async with asyncio.timeout(20):
@@ -237,6 +240,7 @@ async def test_an_organization_with_much_to_do_leaves_room_for_the_other(world: 
             if state == "succeeded":
                 break
             await asyncio.sleep(0.02)
+    assert len(begun) == SLOTS_OF_ONE
     let_go.set()
 
 
@@ -305,23 +309,22 @@ async def test_a_worker_that_stops_finishes_what_it_can_and_gives_back_the_rest(
     world: World, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jobs.worker._GRACE_SECONDS", 0.5)
-    started = []
+    started = {"short": asyncio.Event(), "endless": asyncio.Event()}
 
     @work("short")
     async def short(run: Run) -> None:
-        started.append("short")
+        started["short"].set()
         await asyncio.sleep(0.2)
 
     @work("endless")
     async def endless(run: Run) -> None:
-        started.append("endless")
+        started["endless"].set()
         await asyncio.sleep(600)
 
     ends, waits = await put(world, "short"), await put(world, "endless")
     worker = workers.start()
     async with asyncio.timeout(20):
-        while len(started) < 2:
-            await asyncio.sleep(0.02)
+        await asyncio.gather(*(event.wait() for event in started.values()))
     assert worker.is_beating
     await workers.stop(worker)
     assert not worker.is_beating
