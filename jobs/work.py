@@ -68,7 +68,8 @@ class Run:
     async def finishing(self) -> AsyncIterator[TenantSession]:
         """The last transaction of the run: what it writes and that the job has succeeded are one commit.
 
-        Work that ends without it may be repeated after its last transaction, so it has to bear that.
+        Work that ends without it, or whose job is a scheduled one, may be repeated after its last transaction, so it
+        has to bear that.
         """
         async with self.writing() as session:
             yield session

@@ -19,7 +19,8 @@ _UNFINISHED = (JobStatus.QUEUED.value, JobStatus.RUNNING.value)
 
 async def put(session: TenantSession, job: Job, due_at: datetime) -> None:
     """A new job and its place in the queue; any writing session of the organization will do."""
-    await session.insert(job, QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at))
+    await session.insert(job)
+    await session.insert(QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at))
 
 
 async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:

@@ -19,8 +19,10 @@ from sqlalchemy import select
 
 from contract.vocabulary import JobStatus
 from jobs.queue import enqueue
+from storage import migrate
 from storage.tables import Account
 from tests.jobs.conftest import until
+from tests.support.gateway import open_gateway
 from tests.support.service import Service, environment
 from tests.support.world import World
 
@@ -128,7 +130,34 @@ async def test_serve_without_a_worker_says_whether_one_works_elsewhere(
         await until(world, job, JobStatus.FAILED)
         counted = await asyncio.to_thread(lambda: httpx.get(f"{service.address}/metrics").text)
         assert 'crm_job_attempts_total{kind="unknown",outcome="failed"} 1.0' in counted
-    for number, settings in (("2", {}), ("2", {"CRM_WORKER": "off"})):
-        with Service(tmp_path, "--workers", number, CRM_DATABASE_URL=database_url, **settings) as service:
-            expected = "not in this process; none beating elsewhere" if settings else "runs jobs in this process"
-            assert line(service) == (200, [{"name": "worker", "ok": True, "message": expected}])
+    for arguments, message in (
+        ((), "runs jobs in this process"),
+        (("--no-worker",), "not in this process; none beating elsewhere"),
+    ):
+        with Service(tmp_path, "--workers", "2", *arguments, CRM_DATABASE_URL=database_url) as service:
+            assert line(service) == (200, [{"name": "worker", "ok": True, "message": message}])
+
+
+async def test_a_worker_that_cannot_beat_makes_the_service_not_ready(database_url: str, tmp_path: Path) -> None:
+    """And goes on by itself as soon as it can."""
+    async with (
+        open_gateway(database_url, tmp_path / "data", job_lease_seconds=1) as gateway,
+        gateway.runtime.working(),
+    ):
+        world = gateway.world
+
+        async def becomes(status: int, **check: Any) -> None:
+            async with asyncio.timeout(20):
+                while True:
+                    answer = await gateway.http.get("/ready")
+                    if (answer.status_code, answer.json()["checks"][2]) == (status, check):
+                        return
+                    await asyncio.sleep(0.05)
+
+        await becomes(200, name="worker", ok=True, message="runs jobs in this process")
+        await migrate.downgrade(database_url, "0001")
+        await becomes(503, name="worker", ok=False, message="does not beat")
+        await migrate.upgrade(database_url)
+        await becomes(200, name="worker", ok=True, message="runs jobs in this process")
+        job = await put(world, 0)
+        assert (await until(world, job, JobStatus.FAILED)).attempts == 0
