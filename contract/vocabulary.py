@@ -78,6 +78,16 @@ class CredentialKind(StrEnum):
     USER_TOKEN = "user_token"
 
 
+class JobStatus(StrEnum):
+    """What has become of a piece of work that runs later."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    SUPERSEDED = "superseded"
+
+
 class SortDirection(StrEnum):
     """Ascending or descending."""
 

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 import orjson
 from starlette.applications import Starlette
@@ -34,15 +34,15 @@ def create(settings: Settings | None = None) -> Starlette:
     """The application for these settings; each process makes its own."""
     settings = settings or Settings()
     logs.configure(settings)
-    return application(Runtime(settings))
+    return application(Runtime(settings), working=settings.worker)
 
 
-def application(runtime: Runtime) -> Starlette:
-    """The application over services that are made already."""
+def application(runtime: Runtime, *, working: bool = False) -> Starlette:
+    """The application over services that are made already; `working` runs background jobs beside it."""
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with runtime.running():
+        async with runtime.running(), runtime.working() if working else nullcontext():
             # What is there now stays: the collector need not walk it again and again while requests are served.
             gc.collect()
             gc.freeze()

@@ -20,6 +20,9 @@ SECONDS = Histogram(
 NOTIFICATIONS = Counter(
     "crm_notifications_total", "Notification events, by what became of them.", ["type", "fate"], registry=REGISTRY
 )
+JOBS = Counter(
+    "crm_job_attempts_total", "Attempts at jobs, by what became of them.", ["kind", "outcome"], registry=REGISTRY
+)
 
 
 @cache
@@ -37,6 +40,11 @@ def count_request(door: str, status: int, seconds: float) -> None:
 def count_notification(type: str, fate: Fate) -> None:
     """Note the fate of a notification event (specification part 6)."""
     NOTIFICATIONS.labels(type, fate.value).inc()
+
+
+def count_job(kind: str, outcome: str) -> None:
+    """Note what became of an attempt at a job."""
+    JOBS.labels(kind, outcome).inc()
 
 
 async def metrics(_request: Request) -> Response:

@@ -4,22 +4,27 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import httpx
 
 from contract.errors import Unavailable
-from gateway.metrics import count_notification
+from gateway.metrics import count_job, count_notification
 from gateway.settings import Settings
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+from jobs.worker import Worker
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
+from providers.ports import Ports
 from resolvers.context import Services
 from rest_compat.operations import Check
 from storage import migrate
+from storage.base import now
 from storage.database import Database
+from storage.queries import jobs
 
 _log = logging.getLogger(__name__)
 
@@ -52,11 +57,14 @@ class Runtime:
         self.keys = self._remote_keys()
         url = settings.notifications_url
         deliver = HttpDelivery(self.http, url) if url else embedded
+        self.ports = Ports(self.http, WorkflowActors(deliver, count_notification))
         self.services = Services(
             database=self.database,
             identity=Identity(self.database, self.issuer, pepper(settings.data_dir), self._external()),
-            notifications=WorkflowActors(deliver, count_notification),
+            notifications=self.ports.notifications,
         )
+        self._lease = timedelta(seconds=settings.job_lease_seconds)
+        self.worker: Worker | None = None
 
     def _remote_keys(self) -> RemoteKeys | None:
         issuer = self.settings.oidc_issuer
@@ -89,9 +97,19 @@ class Runtime:
             await self.http.aclose()
             await self.database.close()
 
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[Worker]:
+        """Run jobs of every organization meanwhile; at the end, let what runs finish, or give it back."""
+        self.worker = Worker(self.database, self.ports, count_job, lease=self._lease)
+        self.worker.start()
+        try:
+            yield self.worker
+        finally:
+            await self.worker.stop()
+
     async def readiness(self) -> Sequence[Check]:
         """What the service needs, each with its state."""
-        checks = await asyncio.gather(self._database(), self._migrations())
+        checks = await asyncio.gather(self._database(), self._migrations(), self._worker())
         return [*checks, self._identity()] if self.keys is not None else checks
 
     async def _database(self) -> Check:
@@ -114,6 +132,18 @@ class Runtime:
         except migrate.UnknownRevision as error:
             return Check("migrations", False, str(error))
         return Check("migrations", not pending, f"{len(pending)} pending" if pending else "up to date")
+
+    async def _worker(self) -> Check:
+        """A worker that is to run here has to beat; whether others do elsewhere is said, and fails nothing."""
+        if self.worker is not None:
+            beats = self.worker.is_beating
+            return Check("worker", beats, "runs jobs in this process" if beats else "does not beat")
+        try:
+            async with asyncio.timeout(2), self.database.directory() as session:
+                number = await jobs.beating(session, now() - self._lease)
+        except Exception:  # away, or not migrated yet, which other lines say
+            return Check("worker", True, "not in this process; whether one beats elsewhere is unknown")
+        return Check("worker", True, f"not in this process; {number or 'none'} beating elsewhere")
 
     def _identity(self) -> Check:
         loaded = self.keys is not None and self.keys.loaded

@@ -87,6 +87,17 @@ class Settings(BaseSettings):
         default=1, ge=1, le=64, validation_alias="WEB_CONCURRENCY", description="Processes on the one socket."
     )
 
+    worker: bool = Field(
+        default=True, validation_alias="CRM_WORKER", description="Whether `serve` runs background jobs too."
+    )
+    job_lease_seconds: float = Field(
+        default=30,
+        ge=1,
+        le=3600,
+        validation_alias="CRM_JOB_LEASE_SECONDS",
+        description="How long a worker may be silent before another takes its jobs.",
+    )
+
     @field_validator("cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

@@ -13,6 +13,7 @@ from resolvers.context import Context
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
 from resolvers.deals import get_deal
 from resolvers.health import latest_health
+from resolvers.jobs import get_job
 from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.pipeline_stages import get_stage
@@ -25,7 +26,7 @@ _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
 class Found:
     """A record, and what kind it is by the name of its GraphQL type; it is read as the record is."""
 
-    kind: str
+    typename: str
     record: Any
 
     def __getattr__(self, name: str) -> Any:
@@ -45,6 +46,7 @@ _RECORDS = {
     "PipelineStage": (nouns.STAGES, rule_of(get_stage)),
     "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),
     "HealthSnapshot": (nouns.SNAPSHOTS, rule_of(latest_health)),
+    "Job": (nouns.JOBS, rule_of(get_job)),
     "HealthFactor": (nouns.FACTORS, rule_of(latest_health)),
 }
 """The kinds that can be found by an identifier, each with the rule of the operation that reads it."""

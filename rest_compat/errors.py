@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
-from pathlib import Path
-from traceback import extract_tb
 from typing import Any, Final
 
 import orjson
@@ -13,10 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from contract.errors import Forbidden, GatewayError, NotFound, Problems, Unauthenticated
+from contract.places import place
 
 _log = logging.getLogger(__name__)
 
-_ROOT: Final = Path(__file__).resolve().parent.parent
 _CODES: Final = {413: "payload_too_large", 422: "validation"}
 
 
@@ -37,7 +35,7 @@ def error_response(error: Exception, request_id: str) -> Response:
 
 def report(error: Exception, request_id: str) -> None:
     """One line in the log for an error that is masked: what and where, and none of its words, which may quote data."""
-    _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, _place(error))
+    _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, place(error))
 
 
 def _body(detail: str, code: str, request_id: str) -> dict[str, Any]:
@@ -65,16 +63,3 @@ def _of_http(error: HTTPException, request_id: str) -> dict[str, Any]:
 
 def _json(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
     return Response(orjson.dumps(body), status, headers, "application/json")
-
-
-def _place(error: Exception) -> str:
-    """The last line of this project that the exception came through."""
-    frames = [f for f in extract_tb(error.__traceback__) if _is_ours(Path(f.filename))]
-    if not frames:
-        return "unknown"
-    last = frames[-1]
-    return f"{Path(last.filename).relative_to(_ROOT).as_posix()}:{last.lineno} {last.name}"
-
-
-def _is_ours(file: Path) -> bool:
-    return file.is_relative_to(_ROOT) and "site-packages" not in file.parts

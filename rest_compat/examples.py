@@ -15,6 +15,7 @@ _MEETING: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b06"
 _SNAPSHOT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b07"
 _FACTOR: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b08"
 _CREDENTIAL_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b09"
+_JOB: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
 _USER: Final = "user_2mF7"
 
 _CREDENTIAL: Final = {
@@ -113,6 +114,18 @@ ANSWERS: Final[dict[str, Any]] = {
     },
     "HealthSnapshot": _HEALTH,
     "LatestHealth": _HEALTH,
+    "Job": {
+        "id": _JOB,
+        "org_id": _ORGANIZATION,
+        "kind": "cx_report_render",
+        "status": "succeeded",
+        "attempts": 1,
+        "error": None,
+        "progress": 1.0,
+        "created_at": "2026-11-20T09:30:00.120000Z",
+        "started_at": "2026-11-20T09:30:00.480000Z",
+        "finished_at": "2026-11-20T09:30:02.310000Z",
+    },
     "Credential": _CREDENTIAL,
     "NewOrganizationKey": {
         **_CREDENTIAL,

@@ -9,10 +9,11 @@ from starlette.routing import Route
 from resolvers import credentials as credential_resolvers
 from resolvers import deals as deal_resolvers
 from resolvers import health as health_resolvers
+from resolvers import jobs as job_resolvers
 from resolvers import meetings as meeting_resolvers
 from resolvers.context import Services
 from resolvers.credentials import CredentialCreate, CredentialRename
-from rest_compat import credentials, deals, exchange, health, liveness, meetings, serving
+from rest_compat import credentials, deals, exchange, health, jobs, liveness, meetings, serving
 from rest_compat.operations import Operation, Readiness
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
@@ -112,6 +113,17 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         answer="HealthSnapshot",
         twin="Mutation.accountHealthRefresh",
         description="Computes and stores a new snapshot with its nine factors.",
+        errors=(404,),
+    ),
+    Operation(
+        "GET",
+        "/jobs/{job_id}",
+        jobs.detail,
+        "Get a job",
+        resolver=job_resolvers.get_job,
+        answer="Job",
+        twin="Query.job",
+        description="What has become of work that runs later; a status_url leads here.",
         errors=(404,),
     ),
     Operation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from contract.limits import HEALTH_FACTORS, VERSION
-from contract.vocabulary import ActivitySource, DealStatus, GeoScope, HealthFactorKey, HealthTrend
+from contract.vocabulary import ActivitySource, DealStatus, GeoScope, HealthFactorKey, HealthTrend, JobStatus
 
 Schema = dict[str, Any]
 
@@ -155,6 +155,21 @@ SCHEMAS: Final[dict[str, Schema]] = {
         "anyOf": [_ref("HealthSnapshot"), {"type": "object", "maxProperties": 0}],
         "description": "The snapshot, or an empty object for an account that was never scored.",
     },
+    "Job": _object(
+        {
+            "id": _UUID,
+            "org_id": _UUID,
+            "kind": {**_TEXT, "description": "What is to be done."},
+            "status": {**_enum(JobStatus), "description": "The last three are final."},
+            "attempts": {**_WHOLE, "description": "How many were begun."},
+            "error": _or_null(_TEXT, "What went wrong in the last attempt that failed, in words for people."),
+            "progress": {"type": "number", "minimum": 0, "maximum": 1},
+            "created_at": _TIME,
+            "started_at": _or_null(_TIME, "When the first attempt began."),
+            "finished_at": _or_null(_TIME, "When it succeeded, failed or was superseded."),
+        },
+        "A piece of work that runs later.",
+    ),
     "Credential": _object(_CREDENTIAL, "An organization API key or a user personal access token."),
     "NewOrganizationKey": _object(
         {**_CREDENTIAL, "pat_key": {**_TEXT, "description": "`ak_<key_id>.<secret>`, returned this once."}},

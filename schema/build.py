@@ -15,6 +15,7 @@ from schema.deals import DealMutations, DealQueries
 from schema.events import EventQueries
 from schema.filters import IntFilter
 from schema.health import HealthFactor, HealthSnapshot
+from schema.jobs import JobQueries
 from schema.meetings import MeetingMutations, MeetingQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
 from schema.scalars import SCALARS
@@ -30,6 +31,7 @@ Query = merge_types(
         DealQueries,
         PipelineStageQueries,
         CredentialQueries,
+        JobQueries,
         EventQueries,
     ),
 )

@@ -30,7 +30,7 @@ class Node:
     @classmethod
     def resolve_type(cls, obj: Any, _info: Any, _abstract: Any) -> str:
         """What kind of record `node` found."""
-        return str(obj.kind)
+        return str(obj.typename)
 
 
 class EdgeOf:

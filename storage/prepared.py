@@ -70,7 +70,7 @@ def insertion(model: type[SQLModel]) -> Any:
     mapped: Any = model
     attributes = mapped.__mapper__.column_attrs
     values = {a.columns[0]: bindparam(f"new_{a.key}", type_=a.columns[0].type) for a in attributes}
-    if issubclass(model, Tenant):
+    if issubclass(model, Tenant) or mapped.__tablename__ in tenancy.SHARED_TABLES:
         values[mapped.__table__.c.org_id] = ORGANIZATION
     return insert(mapped.__table__).values(values)
 

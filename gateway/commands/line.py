@@ -3,7 +3,7 @@
 import typer
 
 from contract.errors import GatewayError, Unavailable
-from gateway.commands import data, directory, inspect, schema, serve
+from gateway.commands import data, directory, inspect, schema, serve, worker
 from gateway.commands.outcome import BAD_CONFIGURATION, MISSING, fail
 from identity.keyfiles import KeyFileError
 from storage.migrate import UnknownRevision, UnusableFile
@@ -19,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 app.command("migrate")(data.migrate)
 app.command("seed")(data.seed)
 app.add_typer(directory.organizations, name="org")

@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -34,7 +35,7 @@ def serve(
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background jobs to `worker`.")] = False,
 ) -> None:
     """Start the HTTP service."""
-    configuration = settings(host=host, port=port, workers=workers)
+    configuration = settings(host=host, port=port, workers=workers, worker=False if no_worker else None)
     logs.configure(configuration)
     listening = _listen(configuration)
     if not no_migrate:
@@ -42,7 +43,7 @@ def serve(
     ready = with_database(lambda db: demo.prepare(configuration, db), configuration) if demo_data else None
     banner = _banner(configuration, listening, ready)
     config = uvicorn.Config(
-        create if configuration.workers > 1 else create(configuration),
+        partial(create, configuration) if configuration.workers > 1 else create(configuration),
         factory=configuration.workers > 1,
         workers=configuration.workers,
         loop="uvloop",

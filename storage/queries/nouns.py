@@ -177,6 +177,7 @@ FACTORS = Noun(
     {"position": (Key("position"), _ID)},
     Order("position", SortDirection.ASC),
 )
+JOBS = Noun(t.Job, _columns(t.Job), _orders(), _NEWEST)
 EVENTS = Noun(t.Event, _columns(t.Event), {"sequence": (Key("sequence"),)}, Order("sequence", SortDirection.ASC))
 _LINKED = (col(t.DealContact.role), col(t.DealContact.is_primary), col(t.DealContact.linked_at))
 CONTACTS_OF_DEALS = Noun(

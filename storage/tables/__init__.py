@@ -6,6 +6,7 @@ from storage.tables.credentials import Credential
 from storage.tables.deals import Deal, DealContact
 from storage.tables.events import Event
 from storage.tables.health import HealthFactor, HealthSnapshot
+from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.meetings import Activity
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.pipeline_stages import PipelineStage, StageChange
@@ -21,9 +22,12 @@ __all__ = [
     "EventCounter",
     "HealthFactor",
     "HealthSnapshot",
+    "Job",
+    "JobWorker",
     "Member",
     "Membership",
     "Organization",
     "PipelineStage",
+    "QueuedJob",
     "StageChange",
 ]

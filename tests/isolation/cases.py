@@ -100,7 +100,7 @@ def change(mutation: str, kind: str, selection: str, id: str, **input: Any) -> G
 
 
 _ERRORS = "userErrors { code message field }"
-_RECORDS = ["account", "contact", "deal", "stage", "meeting", "snapshot", "factor", "key", "token"]
+_RECORDS = ["account", "contact", "deal", "stage", "meeting", "snapshot", "factor", "job", "key", "token"]
 
 CASES: dict[str, Case] = {
     # Who is calling.
@@ -436,6 +436,8 @@ CASES: dict[str, Case] = {
         (Rest("DELETE", "/user-pats/<token>"), by_id("userTokenRevoke", "token", "deletedId")),
         organization=False,
     ),
+    # Jobs.
+    "jobs.get_job": Case("CRM_READ", (Rest("GET", "/jobs/<job>"), of("job", "kind status error"))),
     # The change log.
     "events.list_events": Case("CRM_READ", (q("{ events { nodes { type data } } }"),)),
 }

@@ -8,6 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 
 from identity.principal import Organization
+from jobs.queue import enqueue
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.health import factors_of, refresh_health
@@ -33,6 +34,8 @@ async def fill_organization(world: World, organization: Organization, member: st
     snapshot = await refresh_health(context, account.id)
     key = await create_organization_key(context, CredentialCreate(name=mark))
     token = await create_user_token(context, CredentialCreate(name=mark))
+    async with world.database.writing(organization.id) as session:
+        job = await enqueue(session, mark, {"mark": mark})
     return {
         "account": account.id,
         "domain": mark,
@@ -43,6 +46,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         "meeting": meeting.id,
         "snapshot": snapshot.id,
         "factor": (await factors_of(context, snapshot.id))[0].id,
+        "job": job.id,
         "key": key.credential.id,
         "token": token.credential.id,
     }

@@ -15,10 +15,10 @@ import rest_compat.routes as routes
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from storage.base import now
-from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage
+from storage.tables import Account, Activity, Contact, Deal, DealContact, Job, PipelineStage
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
-from tests.support.documented import CREDENTIAL, DEAL, EMBEDDED, FACTOR, MEETING, SNAPSHOT
+from tests.support.documented import CREDENTIAL, DEAL, EMBEDDED, FACTOR, JOB, MEETING, SNAPSHOT
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, bearer
 
@@ -72,8 +72,8 @@ def meeting(record: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in plain(record).items() if key not in EMBEDDED} | embedded
 
 
-def deal(record: dict[str, Any]) -> dict[str, Any]:
-    """Whose organization a deal is, GraphQL leaves unsaid."""
+def unowned(record: dict[str, Any]) -> dict[str, Any]:
+    """Whose organization a record is, GraphQL leaves unsaid."""
     return {key: value for key, value in plain(record).items() if key != "orgId"}
 
 
@@ -218,18 +218,18 @@ async def _deals(doors: Doors) -> None:
     ):
         listed = exact(await doors.rest("GET", f"/deals?{query}"))
         page = await doors.graphql(f"{{ deals({arguments}) {{ nodes {{ {DEAL_FIELDS} }} }} }}")
-        assert [deal(record) for record in listed] == page["nodes"], query
+        assert [unowned(record) for record in listed] == page["nodes"], query
         assert listed or query == "limit=0"
     board = await doors.graphql(f"{{ dealBoard {{ unstaged {{ nodes {{ {DEAL_FIELDS} }} }} }} }}")
     unstaged = exact(await doors.rest("GET", "/deals?unstaged=true"))
-    assert [deal(record) for record in unstaged] == board["unstaged"]["nodes"]
+    assert [unowned(record) for record in unstaged] == board["unstaged"]["nodes"]
 
 
 async def _deal(doors: Doors) -> None:
     await _some_deals(doors)
     for record in exact(await doors.rest("GET", "/deals")):
         shown = await doors.graphql(f"query($id: ID!) {{ deal(id: $id) {{ {DEAL_FIELDS} }} }}", id=record["id"])
-        assert deal(exact(await doors.rest("GET", f"/deals/{record['id']}"))) == deal(record) == shown
+        assert unowned(exact(await doors.rest("GET", f"/deals/{record['id']}"))) == unowned(record) == shown
 
 
 def _without(record: dict[str, Any], *keys: str) -> dict[str, Any]:
@@ -253,7 +253,7 @@ async def _deal_create(doors: Doors) -> None:
         made = await doors.change(
             "dealCreate", "$i: DealCreateInput! -> input: $i", f"deal {{ {DEAL_FIELDS} }}", i=input
         )
-        record = deal(exact(await doors.rest("GET", f"/deals/{by_path}")))
+        record = unowned(exact(await doors.rest("GET", f"/deals/{by_path}")))
         fresh = ("id", "createdAt", "updatedAt")
         assert _without(record, *fresh) == _without(made["deal"], *fresh)
         history = "query($id: ID!) { deal(id: $id) { stageHistory { by fromStage { name } toStage { name } } } }"
@@ -284,7 +284,7 @@ async def _deal_update(doors: Doors) -> None:
         arguments = "$id: ID!, $i: DealUpdateInput! -> id: $id, input: $i"
         shown = await doors.change("dealUpdate", arguments, f"deal {{ {DEAL_FIELDS} }}", id=twins[1].id, i=input)
         fresh = ("id", "createdAt", "updatedAt")
-        assert _without(deal(exact(response)), *fresh) == _without(shown["deal"], *fresh)
+        assert _without(unowned(exact(response)), *fresh) == _without(shown["deal"], *fresh)
     stale, tag = {"name": "No", "expectedVersion": 1}, {"If-Match": '"1"'}
     refused = await doors.rest("PATCH", f"/deals/{twins[0].id}", {"name": "No"}, **tag)
     document = (
@@ -405,6 +405,28 @@ def _credentials(path: str, noun: str, fields: str, translate: Callable[[Any], A
     }
 
 
+async def _job(doors: Doors) -> None:
+    world = doors.gateway.world
+    waiting = Job(kind="w", arguments={})
+    failed = Job(
+        kind="f",
+        arguments={},
+        status="failed",
+        attempts=5,
+        error="E",
+        progress=0.25,
+        started_at=NOON,
+        finished_at=NOON,
+    )
+    await world.add(world.one, waiting, failed)
+    document = f"query($id: ID!) {{ job(id: $id) {{ {selection([key for key in JOB if key != 'org_id'])} }} }}"
+    for job in (waiting, failed):
+        response = await doors.rest("GET", f"/jobs/{job.id}")
+        assert unowned(exact(response)) == await doors.graphql(document, id=job.id)
+    assert (await doors.rest("GET", f"/jobs/{UNKNOWN}")).status_code == 404
+    assert await doors.graphql(document, id=UNKNOWN) is None
+
+
 Compare = Callable[[Doors], Awaitable[None]]
 COMPARED: dict[str, Compare] = {
     "Query.meetings": _meetings,
@@ -415,6 +437,7 @@ COMPARED: dict[str, Compare] = {
     "Mutation.dealContactUnlink": _unlink,
     "Account.health": _health_latest,
     "Mutation.accountHealthRefresh": _health_refresh,
+    "Query.job": _job,
     **_credentials("/organization-pats", "organizationKey", KEY_FIELDS, plain),
     **_credentials("/user-pats", "userToken", TOKEN_FIELDS, token),
 }
@@ -507,7 +530,7 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
 
 
 async def test_the_same_missing_records(doors: Doors) -> None:
-    values = missing(["account", "contact", "deal", "key", "token"]) | {"name": "Changed"}
+    values = missing(["account", "contact", "deal", "job", "key", "token"]) | {"name": "Changed"}
     compared = 0
     for name, by_path, by_graph in _pairs():
         if "<" not in by_path.path or "?" in by_path.path or name in ("deals.unlink_contact", "health.latest_health"):
@@ -517,9 +540,9 @@ async def test_the_same_missing_records(doors: Doors) -> None:
         assert (response.status_code, _said(response)["detail"]) == (404, "Not found")
         if shown is not None:
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": ["id"]}]
-        assert (shown is None) == (name == "deals.get_deal")
+        assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job"))
         compared += 1
-    assert compared == 7
+    assert compared == 8
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [
@@ -610,7 +633,7 @@ async def test_who_may_by_one_door_may_by_the_other(gateway: Gateway) -> None:
     for role in Role:
         headers = world.session(f"{role.value}@one", world.one)
         for name, by_path, by_graph in _pairs():
-            values = missing(["account", "contact", "deal", "key", "token", "stage"]) | {"name": ""}
+            values = missing(["account", "contact", "deal", "job", "key", "token", "stage"]) | {"name": ""}
             twins = {o.twin for o in routes.OPERATIONS if o.resolver and o.resolver.__name__ == name.split(".")[1]}
             [twin] = twins
             allowed = (await send(gateway, by_path.filled(values), headers)).status_code != 403

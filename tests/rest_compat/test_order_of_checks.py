@@ -8,7 +8,7 @@ import pytest
 from contract.vocabulary import CredentialKind
 from rest_compat.operations import Operation
 from rest_compat.routes import OPERATIONS
-from storage.tables import Account, Contact, Deal, DealContact
+from storage.tables import Account, Contact, Deal, DealContact, Job
 from tests.rest_compat.conftest import REQUEST_ID
 from tests.support.world import World, bearer
 
@@ -140,7 +140,8 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     account, contact = Account(name="A"), Contact()
     deal = Deal(name="D", account_id=account.id)
     link = DealContact(deal_id=deal.id, contact_id=contact.id)
-    await world.add(world.one, account, contact, deal, link)
+    job = Job(kind="some_work", arguments={})
+    await world.add(world.one, account, contact, deal, link, job)
     key = await world.credential("admin@one", world.one)
     token = await world.credential("admin@one", None)
     mine = world.session("admin@one", world.one)
@@ -149,13 +150,14 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     owned = {
         "accounts": account.id,
         "deals": deal.id,
+        "jobs": job.id,
         "organization-pats": key_record["id"],
         "user-pats": token_record["id"],
     }
     headers = world.session("admin@two", world.two)
     before = await world.dump()
     named = [o for o in GUARDED if o.path_parameters]
-    assert len(named) == 9
+    assert len(named) == 10
     for operation in named:
         known = owned[operation.path.split("/")[1]]
         for identifier in (known, known.upper(), UNKNOWN, "no-uuid", "%00", "é"):

@@ -37,6 +37,11 @@ async def look(url: str, inside: Any) -> Any:
     return found
 
 
+def plain(index: Any) -> dict[str, Any]:
+    """What the inspector says of an index, with the words of its condition."""
+    return {**index, "dialect_options": {k: str(v) for k, v in index.get("dialect_options", {}).items()}}
+
+
 def shape(connection: Connection) -> dict[str, Any]:
     """Everything that the database says of its tables, without the listing indexes."""
     inspector = inspect(connection)
@@ -53,7 +58,7 @@ def shape(connection: Connection) -> dict[str, Any]:
                 "unique": sorted(inspector.get_unique_constraints(table), key=str),
                 "checks": sorted(inspector.get_check_constraints(table), key=str),
                 "indexes": sorted(
-                    (i for i in inspector.get_indexes(table) if i["name"] not in LISTING_INDEXES), key=str
+                    (plain(i) for i in inspector.get_indexes(table) if i["name"] not in LISTING_INDEXES), key=str
                 ),
             }
             for table in sorted(inspector.get_table_names())

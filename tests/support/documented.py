@@ -76,6 +76,18 @@ CREDENTIAL = [
     "owner_user_id",
     "owner_name",
 ]
+JOB = [
+    "id",
+    "org_id",
+    "kind",
+    "status",
+    "attempts",
+    "error",
+    "progress",
+    "created_at",
+    "started_at",
+    "finished_at",
+]
 ACCESS_TOKEN = ["access_token", "issued_token_type", "token_type", "expires_in", "scope", "organization_id"]
 ERROR = ["detail", "code", "request_id"]
 
@@ -84,6 +96,7 @@ _RECORDS = {
     ("/deals", "GET"): DEAL,
     ("/deals/{deal_id}", "GET"): DEAL,
     ("/deals/{deal_id}", "PATCH"): DEAL,
+    ("/jobs/{job_id}", "GET"): JOB,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
     ("/organization-pats", "GET"): CREDENTIAL,
     ("/organization-pats/{id}", "PATCH"): CREDENTIAL,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlmodel import SQLModel
 
-from storage.base import Tenant, new_id
+from storage.base import Tenant, new_id, now
 from storage.database import Database
 from storage.tables import (
     Account,
@@ -20,10 +20,13 @@ from storage.tables import (
     EventCounter,
     HealthFactor,
     HealthSnapshot,
+    Job,
+    JobWorker,
     Member,
     Membership,
     Organization,
     PipelineStage,
+    QueuedJob,
     StageChange,
 )
 
@@ -43,6 +46,7 @@ class Rows:
     deal: str
     activity: str
     snapshot: str
+    job: str
 
 
 async def fill(database: Database) -> tuple[Rows, Rows]:
@@ -52,9 +56,9 @@ async def fill(database: Database) -> tuple[Rows, Rows]:
 
 async def organization(database: Database, name: str) -> Rows:
     """An organization with one row in every table."""
-    rows = Rows(name, *(new_id() for _ in range(7)))
+    rows = Rows(name, *(new_id() for _ in range(8)))
     async with database.directory(writing=True) as session:
-        session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name))
+        session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
         await session.flush()
         session.add(
             Membership(org_id=rows.org, subject=name, scopes=["crm:read"]),
@@ -83,9 +87,11 @@ async def organization(database: Database, name: str) -> Rows:
             ),
             HealthSnapshot(id=rows.snapshot, account_id=rows.account, score=50, formula_version=name),
             Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
+            Job(id=rows.job, kind=name, arguments={"name": name}),
         )
         await session.flush()
         session.add(
+            QueuedJob(org_id=rows.org, job_id=rows.job, due_at=now()),
             DealContact(deal_id=rows.deal, contact_id=rows.contact, role=name),
             StageChange(deal_id=rows.deal, to_stage_id=rows.stage, by=name),
             Activity(

@@ -1,0 +1,186 @@
+"""One attempt at a job, from its claim to what became of it, each step a transaction that only the holder can make."""
+
+import asyncio
+import logging
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+from contract.errors import GatewayError
+from contract.places import place
+from contract.vocabulary import JobStatus
+from jobs.work import KINDS, LeaseLost, Retry, Run, Work, WorkFailed
+from providers.ports import Ports
+from storage.base import now
+from storage.database import Database
+from storage.queries import jobs
+from storage.sessions import TenantSession
+from storage.tables import Job
+
+_log = logging.getLogger(__name__)
+
+_FIRST_PAUSE = 2.0
+_LONGEST_PAUSE = 600.0
+_CUT_OFF = "The work was cut off in its last attempt"
+
+
+class Outcome(StrEnum):
+    """What became of an attempt."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    RETRIED = "retried"
+    RELEASED = "released"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job that a worker holds: `holder` is new for every claim."""
+
+    org_id: str
+    job_id: str
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    words: str
+    is_final: bool = False
+    after: timedelta | None = None
+
+
+def pause(attempt: int) -> timedelta:
+    """The wait after this attempt failed: 2 s doubled each time up to 10 min, less a random fifth (decision 34)."""
+    seconds = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(attempt - 1, 20))
+    return timedelta(seconds=seconds * random.uniform(0.8, 1))  # noqa: S311  # only spreads the attempts
+
+
+class Attempt:
+    """One run of a claimed job."""
+
+    def __init__(self, database: Database, ports: Ports, claim: Claim) -> None:
+        self._database = database
+        self._claim = claim
+        self._ports = ports
+        self.kind = "unknown"
+        """Of the job, once it is known: a label of few values, whatever is in the table."""
+
+    async def make(self) -> Outcome:
+        """Do the work. Raises Unavailable where its end could not be written; the job is due again in a while then.
+
+        A cancelled attempt gives its job back, uncounted.
+        """
+        try:
+            begun = await self._begin()
+            if begun is None:
+                return Outcome.FAILED
+            work, run, arguments = begun
+            failure = await self._do(work, run, arguments)
+            if run.is_finished:
+                return Outcome.SUCCEEDED
+            return await self._end(work, run, failure)
+        except LeaseLost:
+            return Outcome.LOST
+        except asyncio.CancelledError:
+            await self._release()
+            raise
+
+    async def _begin(self) -> tuple[Work, Run, dict[str, Any]] | None:
+        """Note that it runs; None where it must not: no such work, or its attempts are used up by crashes."""
+        async with self._database.writing(self._claim.org_id) as session:
+            job = await self._held(session)
+            work = KINDS.get(job.kind)
+            if work is None:
+                await _finish(session, job, f"This version of the service knows no work of kind {job.kind}")
+                return None
+            self.kind = job.kind
+            if job.attempts >= work.attempts:
+                await self._settle(session, job, _CUT_OFF)
+                return None
+            job.attempts += 1
+            job.status = JobStatus.RUNNING.value
+            job.started_at = job.started_at or now()
+            await session.flush()
+            is_last = job.attempts >= work.attempts
+            run = Run(job.org_id, job.id, job.attempts, is_last, self._ports, self._database, self._claim.holder)
+            return work, run, dict(job.arguments)
+
+    async def _do(self, work: Work, run: Run, arguments: dict[str, Any]) -> _Failure | None:
+        limit = asyncio.timeout(work.seconds)
+        try:
+            async with limit:
+                await work.function(run, **arguments)
+        except LeaseLost:
+            raise
+        except WorkFailed as error:
+            return _Failure(str(error), is_final=True)
+        except Retry as error:
+            return _Failure(str(error), after=error.after)
+        except GatewayError as error:
+            return _Failure(error.message)
+        except Exception as error:
+            if limit.expired():
+                return _Failure(f"The work took longer than {work.seconds:g} seconds")
+            _log.error("internal error job=%s kind=%s type=%s at=%s", run.job_id, work.kind, _type(error), place(error))
+            return _Failure(GatewayError.message)
+        return None
+
+    async def _end(self, work: Work, run: Run, failure: _Failure | None) -> Outcome:
+        async with self._database.writing(self._claim.org_id) as session:
+            job = await self._held(session)
+            if failure is None or failure.is_final or run.is_last:
+                await self._settle(session, job, failure.words if failure else None)
+                return Outcome.FAILED if failure else Outcome.SUCCEEDED
+            job.error = failure.words
+            await self._requeue(session, job, pause(run.attempt) if failure.after is None else failure.after)
+            return Outcome.RETRIED
+
+    async def _settle(self, session: TenantSession, job: Job, error: str | None) -> None:
+        """The run is over: so is the job, unless it is one that repeats."""
+        if job.repeat_seconds is None:
+            await _finish(session, job, error)
+            return
+        job.error, job.attempts, job.progress = error, 0, 0.0
+        await self._requeue(session, job, timedelta(seconds=job.repeat_seconds))
+
+    async def _release(self) -> None:
+        """Give the job back at once, as if it had not been tried."""
+        try:
+            async with self._database.writing(self._claim.org_id) as session:
+                job = await self._held(session)
+                if job.status == JobStatus.RUNNING:
+                    job.attempts -= 1
+                await self._requeue(session, job, timedelta())
+        except LeaseLost:
+            return
+
+    async def _requeue(self, session: TenantSession, job: Job, wait: timedelta) -> None:
+        job.status = JobStatus.QUEUED.value
+        queued = await jobs.place(session, job.id)
+        if queued is not None:
+            queued.holder, queued.due_at = None, now() + wait
+        await session.flush()
+
+    async def _held(self, session: TenantSession) -> Job:
+        """The job, while it is this claim's. Raises LeaseLost."""
+        queued = await jobs.place(session, self._claim.job_id)
+        job = await jobs.find(session, self._claim.job_id, lock=True) if queued is not None else None
+        if queued is None or job is None or queued.holder != self._claim.holder:
+            raise LeaseLost
+        return job
+
+
+async def _finish(session: TenantSession, job: Job, error: str | None) -> None:
+    job.status = (JobStatus.SUCCEEDED if error is None else JobStatus.FAILED).value
+    job.error, job.finished_at = error, now()
+    if error is None:
+        job.progress = 1.0
+    await session.flush()
+    await jobs.remove(session, job.id)
+
+
+def _type(error: Exception) -> str:
+    return type(error).__name__

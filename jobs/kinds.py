@@ -1,0 +1,5 @@
+"""All kinds of work: importing this registers them. A module of work imports what is slow to load where it needs it."""
+
+from jobs.work import KINDS
+
+__all__ = ["KINDS"]

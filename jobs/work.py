@@ -1,0 +1,127 @@
+"""Work that jobs name by its kind: how it is registered, what it is given, and how it fails."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TypeVar
+
+from contract.vocabulary import JobStatus
+from providers.ports import Ports
+from storage.base import now
+from storage.database import Database
+from storage.queries import jobs
+from storage.sessions import TenantSession
+
+ATTEMPTS = 5
+SECONDS_MAX = 600.0
+
+
+class WorkFailed(Exception):
+    """The work cannot be done, and trying again would not help; the words are for the client's eyes."""
+
+
+class Retry(Exception):
+    """The work did not succeed this time; the words are for the client's eyes.
+
+    `after` is when to try again, else the backoff says; attempts are counted all the same.
+    """
+
+    def __init__(self, words: str, *, after: timedelta | None = None) -> None:
+        super().__init__(words)
+        self.after = after
+
+
+class LeaseLost(Exception):
+    """The job is another run's by now, or was taken back: this one must leave no trace. Not to be caught by work."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One attempt at a job, and all that its work may touch."""
+
+    org_id: str
+    job_id: str
+    attempt: int
+    """Counted from 1."""
+    is_last: bool
+    """Whether no other attempt follows if this one fails."""
+    ports: Ports
+    _database: Database
+    _holder: str
+    is_finished: bool = field(default=False, init=False)
+
+    def reading(self) -> AbstractAsyncContextManager[TenantSession]:
+        """Reads of the job's organization."""
+        return self._database.reading(self.org_id)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[TenantSession]:
+        """A transaction of the job's organization. Raises LeaseLost, so that only one run of a job can ever write."""
+        async with self._database.writing(self.org_id) as session:
+            place = await jobs.place(session, self.job_id)
+            if place is None or place.holder != self._holder:
+                raise LeaseLost
+            yield session
+
+    @asynccontextmanager
+    async def finishing(self) -> AsyncIterator[TenantSession]:
+        """The last transaction of the run: what it writes and that the job has succeeded are one commit.
+
+        Work that ends without it, or whose job is a scheduled one, may be repeated after its last transaction, so it
+        has to bear that.
+        """
+        async with self.writing() as session:
+            yield session
+            job = await jobs.find(session, self.job_id, lock=True)
+            if job is None:
+                raise LeaseLost
+            if job.repeat_seconds is None:
+                job.status = JobStatus.SUCCEEDED.value
+                job.progress, job.error, job.finished_at = 1.0, None, now()
+                await session.flush()
+                await jobs.remove(session, job.id)
+                self.is_finished = True
+
+    async def progress(self, fraction: float) -> None:
+        """Say how much is done, from 0 to 1; a transaction of its own."""
+        async with self.writing() as session:
+            job = await jobs.find(session, self.job_id, lock=True)
+            if job is not None:
+                job.progress = min(1.0, max(0.0, fraction))
+                await session.flush()
+
+
+Function = Callable[..., Awaitable[None]]
+FunctionT = TypeVar("FunctionT", bound=Function)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done for the jobs of a kind."""
+
+    kind: str
+    function: Function
+    attempts: int
+    seconds: float
+
+
+KINDS: dict[str, Work] = {}
+"""All work that this process knows, by kind."""
+
+
+def work(kind: str, *, attempts: int = ATTEMPTS, seconds: float = SECONDS_MAX) -> Callable[[FunctionT], FunctionT]:
+    """Register `async def f(run: Run, **arguments)` for the jobs of a kind; the module belongs into `jobs.kinds`.
+
+    An attempt that raises, or takes longer than `seconds`, is followed by another after a growing pause, `attempts`
+    in all. The words of a GatewayError, `Retry` or `WorkFailed` are shown to clients, of others none. What computes
+    for long goes to a thread: the worker shares the event loop with requests.
+    """
+
+    def register(function: FunctionT) -> FunctionT:
+        if kind in KINDS:
+            raise ValueError(f"two kinds of work are called {kind}")
+        KINDS[kind] = Work(kind, function, attempts, seconds)
+        return function
+
+    return register

@@ -1,0 +1,157 @@
+"""The worker: takes what is due, of any organization, and runs several jobs at a time in this process's loop.
+
+It beats every third of a lease: it renews what it holds, and says in the database that it is there. A process that
+dies stops beating; its jobs are due again when their leases have run out, and one other claim each resumes them.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+
+from contract.places import place
+from jobs.attempts import Attempt, Claim, Outcome
+from jobs.kinds import KINDS
+from providers.ports import Ports
+from storage.base import new_id, now
+from storage.database import Database
+from storage.queries import jobs
+from storage.tables import JobWorker
+
+_log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=30)
+SLOTS = 16
+SLOTS_OF_ONE = 8
+"""How many of them one organization may have, so that there is room for the others (decision 35)."""
+_POLL_SECONDS = 0.5
+_AFTER_TROUBLE_SECONDS = 2.0
+_GRACE_SECONDS = 8.0
+
+Count = Callable[[str, str], None]
+"""Called with the kind and the outcome of every attempt."""
+
+
+class Worker:
+    """Runs jobs from `start` to `stop`."""
+
+    def __init__(self, database: Database, ports: Ports, count: Count, *, lease: timedelta = LEASE) -> None:
+        self._database = database
+        self._ports = ports
+        self._count = count
+        self._lease = lease
+        self._row = JobWorker(id=new_id())
+        self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
+        self._doubtful: set[str] = set()
+        self._stopping, self._freed, self._ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._loops: list[asyncio.Task[None]] = []
+        self._heard = now()
+
+    @property
+    def is_beating(self) -> bool:
+        """Whether it could lately say in the database that it is there."""
+        return bool(self._loops) and now() - self._heard < self._lease
+
+    def start(self) -> None:
+        """Begin, in the running loop; what the database does not let it do yet it tries again."""
+        _log.info("worker started worker=%s kinds=%s", self._row.id, ",".join(sorted(KINDS)))
+        self._heard = now()
+        self._loops = [
+            asyncio.create_task(self._steadily(self._take, self._stopping, self._freed)),
+            asyncio.create_task(self._steadily(self._beat, self._ended, self._ended)),
+        ]
+
+    async def stop(self) -> None:
+        """Take nothing more, let what runs finish for a while, give back the rest, and say goodbye."""
+        taking, beating = self._loops
+        self._stopping.set()
+        self._freed.set()
+        await taking
+        tasks = [task for _, task in self._running.values()]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_GRACE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        self._ended.set()
+        await beating
+        self._loops = []
+        with suppress(Exception):  # its silence says the same in a while
+            async with self._database.directory(writing=True) as session:
+                await jobs.leave(session, self._row)
+        _log.info("worker stopped worker=%s", self._row.id)
+
+    async def _steadily(self, turn: Callable[[], Awaitable[float]], end: asyncio.Event, wake: asyncio.Event) -> None:
+        """Take turns, each of which says how long to wait for the next; trouble is waited out and never ends it.
+
+        One line says when trouble begins: it would be the same until, say, the database is migrated.
+        """
+        in_trouble = False
+        while not end.is_set():
+            try:
+                wait = await turn()
+                in_trouble = False
+            except Exception as error:
+                if not in_trouble:
+                    _log.error("worker cannot go on worker=%s type=%s at=%s", self._row.id, _type(error), place(error))
+                in_trouble, wait = True, _AFTER_TROUBLE_SECONDS
+            if wait:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(wake.wait(), wait)
+                if not end.is_set():
+                    wake.clear()
+
+    async def _beat(self) -> float:
+        until = now() + self._lease
+        held = {claim.holder: task for claim, task in self._running.values()}
+        async with self._database.directory(writing=True) as session:
+            await jobs.beat(session, self._row)
+            kept = await jobs.renew(session, list(held), until) if held else set()
+        self._heard = now()
+        lost = held.keys() - kept
+        for holder in lost & self._doubtful:  # at its first time it may just be ending
+            held[holder].cancel()
+        self._doubtful = lost
+        return self._lease.total_seconds() / 3
+
+    async def _take(self) -> float:
+        """Claim a job if there is room and one is due."""
+        if len(self._running) >= SLOTS:
+            return _POLL_SECONDS
+        async with self._database.directory() as session:
+            if not await jobs.any_due(session):
+                return _POLL_SECONDS
+        holder = new_id()
+        per_organization = Counter(claim.org_id for claim, _ in self._running.values())
+        many = [org_id for org_id, number in per_organization.items() if number >= SLOTS_OF_ONE]
+        async with self._database.directory(writing=True) as session:
+            row = await jobs.claim(session, holder, now() + self._lease, avoiding=many)
+        if row is None:
+            return _POLL_SECONDS
+        claim = Claim(row.org_id, row.job_id, holder)
+        self._running[holder] = (claim, asyncio.create_task(self._run(claim)))
+        return 0
+
+    async def _run(self, claim: Claim) -> None:
+        attempt = Attempt(self._database, self._ports, claim)
+        outcome = Outcome.LOST
+        try:
+            outcome = await attempt.make()
+        except asyncio.CancelledError:
+            outcome = Outcome.RELEASED
+            raise
+        except Exception as error:
+            _log.error(
+                "no end of job=%s could be written type=%s at=%s", claim.job_id, type(error).__name__, place(error)
+            )
+        finally:
+            del self._running[claim.holder]
+            self._freed.set()
+            self._count(attempt.kind, outcome.value)
+            _log.info("job job=%s org=%s kind=%s outcome=%s", claim.job_id, claim.org_id, attempt.kind, outcome)
+
+
+def _type(error: Exception) -> str:
+    return type(error).__name__

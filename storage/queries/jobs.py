@@ -1,0 +1,139 @@
+"""Statements on jobs, their queue and the workers. Whoever needs both rows of a job takes the queue's first."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import DateTime, Row, Select, bindparam, delete, func, select, update
+from sqlalchemy.dialects import postgresql
+from sqlmodel import col
+
+from contract.vocabulary import JobStatus
+from storage.base import as_uuid, now
+from storage.sessions import TenantSession
+from storage.tables import Job, JobWorker, QueuedJob
+
+_FORGOTTEN = timedelta(days=1)
+_UNFINISHED = (JobStatus.QUEUED.value, JobStatus.RUNNING.value)
+
+
+async def put(session: TenantSession, job: Job, due_at: datetime) -> None:
+    """A new job and its place in the queue; any writing session of the organization will do."""
+    await session.insert(job)
+    await session.insert(QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at))
+
+
+async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:
+    """The same, unless an unfinished job of the kind has the key already; the one that is there afterwards."""
+    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
+    statement = postgresql.insert(Job).values(job.model_dump() | {"org_id": session.org_id}).on_conflict_do_nothing()
+    made = await session.execute(statement)
+    if made.rowcount:  # type: ignore[attr-defined]  # an INSERT gives a cursor result
+        await session.insert(QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at))
+    elif (there := await unfinished(session, job.kind, job.key)) is not None:
+        return there
+    else:  # it has finished in this very moment
+        return await put_once(session, job, due_at)
+    found = await find(session, job.id)
+    return job if found is None else found
+
+
+async def unfinished(session: TenantSession, kind: str, key: str | None) -> Job | None:
+    """The job of this kind and key that is queued or runs."""
+    return await session.find(Job, col(Job.kind) == kind, col(Job.key) == key, col(Job.status).in_(_UNFINISHED))
+
+
+async def find(session: TenantSession, job_id: str, *, lock: bool = False) -> Job | None:
+    """The job, to be changed."""
+    canonical = as_uuid(job_id)
+    return None if canonical is None else await session.find(Job, col(Job.id) == canonical, lock=lock)
+
+
+async def place(session: TenantSession, job_id: str) -> QueuedJob | None:
+    """The job's place in the queue, locked, so that no worker takes it before this transaction ends."""
+    return await session.find(
+        QueuedJob, col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id) == as_uuid(job_id), lock=True
+    )
+
+
+async def remove(session: TenantSession, job_id: str) -> None:
+    """The job has no place in the queue any more."""
+    await session.execute(
+        delete(QueuedJob)
+        .where(col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id) == job_id)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def any_due(session: TenantSession) -> bool:
+    """Whether the queue has work, of any organization (a session of the directory)."""
+    return bool(await session.fetch("job_due", _first_due, moment=now()))
+
+
+def _first_due() -> Select[Any]:
+    return (
+        select(col(QueuedJob.job_id))
+        .where(col(QueuedJob.due_at) <= bindparam("moment", type_=DateTime(timezone=True)))
+        .order_by(col(QueuedJob.due_at))
+        .limit(1)
+    )
+
+
+async def claim(session: TenantSession, holder: str, until: datetime, *, avoiding: Collection[str]) -> Row[Any] | None:
+    """The job that has been due for longest becomes this holder's: its org_id and job_id (a session of the directory).
+
+    None is taken of the organizations to be avoided.
+    """
+    due = (
+        select(col(QueuedJob.org_id), col(QueuedJob.job_id))
+        .where(col(QueuedJob.due_at) <= now())
+        .order_by(col(QueuedJob.due_at), col(QueuedJob.job_id))
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    found = await session.row(due.where(col(QueuedJob.org_id).not_in(avoiding)) if avoiding else due)
+    if found is not None:
+        await session.execute(
+            update(QueuedJob)
+            .where(col(QueuedJob.org_id) == found.org_id, col(QueuedJob.job_id) == found.job_id)
+            .values(holder=holder, due_at=until)
+            .execution_options(synchronize_session=False)
+        )
+    return found
+
+
+async def renew(session: TenantSession, holders: Sequence[str], until: datetime) -> set[str]:
+    """Hold on for longer; those of the holders that still hold something (a session of the directory)."""
+    rows = await session.rows(
+        update(QueuedJob)
+        .where(col(QueuedJob.holder).in_(holders))
+        .values(due_at=until)
+        .returning(col(QueuedJob.holder))
+        .execution_options(synchronize_session=False)
+    )
+    return {row.holder for row in rows}
+
+
+async def beat(session: TenantSession, worker: JobWorker) -> None:
+    """The worker is there; those that went without a word a day ago are forgotten (a session of the directory)."""
+    moment = now()
+    noted = await session.execute(
+        update(JobWorker)
+        .where(col(JobWorker.id) == worker.id)
+        .values(beat_at=moment)
+        .execution_options(synchronize_session=False)
+    )
+    if not noted.rowcount:  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
+        await session.execute(delete(JobWorker).where(col(JobWorker.beat_at) < moment - _FORGOTTEN))
+        await session.insert(JobWorker(id=worker.id, started_at=worker.started_at, beat_at=moment))
+
+
+async def leave(session: TenantSession, worker: JobWorker) -> None:
+    """The worker is gone (a session of the directory)."""
+    await session.execute(delete(JobWorker).where(col(JobWorker.id) == worker.id))
+
+
+async def beating(session: TenantSession, since: datetime) -> int:
+    """How many workers have beaten since then (a session of the directory)."""
+    counted: int = await session.scalar(select(func.count()).where(col(JobWorker.beat_at) >= since))
+    return counted
