@@ -19,6 +19,7 @@ from graphql import (
 )
 from strawberry import UNSET
 from strawberry.schema_directive import Location
+from strawberry.types.arguments import convert_argument
 from strawberry.types.enum import StrawberryEnumDefinition
 from strawberry.utils.str_converters import to_camel_case
 
@@ -75,10 +76,14 @@ class RequiresScope:
     organization: bool = strawberry.directive_field(name="organization", default=True)
 
 
+_Convert = Callable[[Any], Any]
+
+
 class Call:
     """A guarded field with the arguments that its document's text gives it, already as the method takes them.
 
-    `variables` names the parameters whose values are variables of leaf types, which come as they were coerced.
+    `variables` names the parameters whose values are variables, each with what makes its coerced value the method's;
+    values of leaf types are that already.
     """
 
     __slots__ = ("_arguments", "_is_method", "_method", "_rule", "_variables")
@@ -90,20 +95,24 @@ class Call:
         *,
         is_method: bool,
         arguments: dict[str, Any],
-        variables: dict[str, str],
+        variables: dict[str, tuple[str, _Convert | None]],
     ) -> None:
         self._rule = rule
         self._method = method
         self._is_method = is_method
         self._arguments = {n: value for n, value in arguments.items() if n != "root" and n not in variables}
-        self._variables = tuple(variables.items())
+        self._variables = tuple((parameter, *variable) for parameter, variable in variables.items())
 
     async def __call__(self, source: Any, info: Info, variables: dict[str, Any]) -> Any:
         """What the field gives of this source, with these values of the document's variables."""
         self._rule.enforce(info.context.principal)
         arguments = self._arguments
         if self._variables:
-            arguments = arguments | {n: variables[v] for n, v in self._variables if v in variables}
+            arguments = arguments | {
+                parameter: variables[name] if convert is None else convert(variables[name])
+                for parameter, name, convert in self._variables
+                if name in variables
+            }
         if self._is_method:
             return await self._method(source, info=info, **arguments)
         return await self._method(root=source, info=info, **arguments)
@@ -128,17 +137,25 @@ def _remember(info: Info, rule: Rule, method: Callable[..., Any], args: Any, kwa
         )
 
 
-def _variables(info: Info, field: GraphQLField, node: FieldNode) -> dict[str, str] | None:
-    """The parameters that are variables, by name; None where a variable stands anywhere else than for a leaf."""
-    parameters = {a.graphql_name or to_camel_case(a.python_name): a.python_name for a in info._field.arguments}
-    found = {}
+def _variables(info: Info, field: GraphQLField, node: FieldNode) -> dict[str, tuple[str, _Convert | None]] | None:
+    """The parameters that are variables, by name; None where a variable stands inside of a list or an object."""
+    parameters = {a.graphql_name or to_camel_case(a.python_name): a for a in info._field.arguments}
+    found: dict[str, tuple[str, _Convert | None]] = {}
     for argument in node.arguments or ():
         name = argument.name.value
-        if isinstance(argument.value, VariableNode) and is_leaf_type(get_named_type(field.args[name].type)):
-            found[parameters[name]] = argument.value.name.value
+        if isinstance(argument.value, VariableNode):
+            is_leaf = is_leaf_type(get_named_type(field.args[name].type))
+            convert = None if is_leaf else _converter(info, parameters[name].type)
+            found[parameters[name].python_name] = (argument.value.name.value, convert)
         elif _has_variable(argument.value):
             return None
     return found
+
+
+def _converter(info: Info, kind: Any) -> _Convert:
+    """The library's way from the coerced value of an input object to an instance of its class."""
+    converter = info.schema.schema_converter
+    return lambda value: convert_argument(value, kind, converter.scalar_registry, converter.config)
 
 
 def _has_variable(value: ValueNode) -> bool:

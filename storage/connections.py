@@ -131,11 +131,15 @@ class Connections:
 
 
 class _Turns:
-    """As many turns as the pool has connections; who finds none waits for one, first come, first served."""
+    """As many turns as the pool has connections; who finds none waits for one, first come, first served.
+
+    One timer watches over all who wait: who came first is also the first to have waited too long.
+    """
 
     def __init__(self, count: int) -> None:
         self._free = count
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
+        self._is_watched = False
 
     def at_once(self) -> bool:
         """Take a turn if one is free."""
@@ -146,23 +150,35 @@ class _Turns:
 
     async def wait(self) -> None:
         """Take the next turn that is given back. Raises Unavailable after two seconds."""
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        self._waiting.append((loop.time() + _TURN_SECONDS, turn))
+        self._watch(loop)
         try:
-            async with asyncio.timeout(_TURN_SECONDS):
-                await turn
-        except BaseException as error:
-            if turn.done() and not turn.cancelled():  # it came in the same moment
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:  # it came in the same moment
                 self.give_back()
-            if isinstance(error, TimeoutError):
-                raise Unavailable() from None
             raise
 
     def give_back(self) -> None:
         """Give the turn to whoever has waited longest."""
         while self._waiting:
-            turn = self._waiting.popleft()
+            _, turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return
         self._free += 1
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._waiting and not self._is_watched:
+            self._is_watched = True
+            loop.call_at(self._waiting[0][0], self._expire, loop)
+
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_watched = False
+        while self._waiting and self._waiting[0][0] <= loop.time():
+            _, turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_exception(Unavailable())
+        self._watch(loop)

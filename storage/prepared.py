@@ -5,9 +5,10 @@ columns whose driver value is not the service's own are converted.
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -135,33 +136,41 @@ def _decoder(kind: Any, dialect: Dialect) -> Decode | None:
 
 
 def _reader(keys: Sequence[str], decoders: Sequence[Decode | None]) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from the driver's records to rows, written for these columns.
-
-    Columns whose keys have INSIDE in them belong to a linked row, which is None where its id is null.
-    """
-    names: dict[str, Any] = {}
-    own: dict[str, str] = {}
-    linked: dict[str, dict[str, str]] = {}
-    for index, (key, decode) in enumerate(zip(keys, decoders, strict=True)):
+    """A function from the driver's records to rows, written for these columns."""
+    kind = _row(keys)
+    if not any(decoders):
+        make = partial(tuple.__new__, kind)
+        return lambda records: list(map(make, records))
+    # tuple's constructor is what the named tuple's own comes to, without a call in between.
+    names: dict[str, Any] = {"row": kind, "new": tuple.__new__}
+    values = []
+    for index, decode in enumerate(decoders):
         value = f"r[{index}]"
         if decode is not None:
             names[f"d{index}"] = decode
-            value = f"None if {value} is None else d{index}({value})"
-        link, inside, name = key.partition(INSIDE)
-        (linked.setdefault(link, {}) if inside else own)[name if inside else key] = value
-    for link, values in linked.items():
-        names[f"row_{link}"] = _row(values)
-        own[link] = f"None if {values['id']} is None else new(row_{link}, ({', '.join(values.values())},))"
-    names["row"] = row = _row(own)
-    names["new"] = tuple.__new__  # what the named tuple's own constructor comes to, without a call in between
-    if not linked and not any(decoders):
-        make = partial(tuple.__new__, row)
-        return lambda records: list(map(make, records))
-    items = ", ".join(f"({value})" for value in own.values())
-    source = f"lambda records: [new(row, ({items},)) for r in records]"
+            value = f"(None if {value} is None else d{index}({value}))"
+        values.append(value)
+    source = f"lambda records: [new(row, ({', '.join(values)},)) for r in records]"
     reader: Callable[[Sequence[Any]], list[Any]] = eval(source, names)  # noqa: S307  # written here, from column names
     return reader
 
 
-def _row(names: Iterable[str]) -> Any:
-    return namedtuple("Row", names)
+def _row(keys: Sequence[str]) -> Any:
+    """A named tuple of the columns. Those whose keys have INSIDE in them belong to a linked row as well.
+
+    That row is made when it is asked for, and None where its id is null; what only needs its columns reads them here.
+    """
+    linked: dict[str, dict[str, int]] = {}
+    for index, key in enumerate(keys):
+        link, inside, name = key.partition(INSIDE)
+        if inside:
+            linked.setdefault(link, {})[name] = index
+    links = {link: property(_link(places)) for link, places in linked.items()}
+    return type("Row", (namedtuple("Row", keys),), {"__slots__": (), **links})
+
+
+def _link(places: Mapping[str, int]) -> Callable[[Any], Any]:
+    kind, identifier, take = namedtuple("Row", places), places["id"], itemgetter(*places.values())
+    if len(places) == 1:
+        return lambda row: None if row[identifier] is None else kind(row[identifier])
+    return lambda row: None if row[identifier] is None else tuple.__new__(kind, take(row))

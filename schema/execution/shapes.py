@@ -38,6 +38,7 @@ from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
 from schema.connections import Node
 from schema.declare import LINK
+from storage.prepared import INSIDE
 
 Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 """The library's way from a field to the fields selected below it."""
@@ -65,7 +66,7 @@ def compile_shape(kind: GraphQLObjectType, grouped: GroupedFieldSet, collect: Co
 
 def shape_of_all(kind: GraphQLObjectType, grouped: GroupedFieldSet, collect: Collect) -> Shape | None:
     """The shape of a selection, be it that all of it is left over; None where rows of the type say what they are."""
-    if kind.is_type_of is not None and kind.is_type_of != Node.__dict__["is_type_of"].__get__(None, _origin(kind)):
+    if _rows_say_what_they_are(kind):
         return None
     writer = _Writer(collect)
     rest = {}
@@ -85,6 +86,12 @@ def compile_value(kind: GraphQLOutputType, details: FieldDetailsList, collect: C
     return None if value is None else writer.returning(value)
 
 
+def _rows_say_what_they_are(kind: GraphQLObjectType) -> bool:
+    if kind.is_type_of is None:
+        return False
+    return bool(kind.is_type_of != Node.__dict__["is_type_of"].__get__(None, _origin(kind)))
+
+
 def _origin(kind: GraphQLObjectType) -> Any:
     return kind.extensions[DEFINITION].origin
 
@@ -94,6 +101,7 @@ class _Writer:
 
     def __init__(self, collect: Collect) -> None:
         self.collect = collect
+        self.row = "r."
         self.lines: list[str] = []
         self.names: dict[str, Any] = {
             "Unexpected": Unexpected,
@@ -130,6 +138,8 @@ class _Writer:
         source = self._source(field)
         if source is None:
             return None
+        if (inlined := self._inlined(field, details)) is not None:
+            return inlined
         lines, variable = len(self.lines), f"v{next(self.numbers)}"
         self.lines.append(f"{variable} = {source}")
         value = self.value(field.type, variable, details)
@@ -142,14 +152,32 @@ class _Writer:
         definition = field.extensions.get(DEFINITION)
         if definition is None:
             return None
+        if definition.base_resolver is None:
+            return f"{self.row}{definition.python_name}"
+        if self.row != "r.":
+            return None
         if (link := definition.metadata.get(LINK)) is not None:
             return f"getattr(r, {link!r}, MISSING)"
-        if definition.base_resolver is None:
-            return f"r.{definition.python_name}"
         function = definition.base_resolver.wrapped_func
         if iscoroutinefunction(function) or list(signature(function).parameters) != ["root"]:
             return None
         return f"{self._name(function)}(r)"
+
+    def _inlined(self, field: GraphQLField, details: FieldDetailsList) -> str | None:
+        """A link whose plain fields stand in the row itself; None for anything else."""
+        link = field.extensions[DEFINITION].metadata.get(LINK)
+        if link is None or not isinstance(field.type, GraphQLObjectType) or _rows_say_what_they_are(field.type):
+            return None
+        before, self.lines, self.row = self.lines, [], f"r.{link}{INSIDE}"
+        values = {name: self.field(field.type, below) for name, below in self.collect(field.type, details).items()}
+        lines, self.lines, self.row = self.lines, before, "r."
+        if None in values.values():
+            return None
+        variable = f"v{next(self.numbers)}"
+        made = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+        self.lines += [f"if r.{link}{INSIDE}id is None: {variable} = None", "else:"]
+        self.lines += [f"    {line}" for line in (*lines, f"{variable} = {{{made}}}")]
+        return variable
 
     def _name(self, value: Any) -> str:
         name = f"n{next(self.numbers)}"

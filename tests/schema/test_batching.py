@@ -63,7 +63,7 @@ QUERIES = {
     "accounts, filtered": """{ accounts { nodes { deals(filter: {name: {contains: "-1"}}) { nodes { name } totalCount }
       meetings(filter: {dueAt: {isNull: false}}, first: 1) { nodes { subject } pageInfo { hasNextPage } } } } }""",
     "accounts, health": """{ accounts { nodes { health { score factors { key } }
-      healthHistory(first: 1) { nodes { id factors { key } } totalCount } } } }""",
+      healthHistory(first: 2) { nodes { id factors { key } } totalCount } } } }""",
     "contacts": """{ contacts { nodes { account { name } deals { nodes { name } totalCount }
       meetings { nodes { subject } totalCount } } } }""",
     "deals": """{ deals { nodes { account { name } stage { name } champion { lastName }

@@ -91,10 +91,16 @@ def test_the_answer_keeps_the_order_of_the_selection() -> None:
 def test_a_link_that_came_along_and_one_that_did_not() -> None:
     made = shape("Meeting", "{ account { name } }")
     assert made is not None
-    assert made.make(SimpleNamespace(account=SimpleNamespace(name="A"))) == {"account": {"name": "A"}}
-    assert made.make(SimpleNamespace(account=None)) == {"account": None}
-    with pytest.raises(Unexpected):
+    assert made.make(SimpleNamespace(account__id="x", account__name="A")) == {"account": {"name": "A"}}
+    assert made.make(SimpleNamespace(account__id=None)) == {"account": None}
+    with pytest.raises(AttributeError):
         made.make(SimpleNamespace(account_id="x"))
+    nested = shape("Meeting", "{ deal { account { name } } }")
+    assert nested is not None
+    deal = SimpleNamespace(account__id="x", account__name="A")
+    assert nested.make(SimpleNamespace(deal=deal)) == {"deal": {"account": {"name": "A"}}}
+    with pytest.raises(Unexpected):
+        nested.make(SimpleNamespace(deal_id="x"))
 
 
 @pytest.mark.parametrize(
