@@ -195,8 +195,8 @@ async def latest_with_factors(session: TenantSession, account_ids: Sequence[str]
     found: dict[str, tuple[Any, list[Any]]] = {}
     for row in await session.fetch(("latest_with_factors", alone), build, **values):
         _, factors = found.setdefault(row.account_id, (row, []))
-        if row.factor is not None:
-            factors.append(row.factor)
+        if (factor := row.factor) is not None:
+            factors.append(factor)
     for _, factors in found.values():
         factors.sort(key=attrgetter("position"))
     return found
