@@ -19,7 +19,7 @@ from storage.base import Record, now
 from storage.queries import deals as statements
 from storage.queries import nouns, records
 from storage.sessions import TenantSession
-from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage, StageChange
+from storage.tables import Account, Activity, Contact, Deal, DealContact, Lead, PipelineStage, StageChange
 
 _REFERENCES: dict[str, type[Record]] = {"account_id": Account, "stage_id": PipelineStage, "champion_id": Contact}
 
@@ -156,24 +156,28 @@ async def unstaged_deals(ctx: Context, condition: Condition) -> PageOf:
 async def create_deal(ctx: Context, input: DealCreate) -> Deal:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
     fields = _values(input)
-    deal = Deal(**fields, owner_id=ctx.caller.subject)
     async with ctx.appending() as session:
         await changes.check_references(session, fields, _REFERENCES)
-        move = await _entered(ctx, session, deal, None) if deal.stage_id is not None else None
-        await session.insert(deal)
-        if move is not None:
-            await session.insert(move)
-        await records.append_event(
-            session,
-            type="deal_created",
-            area="crm",
-            actor=ctx.caller.subject,
-            request_id=ctx.request_id,
-            data=_created(deal),
-        )
+        deal = await add_deal(ctx, session, fields)
     ctx.forget()
-    ctx.services.notifications.hand(Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal)))
+    announce(ctx, deal)
     return deal
+
+
+async def add_deal(ctx: Context, session: TenantSession, fields: dict[str, Any]) -> Deal:
+    """Insert a deal that the caller owns, with its analytics event; `announce` it once the transaction is through."""
+    deal = Deal(**fields, owner_id=ctx.caller.subject)
+    move = await _entered(ctx, session, deal, None) if deal.stage_id is not None else None
+    await session.insert(deal)
+    if move is not None:
+        await session.insert(move)
+    await changes.note(ctx, session, "deal_created", _created(deal))
+    return deal
+
+
+def announce(ctx: Context, deal: Deal) -> None:
+    """Hand the best-effort notification of a new deal to the organization's workflow actor (specification part 6)."""
+    ctx.services.notifications.hand(Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal)))
 
 
 def _created(deal: Deal) -> dict[str, Any]:
@@ -235,7 +239,7 @@ async def delete_deal(ctx: Context, deal_id: str) -> str:
         deal = await records.to_change(session, Deal, deal_id)
         if deal is None:
             raise NotFound(field=("id",))
-        await records.clear(session, Activity.deal_id, Deal.parent_deal_id, value=deal.id)
+        await records.clear(session, Activity.deal_id, Deal.parent_deal_id, Lead.deal_id, value=deal.id)
         await session.delete(deal)
     ctx.forget()
     return deal.id

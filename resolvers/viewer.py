@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from identity.principal import Principal
 from resolvers.access import requires, rule_of
@@ -12,24 +10,15 @@ from resolvers.contacts import get_contact
 from resolvers.context import Context
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
 from resolvers.deals import get_deal
+from resolvers.found import Found
 from resolvers.health import latest_health
+from resolvers.leads import get_lead
 from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.pipeline_stages import get_stage
 from storage.queries import nouns
 
 _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A record, and what kind it is by the name of its GraphQL type; it is read as the record is."""
-
-    kind: str
-    record: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.record, name)
 
 
 @requires(None, organization=False)
@@ -43,6 +32,7 @@ _RECORDS = {
     "Contact": (nouns.CONTACTS, rule_of(get_contact)),
     "Deal": (nouns.DEALS, rule_of(get_deal)),
     "PipelineStage": (nouns.STAGES, rule_of(get_stage)),
+    "Lead": (nouns.LEADS, rule_of(get_lead)),
     "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),
     "HealthSnapshot": (nouns.SNAPSHOTS, rule_of(latest_health)),
     "HealthFactor": (nouns.FACTORS, rule_of(latest_health)),

@@ -5,7 +5,9 @@ from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
 from storage.tables.deals import Deal, DealContact
 from storage.tables.events import Event
+from storage.tables.feedback import Feedback
 from storage.tables.health import HealthFactor, HealthSnapshot
+from storage.tables.leads import Lead
 from storage.tables.meetings import Activity
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.pipeline_stages import PipelineStage, StageChange
@@ -19,8 +21,10 @@ __all__ = [
     "DealContact",
     "Event",
     "EventCounter",
+    "Feedback",
     "HealthFactor",
     "HealthSnapshot",
+    "Lead",
     "Member",
     "Membership",
     "Organization",
