@@ -703,7 +703,7 @@ def _by_path(response: httpx.Response) -> list[tuple[list[Any], str]]:
     assert response.status_code == 422, response.text
     for problem in response.json()["detail"]:
         assert problem["loc"][0] in ("body", "query")
-    return sorted(([camel(part) for part in p["loc"][1:]], p["msg"]) for p in response.json()["detail"])
+    return sorted(([camel(str(part)) for part in p["loc"][1:]], p["msg"]) for p in response.json()["detail"])
 
 
 def _by_graph(payload: dict[str, Any], nested: bool) -> list[tuple[list[Any], str]]:
