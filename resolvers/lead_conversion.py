@@ -16,7 +16,7 @@ from resolvers.context import Context
 from resolvers.deals import add_deal, announce
 from resolvers.found import Found
 from resolvers.inputs import Input, Reference, RequiredLine
-from resolvers.lead_matching import company_key, domain_of, parted, person_key, spellings
+from resolvers.lead_matching import company_key, domain_of, parted, patterns, person_key
 from resolvers.leads import check_move, to_change
 from resolvers.lists import by_id
 from storage.base import Record, now
@@ -85,7 +85,7 @@ async def _accounts_like(ctx: Context, lead: Any) -> dict[str, tuple[Any, list[s
                     _add(found, row, f"{reason} {wanted}")
         key = company_key(lead.company)
         if key:
-            for row in await statements.containing(session, "account name", spellings(lead.company, is_company=True)):
+            for row in await statements.containing(session, "account name", patterns(lead.company, is_company=True)):
                 if company_key(row.name) == key:
                     _add(found, row, "same company name")
     return found
@@ -101,7 +101,7 @@ async def _contacts_like(ctx: Context, lead: Any) -> dict[str, tuple[Any, list[s
                     _add(found, row, f"same e-mail {lead.email.lower()}")
         key = person_key(lead.name)
         if key:
-            for row in await statements.containing(session, "contact name", spellings(lead.name)):
+            for row in await statements.containing(session, "contact name", patterns(lead.name)):
                 if person_key(f"{row.first_name or ''} {row.last_name or ''}") == key:
                     _add(found, row, "same name")
     return found

@@ -2,10 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from functools import cache
 
 _WORD = re.compile(r"\w+")
-_RUN = re.compile(r"[a-z0-9]+")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _FORMS = (
     "ab ag aps as asa bv co corp corporation company cv eg ev gbr gesmbh gmbh inc incorporated kft kg kgaa kk limited"
@@ -13,12 +12,13 @@ _FORMS = (
 )
 _LEGAL_FORMS = frozenset(_FORMS.split())
 _FILLERS = frozenset(["and", "et", "of", "the", "und", "y"])
+_COMMON = _LEGAL_FORMS | _FILLERS
 
 
 def _folded(text: str) -> str:
     """Without letter case, marks and width: what `Müller` and `MULLER` share."""
     plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
+    return unicodedata.normalize("NFC", "".join(c for c in plain if not unicodedata.combining(c)).casefold())
 
 
 def _words(text: str) -> list[str]:
@@ -52,28 +52,35 @@ def domain_of(text: str | None) -> str | None:
     return host if "." in host and re.fullmatch(r"[\w.-]+", host) else None
 
 
-def spellings(text: str, *, is_company: bool = False) -> list[list[str]]:
-    """For each word of a name the pieces of which a text with that word has one, as a database finds them.
+def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:
+    """For each telling word of a name, patterns one of which finds it in a text that has the word, marks or not.
 
-    Databases lower ASCII letters only, so the piece is the word's longest run of those; a word without one is looked
-    for in the letter cases that are usual.
+    Letters and sets of them in brackets, as both databases know them; for texts whose ASCII letters are lower.
     """
-    words = _WORD.findall(unicodedata.normalize("NFC", text))
-    telling = [word for word in words if len(word) > 1 and not (is_company and _is_common(word))]
-    return [_pieces(word) for word in telling or words]
+    words = _words(name)
+    telling = [word for word in words if len(word) > 1 and not (is_company and word in _COMMON)]
+    return [_patterns(word) for word in telling or words]
 
 
-def _is_common(word: str) -> bool:
-    folded = _folded(word)
-    return folded in _FILLERS or folded in _LEGAL_FORMS
+def _patterns(word: str) -> list[str]:
+    plain = "".join(map(_one_of, word))
+    return [plain] if "ss" not in word else [plain, "ß".join("".join(map(_one_of, part)) for part in word.split("ss"))]
 
 
-def _pieces(word: str) -> list[str]:
-    runs: Sequence[str] = _RUN.findall(word.lower())
-    longest = max(runs, key=len, default="")
-    if len(longest) > 1 or word.isascii():
-        return [longest or word.lower()]
-    return list(dict.fromkeys((word, word.lower(), word.upper(), word.capitalize())))
+def _one_of(letter: str) -> str:
+    others = _variants().get(letter, "") + ("" if letter.isascii() else letter.upper())
+    return f"[{letter}{others}]" if others else letter
+
+
+@cache
+def _variants() -> dict[str, str]:
+    """The letters with marks, of either case, by the letter without: Latin, Greek, Cyrillic and kana."""
+    variants: dict[str, str] = {}
+    for code in (*range(0x80, 0x530), *range(0x1E00, 0x2000), *range(0x3040, 0x3100)):
+        letter, plain = chr(code), _folded(chr(code))
+        if letter.isalpha() and len(plain) == 1 and plain != letter:
+            variants[plain] = variants.get(plain, "") + letter
+    return variants
 
 
 def parted(name: str) -> tuple[str | None, str]:

@@ -1,9 +1,11 @@
 """Statements on leads: the one of a card, and records that may be the same company or person."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, func, literal_column, or_
+from sqlalchemy import Boolean, ColumnElement, Integer, Select, Text, bindparam, func, literal_column, or_
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 from sqlmodel import col
 
 from storage.prepared import ORGANIZATION
@@ -25,26 +27,50 @@ def _name() -> Any:
     return func.coalesce(col(Contact.first_name), empty) + blank + func.coalesce(col(Contact.last_name), empty)
 
 
-_TEXTS: dict[str, tuple[Noun, Any]] = {
-    "account name": (ACCOUNTS, func.lower(col(Account.name))),
-    "account domain": (ACCOUNTS, func.lower(col(Account.domain))),
-    "contact name": (CONTACTS, func.lower(_name())),
-    "contact email": (CONTACTS, func.lower(col(Contact.email))),
+class _matches(FunctionElement[bool]):
+    """Whether a text has something in it that a pattern of letters and sets of letters stands for."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "matches"
+
+
+@compiles(_matches, "postgresql")
+def _regular(element: Any, compiler: Any, **kw: Any) -> str:
+    text, pattern = (compiler.process(part, **kw) for part in element.clauses)
+    return f"({text} ~ {pattern})"
+
+
+@compiles(_matches, "sqlite")
+def _glob(element: Any, compiler: Any, **kw: Any) -> str:
+    text, pattern = (compiler.process(part, **kw) for part in element.clauses)
+    return f"({text} GLOB '*' || {pattern} || '*')"
+
+
+_Finds = Callable[[Any, Any], ColumnElement[bool]]
+_TEXTS: dict[str, tuple[Noun, Any, _Finds]] = {
+    "account name": (ACCOUNTS, func.lower(col(Account.name)), _matches),
+    "account domain": (ACCOUNTS, func.lower(col(Account.domain)), contains),
+    "contact name": (CONTACTS, func.lower(_name()), _matches),
+    "contact email": (CONTACTS, func.lower(col(Contact.email)), contains),
 }
-"""What is looked through; of letters the database lowers ASCII only, on PostgreSQL by the collation of the columns."""
+"""What is looked through, by patterns or by plain texts.
+
+Both databases lower ASCII letters only: PostgreSQL because of the collation of the columns.
+"""
 
 
 async def containing(session: TenantSession, what: str, words: Sequence[Sequence[str]]) -> Sequence[Any]:
-    """Rows whose text (one of _TEXTS) has each word in one of its spellings; those that have least else come first.
+    """Rows whose text (one of _TEXTS) has each of the words in one of its forms; those with the least else come first.
 
     At most 200: who looks for equal texts finds them among the shortest.
     """
-    noun, text = _TEXTS[what]
-    values = {f"w{i}_{j}": spelling for i, word in enumerate(words) for j, spelling in enumerate(word)}
+    noun, text, finds = _TEXTS[what]
+    values = {f"w{i}_{j}": form for i, word in enumerate(words) for j, form in enumerate(word)}
 
     def build() -> Select[Any]:
         conditions: list[ColumnElement[bool]] = [
-            or_(*(contains(text, bindparam(f"w{i}_{j}", type_=Text)) for j in range(len(word))))
+            or_(*(finds(text, bindparam(f"w{i}_{j}", type_=Text)) for j in range(len(word))))
             for i, word in enumerate(words)
         ]
         found = noun.select(ORGANIZATION).where(*conditions)

@@ -17,7 +17,7 @@ _S = LeadStatus
 # The state that every eighth lead is in.
 _STATUS_OF = (_S.NEW, _S.WORKING, _S.CONVERTED, _S.NEW, _S.QUALIFIED, _S.NEW, _S.DISQUALIFIED, _S.WORKING)
 _SOURCES = (CaptureSource.SCAN_CARD, CaptureSource.SCAN_BADGE, CaptureSource.SCAN_CARD, CaptureSource.MANUAL)
-_TAGS = (["fair"], ["fair", "follow up"], [], ["webinar"], ["fair", "partner"])
+_TAGS: tuple[list[str], ...] = (["fair"], ["fair", "follow up"], [], ["webinar"], ["fair", "partner"])
 _REASONS = ("No budget this year.", "A student who looks for a thesis topic.")
 _NOTES = ("Met at the fair; asked for a demo.", None, "Wants prices for 200 seats.", None)
 
