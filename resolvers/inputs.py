@@ -126,7 +126,7 @@ def _email(address: str) -> str:
     return address
 
 
-def bounded(longest: int, shortest: int = 0) -> StringConstraints:
+def bounded(longest: int, shortest: int | None = None) -> StringConstraints:
     """A text of no more and no fewer characters."""
     return StringConstraints(strict=True, min_length=shortest, max_length=longest)
 

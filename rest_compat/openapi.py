@@ -122,6 +122,8 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
         schema = _clean(operation.query.model_json_schema(by_alias=True))
         for name, described in schema["properties"].items():
             kind = described.pop("anyOf", [{}])[0]  # an absent parameter is what null is elsewhere
+            if "$ref" in kind:
+                kind = schema["$defs"][kind["$ref"].rpartition("/")[2]]
             text = described.pop("description")
             yield {"name": name, "in": "query", "required": False, "description": text, "schema": {**kind, **described}}
     if operation.rule is not None or operation.form is not None:
