@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ValidationInfo
 
 from contract.errors import NotFound, Problem, Problems
 from contract.lead_states import LeadMove
@@ -27,13 +29,19 @@ from storage.sessions import TenantSession
 from storage.tables import Account, Contact, Deal, Lead
 
 
+def _new_only(name: str | None, info: ValidationInfo) -> str | None:
+    if name is not None and info.data.get("deal_id") is not None:
+        raise ValueError("does not go with an existing deal")
+    return name
+
+
 class LeadConversion(Input):
     """What to convert a lead into: an existing record, or none for a new one; a deal only where one is named."""
 
     account_id: Reference | None = None
     contact_id: Reference | None = None
     deal_id: Reference | None = None
-    deal_name: RequiredLine | None = None
+    deal_name: Annotated[RequiredLine | None, AfterValidator(_new_only)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +156,6 @@ async def _shown(session: TenantSession, noun: Noun, identifier: str | None) -> 
 
 async def _convert(ctx: Context, session: TenantSession, lead: Lead, input: LeadConversion) -> Deal | None:
     """Write the records and the lead's new state; the deal where it is a new one."""
-    if input.deal_id is not None and input.deal_name is not None:
-        raise Problems([Problem(("input", "deal_name"), "does not go with an existing deal", "exclusive")])
     named = await _named(session, input)
     account = await _account(ctx, session, lead, named.get("account_id"))
     contact = await _contact(ctx, session, lead, named.get("contact_id"), account)

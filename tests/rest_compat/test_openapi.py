@@ -76,9 +76,8 @@ def test_every_path_is_described_with_its_group_and_its_twin() -> None:
         group, organization, status, twin = PATHS[method, path]
         assert (operation["x-scope-group"], operation["x-graphql-operation"]) == (group, twin)
         assert str(status) in operation["responses"]
-        assert operation["security"] == (
-            [{"bearer": []}, {}] if path == "/pat/exchange" else [{"bearer": []}] if group or path == "/feedback" else []
-        )
+        guarded = [{"bearer": []}] if group or path == "/feedback" else []
+        assert operation["security"] == ([{"bearer": []}, {}] if path == "/pat/exchange" else guarded)
         if group is not None:
             assert all(scope in operation["description"] for scope in ScopeGroup[group].value)
             assert ("and an active organization" in operation["description"]) == organization
