@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from contract.criteria import Selection
 from identity.principal import Principal
 from resolvers.access import requires, rule_of
 from resolvers.accounts import get_account
@@ -39,13 +40,19 @@ _RECORDS = {
 }
 """The kinds that can be found by an identifier, each with the rule of the operation that reads it."""
 
+_LEADS = nouns.LEADS.selecting(Selection(frozenset(c.key for c in nouns.LEADS.columns) - {"capture_payload"}))
 _CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "UserToken": list_user_tokens}
 
 
 @requires(None, organization=False)
-async def get_node(ctx: Context, identifier: str) -> Found | None:
-    """Any record that the caller may read; None where it is missing, another organization's, or out of reach."""
+async def get_node(ctx: Context, identifier: str, *, with_payload: bool = True) -> Found | None:
+    """Any record that the caller may read; None where it is missing, another organization's, or out of reach.
+
+    A lead comes `with_payload` or without.
+    """
     readable = {kind: noun for kind, (noun, rule) in _RECORDS.items() if rule.admits(ctx.principal)}
+    if not with_payload and "Lead" in readable:
+        readable["Lead"] = _LEADS
     found = await asyncio.gather(*(by_id(ctx, noun, identifier) for noun in readable.values()))
     for kind, record in zip(readable, found, strict=True):
         if record is not None:

@@ -42,11 +42,10 @@ def leads(
         account_id, company = accounts[at] if at is not None else (None, "")
         if status is not _S.CONVERTED:
             contact_id = account_id = None
-            if index % 4 != 1 or not name:  # else it is of someone known, whom the preview of a conversion finds
-                name = f"{random.choice(pools.first_names)} {random.choice(pools.last_names)}"
-                email = None
-            if index % 3 or not company:
-                company = random.choice(pools.companies)
+            # Every fourth is someone known, whom the preview of a conversion finds; others are at known companies.
+            if index % 4 != 1 or not name:
+                name, email = f"{random.choice(pools.first_names)} {random.choice(pools.last_names)}", None
+                company = company if company and index % 3 == 0 else random.choice(pools.companies)
         domain = f"{words.slug(company)}.example"
         source = _SOURCES[index % len(_SOURCES)]
         is_scan = source is not CaptureSource.MANUAL

@@ -128,6 +128,11 @@ async def test_the_payload_is_read_only_where_it_is_selected(shelf: Listing) -> 
             await tenant.ask(document)
         assert sent
         assert any("capture_payload" in text for text in sent) == is_read, document
+    for field, is_read in (("id", False), ("... on Lead { name }", False), ("... on Lead { capturePayload }", True)):
+        for node in ("node(id: $id)", "nodes(ids: [$id])"):
+            with statements(tenant.gateway.world.database) as sent:
+                await tenant.ask(f"query($id: ID!) {{ {node} {{ {field} }} }}", id=shelf.rows["e"].id)
+            assert any("capture_payload" in text for text in sent) == is_read, (node, field)
     with statements(tenant.gateway.world.database) as sent:
         await tenant.ask("query($id: ID!) { lead(id: $id) { name } }", id=shelf.rows["e"].id)
     assert not any("capture_payload" in text for text in sent)
