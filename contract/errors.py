@@ -142,6 +142,7 @@ class InvalidState(GatewayError):
 
     status = 409
     code = "INVALID_STATE"
+    message = "The record's state does not allow this"
 
 
 class Conflict(GatewayError):

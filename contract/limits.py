@@ -25,6 +25,19 @@ MONEY_BELOW = Decimal(10) ** 15
 
 DURATION_MAX = 2**31 - 1
 
+# Captures and leads: the two lengths that specification 4.2 leaves open are on the name and the card (decision 38).
+LEAD_NAME_MAX = 200
+CARD_ID_MAX = 200
+PHONE_MAX = 100
+TAG_MAX = 100
+TAGS_MAX = 100
+CAPTURE_MAX_BYTES = 256 * 1024
+CAPTURE_DEPTH_MAX = 100
+CANDIDATES_MAX = 20
+
+FEEDBACK_MAX = 10_000
+PAGE_ADDRESS_MAX = 2_000
+
 BODY_MAX_BYTES = 1024 * 1024
 REQUEST_ID_MAX = 128
 

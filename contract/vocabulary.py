@@ -70,6 +70,33 @@ class HealthFactorKey(StrEnum):
     DATA_COMPLETENESS = "data_completeness"
 
 
+class CaptureSource(StrEnum):
+    """How a lead was captured (specification 4.2)."""
+
+    SCAN_BADGE = "scan_badge"
+    SCAN_CARD = "scan_card"
+    MANUAL = "manual"
+
+
+class LeadStatus(StrEnum):
+    """Where a lead stands; contract/lead_states.py says what may follow what (decision 37)."""
+
+    NEW = "new"
+    WORKING = "working"
+    QUALIFIED = "qualified"
+    CONVERTED = "converted"
+    DISQUALIFIED = "disqualified"
+
+
+class FeedbackKind(StrEnum):
+    """What someone has to say about the platform."""
+
+    BUG = "bug"
+    IDEA = "idea"
+    QUESTION = "question"
+    PRAISE = "praise"
+
+
 class CredentialKind(StrEnum):
     """How the caller proved who is calling."""
 

@@ -11,7 +11,7 @@ from resolvers.context import Context
 from resolvers.inputs import Input, Line, RequiredLine, not_null
 from resolvers.lists import PageOf, by_id, children, page_of
 from storage.queries import nouns, records
-from storage.tables import Account, Activity, Contact, Deal
+from storage.tables import Account, Activity, Contact, Deal, Lead
 
 
 class AccountCreate(Input):
@@ -106,7 +106,8 @@ async def delete_account(ctx: Context, account_id: str) -> str:
         account = await records.to_change(session, Account, account_id)
         if account is None:
             raise NotFound(field=("id",))
-        await records.clear(session, Contact.account_id, Deal.account_id, Activity.account_id, value=account.id)
+        references = (Contact.account_id, Deal.account_id, Activity.account_id, Lead.account_id)
+        await records.clear(session, *references, value=account.id)
         await session.delete(account)
     ctx.forget()
     return account.id

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from contract.errors import PreconditionFailed, Problem, Problems
+from resolvers.context import Context
 from storage.base import Record, now
 from storage.queries import records
 from storage.sessions import TenantSession
@@ -24,6 +25,16 @@ def apply(record: Any, fields: Mapping[str, Any]) -> bool:
         record.version += 1
         record.updated_at = now()
     return bool(changed)
+
+
+async def note(ctx: Context, session: TenantSession, type: str, data: dict[str, Any], *, area: str = "crm") -> None:
+    """Append to the organization's change log what the caller did, in the transaction that does it (part 6)."""
+    await records.append_event(session, **noted(ctx, type, data, area=area))
+
+
+def noted(ctx: Context, type: str, data: dict[str, Any], *, area: str = "crm") -> dict[str, Any]:
+    """What the change log says of something that the caller did, but for its number."""
+    return {"type": type, "area": area, "actor": ctx.caller.subject, "request_id": ctx.request_id, "data": data}
 
 
 async def check_references(

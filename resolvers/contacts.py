@@ -12,7 +12,7 @@ from resolvers.inputs import Email, Input, Line, Reference
 from resolvers.lists import PageOf, by_id, children, page_of
 from storage.base import Record
 from storage.queries import nouns, records
-from storage.tables import Account, Activity, Contact, Deal, DealContact
+from storage.tables import Account, Activity, Contact, Deal, DealContact, Lead
 
 _REFERENCES: dict[str, type[Record]] = {"account_id": Account}
 
@@ -99,7 +99,7 @@ async def delete_contact(ctx: Context, contact_id: str) -> str:
         contact = await records.to_change(session, Contact, contact_id)
         if contact is None:
             raise NotFound(field=("id",))
-        await records.clear(session, Deal.champion_id, Activity.contact_id, value=contact.id)
+        await records.clear(session, Deal.champion_id, Activity.contact_id, Lead.contact_id, value=contact.id)
         await session.delete(contact)
     ctx.forget()
     return contact.id

@@ -21,7 +21,7 @@ from storage.queries import deals as statements
 from storage.queries import nouns, records
 from storage.queries.appending import append
 from storage.sessions import TenantSession
-from storage.tables import Account, Activity, Contact, Deal, DealContact, Event, PipelineStage, StageChange
+from storage.tables import Account, Activity, Contact, Deal, DealContact, Event, Lead, PipelineStage, StageChange
 
 _REFERENCES: dict[str, type[Record]] = {"account_id": Account, "stage_id": PipelineStage, "champion_id": Contact}
 
@@ -157,33 +157,33 @@ async def unstaged_deals(ctx: Context, condition: Condition) -> PageOf:
 @requires(ScopeGroup.CRM_MANAGE)
 async def create_deal(ctx: Context, input: DealCreate) -> Any:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
-    fields = _values(input) | {"org_id": ctx.org_id, "owner_id": ctx.caller.subject}
-    deal = draft(Deal, **fields)
+    fields = _values(input)
+    deal = draft(Deal, **fields, org_id=ctx.org_id, owner_id=ctx.caller.subject)
+    event = draft(Event, **changes.noted(ctx, "deal_created", _created(deal)))
     # A stage has to be looked at before, and what is wrong with a reference is said in words.
-    if deal.stage_id is not None or not await append(
-        ctx.services.database, ctx.org_id, deal, _REFERENCES, draft(Event, **_creation(ctx, deal))
-    ):
+    if deal.stage_id is not None or not await append(ctx.services.database, ctx.org_id, deal, _REFERENCES, event):
         async with ctx.appending() as session:
             await changes.check_references(session, fields, _REFERENCES)
-            if deal.stage_id is not None:
-                deal = draft(Deal, **fields, status=await _status(session, deal.stage_id))
-            await session.insert(deal)
-            if deal.stage_id is not None:
-                await session.insert(_move(ctx, deal, None))
-            await records.append_event(session, **_creation(ctx, deal))
+            deal = await add_deal(ctx, session, fields)
     ctx.forget()
-    ctx.services.notifications.hand(Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal)))
+    announce(ctx, deal)
     return deal
 
 
-def _creation(ctx: Context, deal: Any) -> dict[str, Any]:
-    return {
-        "type": "deal_created",
-        "area": "crm",
-        "actor": ctx.caller.subject,
-        "request_id": ctx.request_id,
-        "data": _created(deal),
-    }
+async def add_deal(ctx: Context, session: TenantSession, fields: dict[str, Any]) -> Any:
+    """Insert a deal that the caller owns, with its analytics event; `announce` it once the transaction is through."""
+    status = {} if fields.get("stage_id") is None else {"status": await _status(session, fields["stage_id"])}
+    deal = draft(Deal, **fields, **status, org_id=ctx.org_id, owner_id=ctx.caller.subject)
+    await session.insert(deal)
+    if deal.stage_id is not None:
+        await session.insert(_move(ctx, deal, None))
+    await changes.note(ctx, session, "deal_created", _created(deal))
+    return deal
+
+
+def announce(ctx: Context, deal: Any) -> None:
+    """Hand the best-effort notification of a new deal to the organization's workflow actor (specification part 6)."""
+    ctx.services.notifications.hand(Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal)))
 
 
 def _created(deal: Any) -> dict[str, Any]:
@@ -250,7 +250,7 @@ async def delete_deal(ctx: Context, deal_id: str) -> str:
         deal = await records.to_change(session, Deal, deal_id)
         if deal is None:
             raise NotFound(field=("id",))
-        await records.clear(session, Activity.deal_id, Deal.parent_deal_id, value=deal.id)
+        await records.clear(session, Activity.deal_id, Deal.parent_deal_id, Lead.deal_id, value=deal.id)
         await session.delete(deal)
     ctx.forget()
     return deal.id

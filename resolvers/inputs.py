@@ -11,7 +11,16 @@ from typing import Annotated, Any, TypeVar
 
 import pycountry
 from email_validator import EmailNotValidError, validate_email
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictStr,
+    StringConstraints,
+    ValidationError,
+)
 
 from contract.errors import Path, Problem, Problems
 from contract.limits import LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
@@ -115,6 +124,16 @@ def _email(address: str) -> str:
     except EmailNotValidError:
         raise ValueError("must look like an e-mail address") from None
     return address
+
+
+def bounded(longest: int, shortest: int | None = None) -> StringConstraints:
+    """A text of no more and no fewer characters."""
+    return StringConstraints(strict=True, min_length=shortest, max_length=longest)
+
+
+def trimmed(longest: int) -> StringConstraints:
+    """A text with something in it, which counts and is kept without the blanks around it."""
+    return StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=longest)
 
 
 Line = Annotated[StrictStr, Field(max_length=LINE_MAX), AfterValidator(storable)]

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
+from contract.criteria import Selection
 from identity.principal import Principal
 from resolvers.access import requires, rule_of
 from resolvers.accounts import get_account
@@ -12,25 +11,16 @@ from resolvers.contacts import get_contact
 from resolvers.context import Context
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
 from resolvers.deals import get_deal
+from resolvers.found import Found
 from resolvers.health import latest_health
 from resolvers.jobs import get_job
+from resolvers.leads import get_lead
 from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.pipeline_stages import get_stage
 from storage.queries import nouns
 
 _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A record, and what kind it is by the name of its GraphQL type; it is read as the record is."""
-
-    typename: str
-    record: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.record, name)
 
 
 @requires(None, organization=False)
@@ -44,6 +34,7 @@ _RECORDS = {
     "Contact": (nouns.CONTACTS, rule_of(get_contact)),
     "Deal": (nouns.DEALS, rule_of(get_deal)),
     "PipelineStage": (nouns.STAGES, rule_of(get_stage)),
+    "Lead": (nouns.LEADS, rule_of(get_lead)),
     "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),
     "HealthSnapshot": (nouns.SNAPSHOTS, rule_of(latest_health)),
     "Job": (nouns.JOBS, rule_of(get_job)),
@@ -51,13 +42,19 @@ _RECORDS = {
 }
 """The kinds that can be found by an identifier, each with the rule of the operation that reads it."""
 
+_LEADS = nouns.LEADS.selecting(Selection(frozenset(c.key for c in nouns.LEADS.columns) - {"capture_payload"}))
 _CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "UserToken": list_user_tokens}
 
 
 @requires(None, organization=False)
-async def get_node(ctx: Context, identifier: str) -> Found | None:
-    """Any record that the caller may read; None where it is missing, another organization's, or out of reach."""
+async def get_node(ctx: Context, identifier: str, *, with_payload: bool = True) -> Found | None:
+    """Any record that the caller may read; None where it is missing, another organization's, or out of reach.
+
+    A lead comes `with_payload` or without.
+    """
     readable = {kind: noun for kind, (noun, rule) in _RECORDS.items() if rule.admits(ctx.principal)}
+    if not with_payload and "Lead" in readable:
+        readable["Lead"] = _LEADS
     found = await asyncio.gather(*(by_id(ctx, noun, identifier) for noun in readable.values()))
     for kind, record in zip(readable, found, strict=True):
         if record is not None:

@@ -19,9 +19,10 @@ _HEADER_MAX = 1_000
 _VISIBLE = "!\"#$&'()*+-./:;<=>?@[\\]^_`{|}~"  # but comma and percent, which mean something
 
 
-async def json_object(receive: Receive, headers: Mapping[str, str]) -> dict[str, Any]:
+async def json_object(receive: Receive, headers: Mapping[str, str], *, required: bool = True) -> dict[str, Any]:
     """The body as a JSON object. Raises UnsupportedMedia, TooLarge, or Problems at `body`.
 
+    No body is an empty object where none is required.
     Numbers with a fraction or an exponent come as Decimal; of a name given twice the last value counts.
     """
     media_type = _media_type(headers)
@@ -32,6 +33,8 @@ async def json_object(receive: Receive, headers: Mapping[str, str]) -> dict[str,
         raise UnsupportedMedia("The body must be JSON, and not compressed")
     raw = await _read(receive, headers)
     if not raw.strip():
+        if not required:
+            return {}
         raise _bad("Field required", "missing")
     try:
         value = json.loads(

@@ -16,6 +16,8 @@ _SNAPSHOT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b07"
 _FACTOR: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b08"
 _CREDENTIAL_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b09"
 _JOB: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
+_LEAD_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
+_FEEDBACK: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
 _USER: Final = "user_2mF7"
 
 _CREDENTIAL: Final = {
@@ -69,6 +71,33 @@ _HEALTH: Final = {
     ],
 }
 
+_LEAD: Final = {
+    "lead_id": _LEAD_ID,
+    "id": _LEAD_ID,
+    "org_id": _ORGANIZATION,
+    "owner_id": _USER,
+    "status": "converted",
+    "card_id": "card_8841",
+    "name": "Ada Park",
+    "title": "Head of Operations",
+    "company": "Example Industries",
+    "company_domain": "example.com",
+    "email": "ada@example.com",
+    "phone": "+49 30 1234567",
+    "linkedin": None,
+    "notes": "Met at the fair; wants a pilot in spring.",
+    "tags": ["fair", "pilot"],
+    "source": "scan_card",
+    "disqualified_reason": None,
+    "converted_at": "2026-11-20T16:02:31.118000Z",
+    "account_id": _ACCOUNT,
+    "contact_id": _CONTACT,
+    "deal_id": _DEAL,
+    "created_at": "2026-11-20T09:30:00Z",
+    "updated_at": "2026-11-20T16:02:31.118000Z",
+    "version": 2,
+}
+
 ANSWERS: Final[dict[str, Any]] = {
     "Meeting": {
         "id": _MEETING,
@@ -112,6 +141,16 @@ ANSWERS: Final[dict[str, Any]] = {
         "updated_at": "2026-11-20T09:41:12.004000Z",
         "version": 3,
     },
+    "LeadId": {"lead_id": _LEAD_ID},
+    "Lead": _LEAD,
+    "LeadWithPayload": {**_LEAD, "capture_payload": {"engine": "ocr-2", "confidence": 0.93}},
+    "LeadConversionResult": {
+        "lead_id": _LEAD_ID,
+        "account_id": _ACCOUNT,
+        "contact_id": _CONTACT,
+        "deal_id": _DEAL,
+    },
+    "FeedbackId": {"id": _FEEDBACK},
     "HealthSnapshot": _HEALTH,
     "LatestHealth": _HEALTH,
     "Job": {
@@ -155,6 +194,21 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "geo_scope": "regional",
     },
     "DealPatch": {"value": 13000, "champion_id": _CONTACT, "close_date": None},
+    "CardCapture": {
+        "card_id": "card_8841",
+        "name": "Ada Park",
+        "title": "Head of Operations",
+        "company": "Example Industries",
+        "company_domain": "example.com",
+        "email": "ada@example.com",
+        "phone": "+49 30 1234567",
+        "notes": "Met at the fair; wants a pilot in spring.",
+        "tags": ["fair", "pilot"],
+        "capture_payload": {"engine": "ocr-2", "confidence": 0.93},
+        "source": "scan_card",
+    },
+    "LeadConversion": {"account_id": _ACCOUNT, "deal_name": "Example pilot"},
+    "FeedbackCreate": {"kind": "idea", "message": "Let the board be filtered by owner.", "page": "/deals/board"},
     "CredentialCreate": {"name": "Nightly export"},
     "CredentialRename": {"name": "Weekly export"},
     "ExchangeForm": {

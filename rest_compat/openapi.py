@@ -65,6 +65,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     401: (e.Unauthenticated,),
     403: (e.Forbidden, e.OrganizationMismatch),
     404: (e.NotFound,),
+    409: (e.InvalidState,),
     412: (e.PreconditionFailed,),
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
@@ -110,7 +111,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         described["security"] = [{"bearer": []}, {}]
         described["requestBody"] = _body(operation.form.__name__, "application/x-www-form-urlencoded", required=False)
     if operation.body is not None:
-        described["requestBody"] = _body(operation.body.__name__, "application/json", required=True)
+        described["requestBody"] = _body(operation.body.__name__, "application/json", required=operation.body_required)
     return described
 
 
@@ -121,6 +122,8 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
         schema = _clean(operation.query.model_json_schema(by_alias=True))
         for name, described in schema["properties"].items():
             kind = described.pop("anyOf", [{}])[0]  # an absent parameter is what null is elsewhere
+            if "$ref" in kind:
+                kind = schema["$defs"][kind["$ref"].rpartition("/")[2]]
             text = described.pop("description")
             yield {"name": name, "in": "query", "required": False, "description": text, "schema": {**kind, **described}}
     if operation.rule is not None or operation.form is not None:

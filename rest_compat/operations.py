@@ -64,7 +64,8 @@ class Operation:
     """A method on a path.
 
     `resolver` is the guarded function that the handler calls: its rule is enforced before anything of the request but
-    its headers is read. Without one the operation is public. `dropped` are fields of the body that are checked and not
+    its headers is read. Without one the operation is public. Where a body is not required, none is an empty object.
+    `dropped` are fields of the body that are checked and not
     kept. `form` lets a body be a form, which the handler reads. The rest is for the description: `answer` names a
     schema of schemas.py (`many` of them in an array), `twin` the GraphQL field that does the same, `errors` what it
     can answer beside what follows from the rest.
@@ -78,6 +79,7 @@ class Operation:
     status: int = 200
     query: type[Input] | None = None
     body: type[Input] | None = None
+    body_required: bool = True
     dropped: frozenset[str] = frozenset()
     form: type[Input] | None = None
     answer: str | None = None

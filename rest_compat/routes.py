@@ -8,12 +8,17 @@ from starlette.routing import Route
 
 from resolvers import credentials as credential_resolvers
 from resolvers import deals as deal_resolvers
+from resolvers import feedback as feedback_resolvers
 from resolvers import health as health_resolvers
 from resolvers import jobs as job_resolvers
+from resolvers import lead_conversion
+from resolvers import leads as lead_resolvers
 from resolvers import meetings as meeting_resolvers
 from resolvers.context import Services
 from resolvers.credentials import CredentialCreate, CredentialRename
-from rest_compat import credentials, deals, exchange, health, jobs, liveness, meetings, serving
+from resolvers.feedback import FeedbackCreate
+from resolvers.leads import CardCapture
+from rest_compat import credentials, deals, exchange, feedback, health, jobs, leads, liveness, meetings, serving
 from rest_compat.operations import Operation, Readiness
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
@@ -128,6 +133,55 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         "POST",
+        "/cards/captures/confirm",
+        leads.confirm,
+        "Confirm a capture",
+        resolver=lead_resolvers.confirm_capture,
+        body=CardCapture,
+        answer="LeadId",
+        twin="Mutation.cardCaptureConfirm",
+        description="Writes a lead. The same card_id again answers the same lead_id and updates the lead's fields.",
+        response_headers=("X-Ignored-Fields",),
+    ),
+    Operation(
+        "GET",
+        "/leads",
+        leads.listing,
+        "List leads",
+        resolver=lead_resolvers.list_leads,
+        query=leads.LeadQuery,
+        answer="Lead",
+        many=True,
+        twin="Query.leads",
+        description="The newest first, then by id; without their capture payloads.",
+    ),
+    Operation(
+        "GET",
+        "/leads/{lead_id}",
+        leads.detail,
+        "Get a lead",
+        resolver=lead_resolvers.get_lead,
+        answer="LeadWithPayload",
+        twin="Query.lead",
+        errors=(404,),
+    ),
+    Operation(
+        "POST",
+        "/leads/{lead_id}/convert",
+        leads.convert,
+        "Convert a lead",
+        resolver=lead_conversion.convert_lead,
+        body=lead_conversion.LeadConversion,
+        body_required=False,
+        answer="LeadConversionResult",
+        twin="Mutation.leadConvert",
+        description="In one transaction, into the records that are named, of which only empty fields are filled, or "
+        "into new ones; a deal only where deal_id or deal_name is given. Repeating it answers the first conversion.",
+        response_headers=("X-Ignored-Fields",),
+        errors=(404, 409),
+    ),
+    Operation(
+        "POST",
         "/organization-pats",
         credentials.create_key,
         "Create an organization API key",
@@ -222,6 +276,19 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         twin="Mutation.userTokenRevoke",
         description="The caller's own only. Takes effect at once.",
         errors=(404,),
+    ),
+    Operation(
+        "POST",
+        "/feedback",
+        feedback.submit,
+        "Submit feedback on the platform",
+        resolver=feedback_resolvers.submit_feedback,
+        status=201,
+        body=FeedbackCreate,
+        answer="FeedbackId",
+        twin="Mutation.feedbackSubmit",
+        description="Any valid credential will do, with an organization or without.",
+        response_headers=("X-Ignored-Fields",),
     ),
     Operation(
         "POST",

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 from contract.limits import HEALTH_FACTORS, VERSION
-from contract.vocabulary import ActivitySource, DealStatus, GeoScope, HealthFactorKey, HealthTrend, JobStatus
+from contract.vocabulary import (
+    ActivitySource,
+    CaptureSource,
+    DealStatus,
+    GeoScope,
+    HealthFactorKey,
+    HealthTrend,
+    JobStatus,
+    LeadStatus,
+)
 
 Schema = dict[str, Any]
 
@@ -55,6 +64,33 @@ _CREDENTIAL: Final[dict[str, Schema]] = {
     "expires_at": _or_null(_TIME),
     "owner_user_id": _or_null(_TEXT, "Null on the caller's own."),
     "owner_name": _or_null(_TEXT, "Null on the caller's own."),
+}
+
+_LEAD: Final[dict[str, Schema]] = {
+    "lead_id": {**_UUID, "description": "The same as id."},
+    "id": _UUID,
+    "org_id": _UUID,
+    "owner_id": _or_null(_TEXT, "The subject of the owning rep."),
+    "status": _enum(LeadStatus),
+    "card_id": _or_null(_TEXT, "The captured card, of which there is one lead."),
+    "name": _TEXT,
+    "title": _or_null(_TEXT),
+    "company": _or_null(_TEXT),
+    "company_domain": _or_null(_TEXT),
+    "email": _or_null(_TEXT),
+    "phone": _or_null(_TEXT),
+    "linkedin": _or_null(_TEXT),
+    "notes": _or_null(_TEXT),
+    "tags": {"type": "array", "items": _TEXT},
+    "source": _enum(CaptureSource),
+    "disqualified_reason": _or_null(_TEXT, "Null unless the lead is disqualified."),
+    "converted_at": _or_null(_TIME),
+    "account_id": _or_null(_UUID, "What the lead was converted into, like the next two."),
+    "contact_id": _or_null(_UUID),
+    "deal_id": _or_null(_UUID),
+    "created_at": _TIME,
+    "updated_at": _TIME,
+    "version": {**_WHOLE, "description": "Counts the changes."},
 }
 
 SCHEMAS: Final[dict[str, Schema]] = {
@@ -116,6 +152,17 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
         "The full record of a deal.",
     ),
+    "LeadId": _object({"lead_id": _UUID}, "The lead of the capture."),
+    "Lead": _object(_LEAD, "A person met."),
+    "LeadWithPayload": _object(
+        {**_LEAD, "capture_payload": _or_null({"type": "object"}, "The raw output of the extraction.")},
+        "A person met, with what the scan gave.",
+    ),
+    "LeadConversionResult": _object(
+        {"lead_id": _UUID, "account_id": _or_null(_UUID), "contact_id": _or_null(_UUID), "deal_id": _or_null(_UUID)},
+        "What a lead became; null for a deal that was not asked for, and for what was deleted since.",
+    ),
+    "FeedbackId": _object({"id": _UUID}, "The feedback."),
     "HealthSnapshot": _object(
         {
             "id": _UUID,

@@ -125,7 +125,7 @@ async def _parsed(
         form = await bodies.form(receive, headers)
     if operation.body is not None:
         try:
-            fields = await bodies.json_object(receive, headers)
+            fields = await bodies.json_object(receive, headers, required=operation.body_required)
         except Problems as error:
             problems += error.problems
         else:

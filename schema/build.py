@@ -13,9 +13,11 @@ from schema.contacts import ContactMutations, ContactQueries
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
 from schema.deals import DealMutations, DealQueries
 from schema.events import EventQueries
+from schema.feedback import FeedbackMutations
 from schema.filters import IntFilter
 from schema.health import HealthFactor, HealthSnapshot
 from schema.jobs import JobQueries
+from schema.leads import LeadMutations, LeadQueries
 from schema.meetings import MeetingMutations, MeetingQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
 from schema.scalars import SCALARS
@@ -30,6 +32,7 @@ Query = merge_types(
         ContactQueries,
         DealQueries,
         PipelineStageQueries,
+        LeadQueries,
         CredentialQueries,
         JobQueries,
         EventQueries,
@@ -43,7 +46,9 @@ Mutation = merge_types(
         ContactMutations,
         DealMutations,
         PipelineStageMutations,
+        LeadMutations,
         CredentialMutations,
+        FeedbackMutations,
     ),
 )
 

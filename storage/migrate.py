@@ -72,7 +72,7 @@ async def turn(url: URL) -> AsyncIterator[None]:
 
 async def draft(url: str, message: str) -> None:
     """Write a new migration file with the differences between the tables and a fully migrated database."""
-    number = f"{len(revisions()) + 1:04}"
+    number = f"{int(revisions()[-1]) + 1:04}"
     await _command(url, lambda config: _alembic().revision(config, message, autogenerate=True, rev_id=number))
 
 

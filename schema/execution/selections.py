@@ -14,6 +14,7 @@ from graphql import (
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLResolveInfo,
+    get_named_type,
 )
 
 from contract.criteria import Selection
@@ -33,6 +34,11 @@ def selected_nodes(info: Info) -> Selection:
     return _once(info, "nodes", _nodes)
 
 
+def names(info: Info) -> frozenset[str]:
+    """The names of the fields that are selected right below the field, whatever the type that they are on."""
+    return _once(info, "names", _names).columns
+
+
 def _once(info: Info, kind: str, work: Any) -> Selection:
     raw = info._raw_info
     known: dict[Any, Selection] = info.context.worked_out
@@ -41,6 +47,11 @@ def _once(info: Info, kind: str, work: Any) -> Selection:
     if found is None:
         found = known[key] = work(raw)
     return found
+
+
+def _names(raw: GraphQLResolveInfo[Any]) -> Selection:
+    kind: Any = get_named_type(raw.return_type)
+    return Selection(frozenset(node.name.value for _, node in _below(raw, kind, raw.field_nodes)))
 
 
 def _record(raw: GraphQLResolveInfo[Any]) -> Selection:

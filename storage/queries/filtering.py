@@ -16,7 +16,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlalchemy.types import JSON, TypeDecorator, TypeEngine
 
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Related
 from contract.limits import MONEY_BELOW, MONEY_DECIMALS
@@ -94,6 +94,36 @@ def _instr(element: Any, compiler: Any, **kw: Any) -> str:
     return f"instr({compiler.process(element.clauses, **kw)})"
 
 
+class _has_item(FunctionElement[bool]):
+    """Whether a JSON list of texts has the text as one of its items."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "has_item"
+
+    def self_group(self, against: Any = None) -> Any:
+        """As it is, like `any_of`."""
+        return self
+
+
+@compiles(_has_item, "postgresql")
+def _contained(element: Any, compiler: Any, **kw: Any) -> str:
+    column, value = (compiler.process(part, **kw) for part in element.clauses)
+    return f"(CAST({column} AS JSONB) @> to_jsonb(CAST({value} AS TEXT)))"
+
+
+@compiles(_has_item, "sqlite")
+def _listed(element: Any, compiler: Any, **kw: Any) -> str:
+    column, value = (compiler.process(part, **kw) for part in element.clauses)
+    return f"({value} IN (SELECT value FROM json_each({column})))"  # noqa: S608  # compiled parts
+
+
+def contains(text: Any, value: Any) -> ColumnElement[bool]:
+    """Whether the text has the value somewhere in it."""
+    clause: ColumnElement[bool] = _position(text, value).op(">", return_type=Boolean())(0)
+    return clause
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A value of a condition, by the name of its bound parameter."""
@@ -141,7 +171,7 @@ def _bind(name: str, kind: Any, op: Op, value: Any, values: dict[str, Any]) -> C
     stored = _stored(kind, value)
     if stored is None:
         return _nothing(op)
-    return Compare(name, op, _slot(kind, stored, values))
+    return Compare(name, op, _slot(Text() if isinstance(kind, JSON) else kind, stored, values))
 
 
 def _slot(kind: Any, value: Any, values: dict[str, Any]) -> Slot:
@@ -203,6 +233,8 @@ def _compare(column: Any, op: Op, value: Any) -> ColumnElement[bool]:
         return any_of(column, value.parameter)
     if op is Op.NIN:
         return or_(missing, not_(any_of(column, value.parameter)))
+    if isinstance(column.type, JSON):
+        return _has_item(column, value.parameter)
     return _COMPARATORS[op](column, value.parameter)
 
 
@@ -225,6 +257,6 @@ _COMPARATORS: dict[Op, Callable[[Any, Any], ColumnElement[bool]]] = {
     Op.GTE: lambda column, value: column >= value,
     Op.LT: lambda column, value: column < value,
     Op.LTE: lambda column, value: column <= value,
-    Op.CONTAINS: lambda column, value: _position(column, value).op(">", return_type=Boolean())(0),
+    Op.CONTAINS: contains,
     Op.STARTS_WITH: lambda column, value: func.substr(column, 1, func.length(value)) == value,
 }

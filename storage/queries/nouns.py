@@ -165,6 +165,17 @@ MEETINGS_WITH_LINKS = replace(
     ),
 )
 """Meetings with the summaries that the REST listing embeds (specification 2.1), in one statement."""
+LEADS = Noun(
+    t.Lead,
+    _columns(t.Lead),
+    _orders("name", "updated_at"),
+    _NEWEST,
+    links={
+        "account": ("account_id", ACCOUNTS),
+        "contact": ("contact_id", CONTACTS),
+        "deal": ("deal_id", DEALS),
+    },
+)
 SNAPSHOTS = Noun(
     t.HealthSnapshot,
     _columns(t.HealthSnapshot),

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Select, Text, bindparam, delete, select, update
-from sqlalchemy.dialects import postgresql
-from sqlmodel import SQLModel, col
+from sqlmodel import col
 
 from contract.scopes import Role
 from storage.base import now
 from storage.database import Database
+from storage.queries.records import insert_missing
 from storage.sessions import TenantSession
 from storage.tables import Credential, EventCounter, Member, Membership, Organization
 
@@ -49,21 +49,14 @@ async def organization(session: TenantSession, external_id: str) -> Organization
 async def create_organization(database: Database, name: str, external_id: str, org_id: str) -> None:
     """A new organization with the counter of its change log; one that is there already stays as it is."""
     async with database.directory(writing=True) as session:
-        await _insert_missing(session, Organization(id=org_id, external_id=external_id, name=name))
+        await insert_missing(session, Organization(id=org_id, external_id=external_id, name=name))
     async with database.writing(org_id) as session:
-        await _insert_missing(session, EventCounter(org_id=org_id))
-
-
-async def _insert_missing(session: TenantSession, record: SQLModel) -> None:
-    """Insert the row unless it is there; of several who do so at the same time none fails."""
-    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
-    statement = postgresql.insert(type(record)).values(record.model_dump()).on_conflict_do_nothing()
-    await session.execute(statement)
+        await insert_missing(session, EventCounter(org_id=org_id))
 
 
 async def put_member(session: TenantSession, subject: str, *, name: str | None, email: str | None) -> None:
     """The member with this name and e-mail; what is None stays as it was."""
-    await _insert_missing(session, Member(subject=subject))
+    await insert_missing(session, Member(subject=subject))
     member = await session.find(Member, col(Member.subject) == subject, lock=True)
     if member is None:
         return
@@ -82,7 +75,7 @@ async def put_membership(
     issued_at: int | None = None,
 ) -> None:
     """The member belongs to the organization with these scopes; a token older than the newest seen changes nothing."""
-    await _insert_missing(session, Membership(org_id=org_id, subject=subject))
+    await insert_missing(session, Membership(org_id=org_id, subject=subject))
     found = await session.find(
         Membership, col(Membership.org_id) == org_id, col(Membership.subject) == subject, lock=True
     )

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import Select, and_, bindparam, select, update
-from sqlmodel import col
+from sqlalchemy.dialects import postgresql
+from sqlmodel import SQLModel, col
 
 from contract.criteria import Compare, Listing, Op, Order, Page
 from contract.vocabulary import SortDirection
@@ -70,6 +71,18 @@ async def clear(session: TenantSession, *columns: Any, value: str) -> None:
             .values(changed)
             .execution_options(synchronize_session=False)
         )
+
+
+async def insert_missing(session: TenantSession, record: SQLModel) -> bool:
+    """Insert the row unless it is there; of several who do so at the same time none fails. Whether it was this one.
+
+    A record of a tenant table names its organization itself.
+    """
+    model: Any = type(record)
+    values = {column.columns[0].name: getattr(record, column.key) for column in model.__mapper__.column_attrs}
+    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
+    result = await session.execute(postgresql.insert(model.__table__).values(values).on_conflict_do_nothing())
+    return bool(result.rowcount)  # type: ignore[attr-defined]  # an INSERT gives a cursor result
 
 
 async def append_event(

@@ -79,6 +79,6 @@ def _blueprints(now: datetime) -> tuple[Blueprint, Blueprint]:
     sales = Sizes(accounts=40, contacts=120, deals=60, meetings=400)
     partners = Sizes(accounts=6, contacts=15, deals=8, meetings=40)
     return (
-        Blueprint("demo/sales", "Demo Sales", _TEAM, sales, now, span, SALES, logged=True),
-        Blueprint("demo/partners", "Demo Partners", _TEAM[:2], partners, now, span, PARTNERS, logged=True),
+        Blueprint("demo/sales", "Demo Sales", _TEAM, sales, now, span, SALES, logged=True, leads=24),
+        Blueprint("demo/partners", "Demo Partners", _TEAM[:2], partners, now, span, PARTNERS, logged=True, leads=4),
     )

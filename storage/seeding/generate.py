@@ -12,8 +12,9 @@ from sqlmodel import SQLModel
 from contract.vocabulary import GeoScope, StageType
 from storage.base import plain_decimal
 from storage.seeding import words
+from storage.seeding.leads import LEAD, leads
 from storage.seeding.plan import Blueprint, Ids
-from storage.tables import Account, Contact, Deal, DealContact, Event, PipelineStage, StageChange
+from storage.tables import Account, Contact, Deal, DealContact, Event, Lead, PipelineStage, StageChange
 
 Row = tuple[Any, ...]
 
@@ -92,6 +93,7 @@ def records(plan: Blueprint) -> tuple[list[Rows], Reachable]:
         Rows(StageChange, STAGE_CHANGE, deals.changes),
         Rows(DealContact, DEAL_CONTACT, deals.links),
         Rows(Event, EVENT, deals.events if plan.logged else []),
+        Rows(Lead, LEAD, leads(plan, pools, reachable.accounts, reachable.contacts)),
     ], reachable
 
 

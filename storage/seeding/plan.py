@@ -102,6 +102,7 @@ class Blueprint:
     fixed_id: str | None = None
     logged: bool = False
     """Whether the change log tells of every deal."""
+    leads: int = 0
 
     @property
     def id(self) -> str:

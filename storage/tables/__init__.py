@@ -5,8 +5,10 @@ from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
 from storage.tables.deals import Deal, DealContact
 from storage.tables.events import Event
+from storage.tables.feedback import Feedback
 from storage.tables.health import HealthFactor, HealthSnapshot
 from storage.tables.jobs import Job, JobWorker, QueuedJob
+from storage.tables.leads import Lead
 from storage.tables.meetings import Activity
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.pipeline_stages import PipelineStage, StageChange
@@ -20,10 +22,12 @@ __all__ = [
     "DealContact",
     "Event",
     "EventCounter",
+    "Feedback",
     "HealthFactor",
     "HealthSnapshot",
     "Job",
     "JobWorker",
+    "Lead",
     "Member",
     "Membership",
     "Organization",

@@ -86,7 +86,7 @@ def by_id(mutation: str, kind: str, selection: str) -> Graph:
     return q(f"mutation($id: ID!) {{ {mutation}(id: $id) {{ {selection} {_ERRORS} }} }}", id=f"<{kind}>")
 
 
-def put(mutation: str, kind: str, selection: str, **input: Any) -> Graph:
+def put(mutation: str, kind: str, selection: str, /, **input: Any) -> Graph:
     """A mutation that takes an input object and nothing else."""
     return q(f"mutation($input: {kind}!) {{ {mutation}(input: $input) {{ {selection} {_ERRORS} }} }}", input=input)
 
@@ -100,7 +100,7 @@ def change(mutation: str, kind: str, selection: str, id: str, **input: Any) -> G
 
 
 _ERRORS = "userErrors { code message field }"
-_RECORDS = ["account", "contact", "deal", "stage", "meeting", "snapshot", "factor", "job", "key", "token"]
+_RECORDS = ["account", "contact", "deal", "lead", "stage", "meeting", "snapshot", "factor", "job", "key", "token"]
 
 CASES: dict[str, Case] = {
     # Who is calling.
@@ -380,6 +380,70 @@ CASES: dict[str, Case] = {
         ),
     ),
     "pipeline_stages.delete_stage": Case("ORG_ADMIN", (by_id("pipelineStageDelete", "stage", "deletedId"),)),
+    # Leads.
+    "leads.get_lead": Case("CRM_READ", (Rest("GET", "/leads/<lead>"), of("lead", "name capturePayload"))),
+    "leads.list_leads": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/leads"),
+            q(
+                "query($id: ID!) { leads(filter: {id: {eq: $id}})"
+                " { nodes { name account { name } contact { lastName } deal { name } } totalCount } }",
+                id="<lead>",
+            ),
+        ),
+    ),
+    "leads.confirm_capture": Case(
+        "CRM_MANAGE",
+        (
+            Rest("POST", "/cards/captures/confirm", {"card_id": "<name>", "name": "<name>"}),
+            put("cardCaptureConfirm", "CardCaptureInput", "lead { name }", cardId="<name>", name="<name>"),
+        ),
+    ),
+    "leads.update_lead": Case(
+        "CRM_MANAGE", (change("leadUpdate", "LeadUpdateInput", "lead { name }", "<lead>", name="<name>"),)
+    ),
+    "leads.disqualify_lead": Case(
+        "CRM_MANAGE",
+        (
+            q(
+                f'mutation($id: ID!) {{ leadDisqualify(id: $id, reason: "r") {{ lead {{ id }} {_ERRORS} }} }}',
+                id="<lead>",
+            ),
+        ),
+    ),
+    "leads.reopen_lead": Case("CRM_MANAGE", (by_id("leadReopen", "lead", "lead { id }"),)),
+    "lead_conversion.preview_conversion": Case(
+        "CRM_READ",
+        (
+            q(
+                "query($id: ID!) { leadConversionPreview(id: $id)"
+                " { accounts { reason node { id } } contacts { reason node { id } } } }",
+                id="<lead>",
+            ),
+        ),
+    ),
+    "lead_conversion.convert_lead": Case(
+        "CRM_MANAGE",
+        (
+            Rest("POST", "/leads/<lead>/convert", {"deal_name": "<name>"}),
+            Rest("POST", "/leads/<own lead>/convert", {"account_id": "<account>", "deal_id": "<deal>"}),
+            Rest("POST", "/leads/<own lead>/convert", {"contact_id": "<contact>"}),
+            put("leadConvert", "LeadConvertInput", "lead { id }", leadId="<lead>", dealName="<name>"),
+            put("leadConvert", "LeadConvertInput", "lead { id }", leadId="<own lead>", accountId="<account>"),
+            put("leadConvert", "LeadConvertInput", "lead { id }", leadId="<own lead>", contactId="<contact>"),
+            put("leadConvert", "LeadConvertInput", "lead { id }", leadId="<own lead>", dealId="<deal>"),
+        ),
+    ),
+    # Feedback.
+    "feedback.submit_feedback": Case(
+        None,
+        (
+            Rest("POST", "/feedback", {"kind": "idea", "message": "<name>"}),
+            put("feedbackSubmit", "FeedbackInput", "id", kind="IDEA", message="<name>"),
+        ),
+        organization=False,
+    ),
     # Credentials.
     "credentials.list_organization_keys": Case(
         "PATS_READ", (Rest("GET", "/organization-pats"), q("{ organizationKeys { name } }"))

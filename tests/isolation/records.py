@@ -7,12 +7,14 @@ from uuid import NAMESPACE_URL, uuid5
 
 import httpx
 
+from contract.vocabulary import FeedbackKind
 from identity.principal import Organization
 from jobs.queue import enqueue
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
+from resolvers.feedback import FeedbackCreate, submit_feedback
 from resolvers.health import factors_of, refresh_health
-from storage.tables import Account, Activity, Contact, DealContact, PipelineStage
+from storage.tables import Account, Activity, Contact, DealContact, Lead, PipelineStage
 from tests.isolation.cases import Graph, Rest
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, World
@@ -31,6 +33,13 @@ async def fill_organization(world: World, organization: Organization, member: st
     deal = await create_deal(context, DealCreate(name=mark, account_id=account.id, stage_id=stages[1].id))
     meeting = Activity(subject=mark, account_id=account.id, contact_id=contact.id, deal_id=deal.id)
     await world.add(organization, meeting, DealContact(deal_id=deal.id, contact_id=contact.id, role=mark))
+    lead = Lead(
+        **dict.fromkeys(("card_id", "name", "title", "company", "notes"), mark),
+        capture_payload={"raw": mark},
+        tags=[mark],
+    )
+    await world.add(organization, lead)
+    await submit_feedback(context, FeedbackCreate(kind=FeedbackKind.IDEA, message=mark))
     snapshot = await refresh_health(context, account.id)
     key = await create_organization_key(context, CredentialCreate(name=mark))
     token = await create_user_token(context, CredentialCreate(name=mark))
@@ -41,6 +50,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         "domain": mark,
         "contact": contact.id,
         "deal": deal.id,
+        "lead": lead.id,
         "stage": stages[0].id,
         "second stage": stages[1].id,
         "meeting": meeting.id,

@@ -33,6 +33,8 @@ NAMING_NOTHING = {
     "credentials.list_organization_keys",
     "credentials.list_user_tokens",
     "events.list_events",
+    "feedback.submit_feedback",
+    "leads.confirm_capture",
     "pipeline_stages.create_stage",
     "pipeline_stages.list_stages",
     "viewer.get_viewer",
@@ -150,7 +152,7 @@ async def test_a_cursor_of_another_organization_shows_nothing_of_it(gateway: Gat
     world = gateway.world
     await _enter(world)
     await fill_organization(world, world.one, "admin@one", MARK)
-    for field in ("meetings", "accounts", "contacts", "deals", "events"):
+    for field in ("meetings", "accounts", "contacts", "deals", "leads", "events"):
         document = (
             f"query($after: String) {{ {field}(first: 1, after: $after) {{ edges {{ cursor node {{ id }} }} }} }}"
         )

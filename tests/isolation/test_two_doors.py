@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -10,15 +11,17 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
+from sqlmodel import col
 
 import rest_compat.routes as routes
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from storage.base import now
-from storage.tables import Account, Activity, Contact, Deal, DealContact, Job, PipelineStage
+from storage.tables import Account, Activity, Contact, Deal, DealContact, Feedback, Job, PipelineStage
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
-from tests.support.documented import CREDENTIAL, DEAL, EMBEDDED, FACTOR, JOB, MEETING, SNAPSHOT
+from tests.support.documented import CREDENTIAL, DEAL, EMBEDDED, FACTOR, JOB, LEAD, MEETING, SNAPSHOT
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, bearer
 
@@ -41,7 +44,7 @@ def plain(record: dict[str, Any]) -> dict[str, Any]:
     """A record of a documented path as GraphQL says it: names in camel case, enums upper case, amounts as strings."""
     result = {}
     for key, value in record.items():
-        if key in ENUMS or (key == "source" and "due_at" in record):
+        if key in ENUMS or (key == "source" and ("due_at" in record or "lead_id" in record)):
             value = value and value.upper()
         elif key == "value" and "currency" in record:
             value = None if value is None else str(value)
@@ -60,6 +63,11 @@ MEETING_FIELDS = selection(
     [key for key in MEETING if key not in EMBEDDED],
     *(f"{name[:-1]} {{ {selection(keys)} }}" for name, keys in EMBEDDED.items()),
 )
+LEAD_FIELDS = selection(
+    [key for key in LEAD if key not in ("lead_id", "org_id", "account_id", "contact_id", "deal_id")],
+    "capturePayload",
+    *(f"{name} {{ id }}" for name in ("account", "contact", "deal")),
+)
 DEAL_FIELDS = selection([key for key in DEAL if key != "org_id"])
 FACTOR_FIELDS = selection(FACTOR)
 SNAPSHOT_FIELDS = selection([key for key in SNAPSHOT if key != "factors"], f"factors {{ {FACTOR_FIELDS} }}")
@@ -75,6 +83,13 @@ def meeting(record: dict[str, Any]) -> dict[str, Any]:
 def unowned(record: dict[str, Any]) -> dict[str, Any]:
     """Whose organization a record is, GraphQL leaves unsaid."""
     return {key: value for key, value in plain(record).items() if key != "orgId"}
+
+
+def lead(record: dict[str, Any]) -> dict[str, Any]:
+    """GraphQL has the records that a lead became where a path has their identifiers."""
+    shown = plain(record)
+    linked = {name: (i := shown.pop(f"{name}Id")) and {"id": i} for name in ("account", "contact", "deal")}
+    return {key: value for key, value in shown.items() if key not in ("leadId", "orgId")} | linked
 
 
 def snapshot(record: dict[str, Any]) -> dict[str, Any] | None:
@@ -313,6 +328,123 @@ async def _unlink(doors: Doors) -> None:
             assert left == {"contacts": {"totalCount": 0}}
 
 
+CAPTURES: list[dict[str, Any]] = [
+    {"name": "Only", "source": "manual"},
+    {"name": " Ada Park ", "title": None, "tags": ["a", "b", " a "], "source": "scan_badge", "email": "a@b.example"},
+    {"name": "é", "company": "E", "capture_payload": {"x": [1, 2.5, None, {"y": "z"}]}, "source": "scan_card"},
+]
+
+
+def _capture(body: dict[str, Any]) -> dict[str, Any]:
+    return {camel(key): value.upper() if key == "source" else value for key, value in body.items()}
+
+
+async def _confirm(doors: Doors) -> None:
+    fresh = ("id", "createdAt", "updatedAt", "cardId")
+    for number, body in enumerate(CAPTURES):
+        for change in ({}, {"name": "Again", "notes": "n", "capture_payload": {"x": 1}}):
+            by_path = await doors.rest("POST", "/cards/captures/confirm", {**body, **change, "card_id": f"p{number}"})
+            input = _capture({**body, **change, "card_id": f"g{number}"})
+            made = await doors.change(
+                "cardCaptureConfirm", "$i: CardCaptureInput! -> input: $i", f"lead {{ {LEAD_FIELDS} }}", i=input
+            )
+            record = lead((await doors.rest("GET", f"/leads/{by_path.json()['lead_id']}")).json())
+            assert _without(record, *fresh) == _without(made["lead"], *fresh)
+    events = await doors.graphql("{ events { nodes { type actor data } } }")
+    told = [(e["type"], e["actor"], _without(e["data"], "lead_id", "card_id")) for e in events["nodes"]]
+    assert told[::2] == told[1::2]
+    assert [kind for kind, _, _ in told[::2]] == ["lead_created", "lead_updated"] * 3
+
+
+async def _some_leads(doors: Doors) -> None:
+    for number in range(6):
+        body = {**CAPTURES[number % 3], "card_id": f"{number}"}
+        made = (await doors.rest("POST", "/cards/captures/confirm", body)).json()["lead_id"]
+        if number > 3:
+            await doors.rest("POST", f"/leads/{made}/convert", {"deal_name": "D"} if number == 4 else None)
+
+
+async def _leads(doors: Doors) -> None:
+    await _some_leads(doors)
+    for query, arguments in (
+        ("", "first: 200"),
+        ("limit=2&offset=1", "first: 2, offset: 1"),
+        ("limit=0", "first: 0"),
+        ("status=converted", "filter: {status: {eq: CONVERTED}}"),
+        ("source=scan_badge", "filter: {source: {eq: SCAN_BADGE}}"),
+        ("owner_id=admin@one", 'filter: {ownerId: {eq: "admin@one"}}'),
+        ("tag=b", 'filter: {tags: {contains: "b"}}'),
+    ):
+        listed = (await doors.rest("GET", f"/leads?{query}")).json()
+        fields = LEAD_FIELDS.replace("capturePayload", "")
+        page = await doors.graphql(f"{{ leads({arguments}) {{ nodes {{ {fields} }} }} }}")
+        assert [lead(record) for record in listed] == page["nodes"], query
+        assert listed or query == "limit=0"
+
+
+async def _lead(doors: Doors) -> None:
+    await _some_leads(doors)
+    for record in (await doors.rest("GET", "/leads")).json():
+        shown = await doors.graphql(f"query($id: ID!) {{ lead(id: $id) {{ {LEAD_FIELDS} }} }}", id=record["id"])
+        one = (await doors.rest("GET", f"/leads/{record['id']}")).json()
+        assert lead(one) == shown
+        assert _without(one, "capture_payload") == record
+
+
+async def _lead_convert(doors: Doors) -> None:
+    world = doors.gateway.world
+    account, contact, known = Account(name="A"), Contact(first_name="C"), Deal(name="D")
+    await world.add(world.one, account, contact, known)
+    for into in (
+        {},
+        {"deal_name": "N"},
+        {"account_id": account.id, "contact_id": contact.id.upper(), "deal_id": known.id},
+        {"account_id": None, "contact_id": None, "deal_id": None, "deal_name": None},
+    ):
+        ids = [(await doors.rest("POST", "/cards/captures/confirm", CAPTURES[2])).json()["lead_id"] for _ in range(2)]
+        for _ in range(2):
+            by_path = (await doors.rest("POST", f"/leads/{ids[0]}/convert", into)).json()
+            input = {"leadId": ids[1], **{camel(key): value for key, value in into.items()}}
+            record = "lead { id status } account { id name } contact { id lastName } deal { id name }"
+            shown = await doors.change("leadConvert", "$i: LeadConvertInput! -> input: $i", record, i=input)
+            assert (by_path["lead_id"], shown["lead"]) == (ids[0], {"id": ids[1], "status": "CONVERTED"})
+            for name in ("account", "contact", "deal"):
+                if into.get(f"{name}_id"):
+                    assert by_path[f"{name}_id"] == shown[name]["id"] == into[f"{name}_id"].lower()
+                assert (by_path[f"{name}_id"] is None) == (shown[name] is None)
+    events = await doors.graphql("{ events { nodes { type } } }")
+    told = Counter(event["type"] for event in events["nodes"])
+    assert (told["lead_converted"], told["account_created"], told["deal_created"]) == (8, 6, 2)
+
+
+async def _feedback(doors: Doors) -> None:
+    world = doors.gateway.world
+    for body in (
+        {"kind": "bug", "message": " Broken "},
+        {"kind": "idea", "message": "x", "page": "/p", "request_id": "r"},
+    ):
+        by_path = (await doors.rest("POST", "/feedback", body)).json()["id"]
+        input = {camel(key): value.upper() if key == "kind" else value for key, value in body.items()}
+        shown = await doors.change("feedbackSubmit", "$i: FeedbackInput! -> input: $i", "id", i=input)
+        async with world.database.directory() as session:
+            rows = await session.rows(select(Feedback).where(col(Feedback.id).in_([by_path, shown["id"]])))
+        [first, second] = [row[0].model_dump(exclude={"id", "created_at"}) for row in rows]
+        assert (
+            first
+            == second
+            == {
+                "page": None,
+                "request_id": None,
+                **body,
+                "message": body["message"].strip(),
+                "org_id": world.one.id,
+                "subject": "admin@one",
+            }
+        )
+    events = await doors.graphql("{ events { nodes { type data } } }")
+    assert [event["data"]["kind"] for event in events["nodes"]] == ["bug", "bug", "idea", "idea"]
+
+
 async def _health_latest(doors: Doors) -> None:
     world = doors.gateway.world
     account = Account(name="A")
@@ -438,6 +570,11 @@ COMPARED: dict[str, Compare] = {
     "Account.health": _health_latest,
     "Mutation.accountHealthRefresh": _health_refresh,
     "Query.job": _job,
+    "Mutation.cardCaptureConfirm": _confirm,
+    "Query.leads": _leads,
+    "Query.lead": _lead,
+    "Mutation.leadConvert": _lead_convert,
+    "Mutation.feedbackSubmit": _feedback,
     **_credentials("/organization-pats", "organizationKey", KEY_FIELDS, plain),
     **_credentials("/user-pats", "userToken", TOKEN_FIELDS, token),
 }
@@ -500,7 +637,7 @@ async def test_the_same_refusals(gateway: Gateway) -> None:
                 assert challenge.items() <= dict(answer.headers).items() or status != 401
         # Reading a deal takes fewer than any other: who may not even that is another member.
         refused = world.session("nobody@one", world.two if case.group == "CRM_READ" else world.one)
-        inside = [(refused, 403), *([(user_token, 400)] if case.organization else [])]
+        inside = [*([(refused, 403)] if case.group else []), *([(user_token, 400)] if case.organization else [])]
         for headers, status in inside:
             answers = [await send(gateway, request.filled(records), headers) for request in (by_path, by_graph)]
             assert [answer.status_code for answer in answers] == [status, 200], name
@@ -530,7 +667,7 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
 
 
 async def test_the_same_missing_records(doors: Doors) -> None:
-    values = missing(["account", "contact", "deal", "job", "key", "token"]) | {"name": "Changed"}
+    values = missing(["account", "contact", "deal", "job", "lead", "key", "token"]) | {"name": "Changed"}
     compared = 0
     for name, by_path, by_graph in _pairs():
         if "<" not in by_path.path or "?" in by_path.path or name in ("deals.unlink_contact", "health.latest_health"):
@@ -539,10 +676,11 @@ async def test_the_same_missing_records(doors: Doors) -> None:
         [shown] = (await send(doors.gateway, by_graph.filled(values), doors.headers)).json()["data"].values()
         assert (response.status_code, _said(response)["detail"]) == (404, "Not found")
         if shown is not None:
-            assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": ["id"]}]
-        assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job"))
+            named = ["input", "leadId"] if name == "lead_conversion.convert_lead" else ["id"]
+            assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": named}]
+        assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job", "leads.get_lead"))
         compared += 1
-    assert compared == 8
+    assert compared == 10
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [
@@ -558,6 +696,24 @@ DEAL_PROBLEMS: list[dict[str, Any]] = [
     {"name": "N", "account_id": UNKNOWN, "stage_id": UNKNOWN},
     {"name": "", "currency": "", "value": -5},
 ]
+CAPTURE_PROBLEMS: list[dict[str, Any]] = [
+    {"name": "  "},
+    {"name": "n" * 201},
+    {"name": "N", "card_id": ""},
+    {"name": "N", "email": "nobody"},
+    {"name": "N", "phone": "none"},
+    {"name": "N", "tags": [" "]},
+    {"name": "N", "tags": [f"{n}" for n in range(101)]},
+    {"name": "N", "capture_payload": [1]},
+    {"name": "N", "capture_payload": {"x": "y" * 262_140}},
+    {"name": "", "card_id": "", "title": "\0", "email": "@"},
+]
+FEEDBACK_PROBLEMS: list[dict[str, Any]] = [
+    {"message": " "},
+    {"message": "m" * 10_001},
+    {"message": "m", "page": "p" * 2_001},
+    {"message": "\0", "request_id": "r" * 129},
+]
 CREDENTIAL_PROBLEMS: list[dict[str, Any]] = [
     {"name": ""},
     {"name": "n" * 121},
@@ -570,7 +726,7 @@ def _by_path(response: httpx.Response) -> list[tuple[list[Any], str]]:
     assert response.status_code == 422, response.text
     for problem in response.json()["detail"]:
         assert problem["loc"][0] in ("body", "query")
-    return sorted(([camel(part) for part in p["loc"][1:]], p["msg"]) for p in response.json()["detail"])
+    return sorted(([camel(str(part)) for part in p["loc"][1:]], p["msg"]) for p in response.json()["detail"])
 
 
 def _by_graph(payload: dict[str, Any], nested: bool) -> list[tuple[list[Any], str]]:
@@ -584,6 +740,7 @@ async def test_the_same_problems(doors: Doors) -> None:
     world = doors.gateway.world
     record = Deal(name="D")
     await world.add(world.one, record)
+    lead_id = (await doors.rest("POST", "/cards/captures/confirm", {"name": "N"})).json()["lead_id"]
     made = {
         path: (await doors.rest("POST", path, {"name": "N"})).json() for path in ("/organization-pats", "/user-pats")
     }
@@ -602,6 +759,22 @@ async def test_the_same_problems(doors: Doors) -> None:
         await compare("POST", "/deals", body, "dealCreate", "$i: DealCreateInput! -> input: $i", i=input)
         arguments = "$id: ID!, $i: DealUpdateInput! -> id: $id, input: $i"
         await compare("PATCH", f"/deals/{record.id}", body, "dealUpdate", arguments, id=record.id, i=input)
+    for body in CAPTURE_PROBLEMS:
+        input = {camel(key): value for key, value in body.items()}
+        arguments = "$i: CardCaptureInput! -> input: $i"
+        await compare("POST", "/cards/captures/confirm", body, "cardCaptureConfirm", arguments, i=input)
+    for body in FEEDBACK_PROBLEMS:
+        input = {camel(key): value for key, value in body.items()} | {"kind": "BUG"}
+        arguments = "$i: FeedbackInput! -> input: $i"
+        await compare("POST", "/feedback", body | {"kind": "bug"}, "feedbackSubmit", arguments, i=input)
+    for into in (
+        {"account_id": UNKNOWN, "contact_id": "no"},
+        {"deal_name": ""},
+        {"deal_id": UNKNOWN, "deal_name": "N"},
+    ):
+        input = {camel(key): value for key, value in into.items()} | {"leadId": lead_id}
+        arguments = "$i: LeadConvertInput! -> input: $i"
+        await compare("POST", f"/leads/{lead_id}/convert", into, "leadConvert", arguments, i=input)
     for noun, path in (("organizationKey", "/organization-pats"), ("userToken", "/user-pats")):
         for body in CREDENTIAL_PROBLEMS:
             input = {camel(key): value for key, value in body.items()}
@@ -616,7 +789,7 @@ async def test_the_same_problems(doors: Doors) -> None:
 
 async def test_a_page_that_cannot_be(doors: Doors) -> None:
     """The two doors cap differently, as documented, and refuse what lies below zero alike."""
-    for path, field in (("/activities/meetings", "meetings"), ("/deals", "deals")):
+    for path, field in (("/activities/meetings", "meetings"), ("/deals", "deals"), ("/leads", "leads")):
         for parameter, argument in (("limit", "first"), ("offset", "offset")):
             response = await doors.rest("GET", f"{path}?{parameter}=-1")
             [problem] = response.json()["detail"]
@@ -633,7 +806,7 @@ async def test_who_may_by_one_door_may_by_the_other(gateway: Gateway) -> None:
     for role in Role:
         headers = world.session(f"{role.value}@one", world.one)
         for name, by_path, by_graph in _pairs():
-            values = missing(["account", "contact", "deal", "job", "key", "token", "stage"]) | {"name": ""}
+            values = missing(["account", "contact", "deal", "job", "lead", "key", "token", "stage"]) | {"name": ""}
             twins = {o.twin for o in routes.OPERATIONS if o.resolver and o.resolver.__name__ == name.split(".")[1]}
             [twin] = twins
             allowed = (await send(gateway, by_path.filled(values), headers)).status_code != 403

@@ -30,6 +30,11 @@ PATHS = {
     ("GET", "/accounts/{account_id}/health/latest"): ("MEETINGS_READ", True, 200, "Account.health"),
     ("POST", "/accounts/{account_id}/health/refresh"): ("CRM_MANAGE", True, 200, "Mutation.accountHealthRefresh"),
     ("GET", "/jobs/{job_id}"): ("CRM_READ", True, 200, "Query.job"),
+    ("POST", "/cards/captures/confirm"): ("CRM_MANAGE", True, 200, "Mutation.cardCaptureConfirm"),
+    ("GET", "/leads"): ("CRM_READ", True, 200, "Query.leads"),
+    ("GET", "/leads/{lead_id}"): ("CRM_READ", True, 200, "Query.lead"),
+    ("POST", "/leads/{lead_id}/convert"): ("CRM_MANAGE", True, 200, "Mutation.leadConvert"),
+    ("POST", "/feedback"): (None, False, 201, "Mutation.feedbackSubmit"),
     ("POST", "/organization-pats"): ("PATS_CREATE", True, 201, "Mutation.organizationKeyCreate"),
     ("GET", "/organization-pats"): ("PATS_READ", True, 200, "Query.organizationKeys"),
     ("PATCH", "/organization-pats/{id}"): ("PATS_CREATE", True, 200, "Mutation.organizationKeyRename"),
@@ -72,9 +77,8 @@ def test_every_path_is_described_with_its_group_and_its_twin() -> None:
         group, organization, status, twin = PATHS[method, path]
         assert (operation["x-scope-group"], operation["x-graphql-operation"]) == (group, twin)
         assert str(status) in operation["responses"]
-        assert operation["security"] == (
-            [{"bearer": []}, {}] if path == "/pat/exchange" else [{"bearer": []}] if group else []
-        )
+        guarded = [{"bearer": []}] if group or path == "/feedback" else []
+        assert operation["security"] == ([{"bearer": []}, {}] if path == "/pat/exchange" else guarded)
         if group is not None:
             assert all(scope in operation["description"] for scope in ScopeGroup[group].value)
             assert ("and an active organization" in operation["description"]) == organization

@@ -50,7 +50,11 @@ library, the others by the plan that it leaves behind."""
 SHARES = {"sqlite": 0.9, "postgresql": 0.1}
 NOWHERE = "00000000-0000-7000-8000-000000000000"
 CREATE = "mutation($name: String!, $value: Decimal) { dealCreate(input: {name: $name, value: $value}) { deal { id } } }"
-LISTS = {"accounts": "Account", "contacts": "Contact", "deals": "Deal", "meetings": "Meeting"}
+CAPTURE = """mutation($name: String!, $payload: JSON) {
+  cardCaptureConfirm(input: {name: $name, company: "C", tags: ["t"], capturePayload: $payload}) { lead { id } } }"""
+CONVERT = """mutation($id: ID!, $deal: String) {
+  leadConvert(input: {leadId: $id, dealName: $deal}) { userErrors { code } } }"""
+LISTS = {"accounts": "Account", "contacts": "Contact", "deals": "Deal", "meetings": "Meeting", "leads": "Lead"}
 
 
 @dataclass
@@ -152,6 +156,10 @@ async def bench(gateway: Gateway) -> AsyncIterator[Bench]:
         await bench.ask(
             f'mutation {{ dealCreate(input: {{name: "N{number}", value: "{number}.5"}}) {{ deal {{ id }} }} }}'
         )
+    for number in range(6):
+        made = await bench.ask(CAPTURE, name=f"Lead {number}", payload={"x": number} if number % 2 else None)
+        if number > 3:
+            await bench.ask(CONVERT, id=made["cardCaptureConfirm"]["lead"]["id"], deal="D" if number > 4 else None)
     await bench.ask('mutation { organizationKeyCreate(input: {name: "k"}) { patKey } }')
     bench.pool = await arguments(bench)
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -181,7 +189,7 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
         forward += [{}, {"first": 0}, {"first": None}, {"first": 501}, {"first": 1, "after": "none"}]
         pages = [*forward, {"last": 2}, {"last": 3, "before": cursors[name][4]}, {"first": 2, "offset": 2}]
         pages += [{"first": 1, "last": 1}]
-        fields = {"accounts": "NAME", "contacts": "LAST_NAME", "deals": "VALUE", "meetings": "DUE_AT"}
+        fields = {"accounts": "NAME", "contacts": "LAST_NAME", "deals": "VALUE", "meetings": "DUE_AT", "leads": "NAME"}
         orders = [{"field": fields[name], "direction": d} for d in ("ASC", "DESC")] + [{"field": "CREATED_AT"}]
         found = ids[kind]
         filters = [None, {}, {"id": {"in": found[:3]}}, {"not": {"id": {"eq": found[0]}}}, {"not": {}}]
@@ -195,6 +203,7 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
             pool[parent, name] = forward
         pool["Query", kind.lower()] = [{"id": i} for i in [*found[:6], *found[:6], NOWHERE, "no uuid"]]
     pool["Query", "account"] = [*pool["Query", "account"], {"domain": "no.example"}, {}, {"id": NOWHERE, "domain": "x"}]
+    pool["Query", "leadConversionPreview"] = pool["Query", "lead"]
     pool["Query", "node"] = [{"id": i} for i in [*some, NOWHERE]]
     pool["Query", "nodes"] = [{"ids": some[start : start + 4]} for start in range(0, len(some), 3)]
     pool["Query", "nodes"] = [*pool["Query", "nodes"], {"ids": []}, {"ids": [NOWHERE, *some[:1]]}]

@@ -10,7 +10,7 @@ from graphql import GraphQLSchema, build_schema
 
 from contract.scopes import ScopeGroup
 from gateway.commands.schema import COMMITTED
-from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, Job, PipelineStage
+from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, Job, Lead, PipelineStage
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant
 from tests.support.world import bearer
@@ -35,6 +35,9 @@ READ_CRM = {
     "dealBoard",
     "job",
     "events",
+    "lead",
+    "leads",
+    "leadConversionPreview",
 }
 MANAGE_CRM = {
     "accountCreate",
@@ -53,6 +56,11 @@ MANAGE_CRM = {
     "meetingUpdate",
     "meetingComplete",
     "meetingDelete",
+    "cardCaptureConfirm",
+    "leadUpdate",
+    "leadDisqualify",
+    "leadReopen",
+    "leadConvert",
 }
 ADMINISTER = {"pipelineStageCreate", "pipelineStageUpdate", "pipelineStageReorder", "pipelineStageDelete"}
 KEYS = {
@@ -65,7 +73,7 @@ TOKENS = {
     "pats:create": {"userTokenCreate", "userTokenRename"},
     "pats:delete": {"userTokenRevoke"},
 }
-ANYBODY = {"viewer", "node", "nodes"}
+ANYBODY = {"viewer", "node", "nodes", "feedbackSubmit"}
 
 
 @cache
@@ -156,7 +164,7 @@ async def test_without_an_organization_only_the_callers_own(one: Tenant) -> None
     assert await allowed(one, token) == ANYBODY | set().union(*TOKENS.values())
 
 
-@pytest.mark.parametrize("name", ["", "dealcreate", "deal_create", "Query", "leadConvert", "\x00"])
+@pytest.mark.parametrize("name", ["", "dealcreate", "deal_create", "Query", "leadDelete", "\x00"])
 async def test_nobody_can_what_does_not_exist(one: Tenant, name: str) -> None:
     assert await one.ask(CAN, one.headers("admin"), operation=name) == {"can": False}
 
@@ -165,6 +173,7 @@ NODE = """query($id: ID!) { node(id: $id) { __typename id
   ... on Account { name health { score } } ... on Contact { lastName } ... on Deal { name value }
   ... on PipelineStage { name position } ... on Meeting { subject state metadata }
   ... on HealthSnapshot { score factors { key } } ... on HealthFactor { key weight } ... on Job { kind status }
+  ... on Lead { name capturePayload }
   ... on OrganizationKey { name hint } ... on UserToken { name hint } } }"""
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }"
 
@@ -188,8 +197,9 @@ async def records(tenant: Tenant) -> dict[str, Any]:
         explanation="e",
         sample_size=1,
     )
-    await tenant.add(factor)
-    named = (account, contact, deal, stage, snapshot, factor, job)
+    lead = Lead(name="L", capture_payload={"x": 1})
+    await tenant.add(factor, lead)
+    named = (account, contact, deal, lead, stage, snapshot, factor, job)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
         made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
@@ -203,6 +213,7 @@ async def test_a_node_of_every_kind(one: Tenant, two: Tenant) -> None:
         "Account": {"name": "A", "health": {"score": 50}},
         "Contact": {"lastName": "C"},
         "Deal": {"name": "D", "value": None},
+        "Lead": {"name": "L", "capturePayload": {"x": 1}},
         "PipelineStage": {"name": "S", "position": 0},
         "Meeting": {"subject": "M", "state": "UNSCHEDULED", "metadata": {"z": 1}},
         "HealthSnapshot": {"score": 50, "factors": [{"key": "FOLLOW_THROUGH"}]},
@@ -243,14 +254,14 @@ async def test_nodes_keep_their_order(one: Tenant, two: Tenant) -> None:
     [
         ([], set()),
         (["outreach:provision"], set()),
-        (["api:read"], {"Account", "Contact", "Deal", "PipelineStage", "Job"}),
+        (["api:read"], {"Account", "Contact", "Deal", "Lead", "PipelineStage", "Job"}),
         (
             ["deals:read"],
-            {"Account", "Contact", "Deal", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor", "Job"},
+            {"Account", "Contact", "Deal", "Lead", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor", "Job"},
         ),
         (
             ["organizations:manage", "pats:create", "pats:delete"],
-            {"Account", "Contact", "Deal", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor", "Job"},
+            {"Account", "Contact", "Deal", "Lead", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor", "Job"},
         ),
     ],
 )

@@ -213,7 +213,7 @@ async def test_a_drafted_migration_of_unchanged_tables_is_empty(database_url: st
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "autogenerate skipping metadata-specified expression-based index")
         await migrate.draft(database_url, "Nothing")
-    number = f"{len(known) + 1:04}"
+    number = f"{int(known[-1]) + 1:04}"
     drafted = (folder / "versions" / f"{number}_nothing.py").read_text()
     assert "import sqlmodel" in drafted
     assert drafted.count("    pass") == 2

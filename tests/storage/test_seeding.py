@@ -38,6 +38,7 @@ from storage.tables import (
     EventCounter,
     HealthFactor,
     HealthSnapshot,
+    Lead,
     Member,
     Membership,
     Organization,
@@ -46,7 +47,7 @@ from storage.tables import (
 )
 
 SMALL = Plan(organizations=2, accounts=13, contacts=40, deals=41, meetings=301, seed=7)
-TENANT_TABLES = (PipelineStage, Account, Contact, Deal, StageChange, DealContact, Activity, Event)
+TENANT_TABLES = (PipelineStage, Account, Contact, Deal, StageChange, DealContact, Activity, Event, Lead)
 NOW = datetime(2026, 11, 20, 15, 42, 7, 123456, tzinfo=UTC)
 
 
@@ -410,6 +411,29 @@ async def test_the_demo_log_tells_of_every_deal_in_order(database: Database) -> 
         assert event["data"] | {"stage_id": deal["stage_id"]} == said
         assert (event["type"], event["area"], event["actor"]) == ("deal_created", "crm", deal["owner_id"])
         assert event["occurred_at"] == deal["created_at"]
+
+
+async def test_the_demo_has_leads_in_every_state(database: Database) -> None:
+    await seed_demo(database, now=NOW)
+
+    leads = await stored(database, demo.SALES, Lead)
+    assert Counter(lead["status"] for lead in leads) == {
+        "new": 9,
+        "working": 6,
+        "qualified": 3,
+        "converted": 3,
+        "disqualified": 3,
+    }
+    assert len(await stored(database, demo.PARTNERS, Lead)) == 4
+    contacts = {row["id"]: row for row in await stored(database, demo.SALES, Contact)}
+    for lead in leads:
+        converted = lead["status"] == "converted"
+        assert (lead["converted_at"] is not None) == (lead["account_id"] is not None) == converted
+        assert (lead["disqualified_reason"] is not None) == (lead["status"] == "disqualified")
+        assert not converted or contacts[lead["contact_id"]]["account_id"] == lead["account_id"]
+        assert NOW - timedelta(days=10) <= lead["created_at"] <= lead["updated_at"] <= NOW
+    emails = {row["email"] for row in contacts.values()}
+    assert [lead for lead in leads if lead["status"] != "converted" and lead["email"] in emails]
 
 
 async def test_the_demo_has_a_health_history(database: Database) -> None:

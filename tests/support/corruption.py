@@ -45,6 +45,7 @@ _LOOKED_UP = {
     "factors": {"health_score_id"},
     "stage_history": {"deal_id"},
     "page": {"id"},
+    "containing": {"id", "name", "domain", "email", "first_name", "last_name"},
     "children": {"id"},
 }
 """The columns that whoever fetches tells the rows apart by: one that is wrong would spoil a whole batch."""

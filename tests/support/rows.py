@@ -18,10 +18,12 @@ from storage.tables import (
     DealContact,
     Event,
     EventCounter,
+    Feedback,
     HealthFactor,
     HealthSnapshot,
     Job,
     JobWorker,
+    Lead,
     Member,
     Membership,
     Organization,
@@ -71,6 +73,7 @@ async def organization(database: Database, name: str) -> Rows:
                 name=name,
                 owner_subject=name,
             ),
+            Feedback(org_id=rows.org, subject=name, kind="idea", message=name),
         )
     async with database.writing(rows.org) as session:
         session.add(Account(id=rows.account, name=name), PipelineStage(id=rows.stage, name=name), EventCounter(last=1))
@@ -101,6 +104,14 @@ async def organization(database: Database, name: str) -> Rows:
                 deal_id=rows.deal,
                 contact_id=rows.contact,
                 details={"name": name},
+            ),
+            Lead(
+                card_id=name,
+                name=name,
+                account_id=rows.account,
+                contact_id=rows.contact,
+                deal_id=rows.deal,
+                capture_payload={"name": name},
             ),
             HealthFactor(
                 account_id=rows.account,

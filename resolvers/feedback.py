@@ -1,0 +1,45 @@
+"""Feedback on the platform: anybody with a valid credential may say something (decision 42)."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from contract.limits import FEEDBACK_MAX, PAGE_ADDRESS_MAX, REQUEST_ID_MAX
+from contract.vocabulary import FeedbackKind
+from resolvers import changes
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.inputs import Input, bounded, storable, trimmed
+from storage.tables import Feedback
+
+
+class FeedbackCreate(Input):
+    """What someone has to say, and where they were."""
+
+    kind: FeedbackKind
+    message: Annotated[str, trimmed(FEEDBACK_MAX), AfterValidator(storable)]
+    page: Annotated[str, bounded(PAGE_ADDRESS_MAX), AfterValidator(storable)] | None = None
+    request_id: Annotated[str, bounded(REQUEST_ID_MAX), AfterValidator(storable)] | None = None
+
+
+@requires(None, organization=False)
+async def submit_feedback(ctx: Context, input: FeedbackCreate) -> str:
+    """Keep the feedback; its identifier. In an organization the change log tells its administrators that it was sent.
+
+    The event carries no words of it: those are for the platform.
+    """
+    organization = ctx.caller.organization
+    feedback = Feedback(
+        **{**input.given(), "kind": input.kind.value},
+        subject=ctx.caller.subject,
+        org_id=None if organization is None else organization.id,
+    )
+    if organization is None:
+        async with ctx.services.database.directory(writing=True) as session:
+            await session.insert(feedback)
+        return feedback.id
+    async with ctx.writing() as session:
+        await session.insert(feedback)
+        data = {"feedback_id": feedback.id, "kind": feedback.kind}
+        await changes.note(ctx, session, "feedback_submitted", data, area="admin")
+    return feedback.id

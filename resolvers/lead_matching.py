@@ -1,0 +1,92 @@
+"""When two texts name the same company, person or site: pure, and the same for both databases (decision 39)."""
+
+import re
+import unicodedata
+from functools import cache
+
+_WORD = re.compile(r"\w+")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
+_FORMS = (
+    "ab ag aps as asa bv co corp corporation company cv eg ev gbr gesmbh gmbh inc incorporated kft kg kgaa kk limited"
+    " llc llp lp ltd ltda mbh nv ohg oy oyj plc pte pty sa sab sarl sas sasu se sl spa sprl srl ug"
+)
+_LEGAL_FORMS = frozenset(_FORMS.split())
+_FILLERS = frozenset(["and", "et", "of", "the", "und", "y"])
+_COMMON = _LEGAL_FORMS | _FILLERS
+
+
+def _folded(text: str) -> str:
+    """Without letter case, marks and width: what `Müller` and `MULLER` share."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(c for c in plain if not unicodedata.combining(c)).casefold())
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_folded(text))
+
+
+def company_key(name: str | None) -> tuple[str, ...]:
+    """The words that tell a company from others, without legal form and fillers; empty for no name.
+
+    Dots are left out first, so that `S.A.` is a legal form too.
+    """
+    words = _words((name or "").replace(".", ""))
+    telling = [word for word in words if word not in _FILLERS]
+    while len(telling) > 1 and telling[-1] in _LEGAL_FORMS:
+        telling.pop()
+    return tuple(telling or words)
+
+
+def person_key(name: str | None) -> tuple[str, ...]:
+    """The words of a person's name, in no particular order: `Park, Ada` is `Ada Park`."""
+    return tuple(sorted(_words(name or "")))
+
+
+def domain_of(text: str | None) -> str | None:
+    """The bare domain of a site or an e-mail address, without `www.`; None where there is none."""
+    if text is None:
+        return None
+    address = _SCHEME.sub("", text.strip().lower())
+    host = re.split(r"[/?#]", address, maxsplit=1)[0].rpartition("@")[2]
+    host = host.partition(":")[0].strip(".").removeprefix("www.")
+    return host if "." in host and re.fullmatch(r"[\w.-]+", host) else None
+
+
+def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:
+    """For each telling word of a name, patterns one of which finds it in a text that has the word, marks or not.
+
+    Letters and sets of them in brackets, as both databases know them; for texts whose ASCII letters are lower.
+    """
+    words = _words(name)
+    telling = [word for word in words if len(word) > 1 and not (is_company and word in _COMMON)]
+    return [_patterns(word) for word in telling or words]
+
+
+def _patterns(word: str) -> list[str]:
+    plain = "".join(map(_one_of, word))
+    return [plain] if "ss" not in word else [plain, "ß".join("".join(map(_one_of, part)) for part in word.split("ss"))]
+
+
+def _one_of(letter: str) -> str:
+    others = _variants().get(letter, "") + ("" if letter.isascii() else letter.upper())
+    return f"[{letter}{others}]" if others else letter
+
+
+@cache
+def _variants() -> dict[str, str]:
+    """The letters with marks, of either case, by the letter without: Latin, Greek, Cyrillic and kana."""
+    variants: dict[str, str] = {}
+    for code in (*range(0x80, 0x530), *range(0x1E00, 0x2000), *range(0x3040, 0x3100)):
+        letter, plain = chr(code), _folded(chr(code))
+        if letter.isalpha() and len(plain) == 1 and plain != letter:
+            variants[plain] = variants.get(plain, "") + letter
+    return variants
+
+
+def parted(name: str) -> tuple[str | None, str]:
+    """Given and family name: the last word is the family's, or what stands before a comma."""
+    family, comma, given = (part.strip() for part in name.partition(","))
+    if comma and family and given:
+        return given, family
+    given, _, family = name.strip().rpartition(" ")
+    return given.strip() or None, family

@@ -1,0 +1,247 @@
+"""Leads: confirmed captures, and what a rep makes of them (specification 4.2)."""
+
+import math
+from decimal import Decimal
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from contract.criteria import Listing, Selection
+from contract.errors import InvalidState, NotFound
+from contract.lead_states import LeadMove, refusal
+from contract.limits import (
+    CAPTURE_DEPTH_MAX,
+    CAPTURE_MAX_BYTES,
+    CARD_ID_MAX,
+    LEAD_NAME_MAX,
+    LINE_MAX,
+    PHONE_MAX,
+    TAG_MAX,
+    TAGS_MAX,
+)
+from contract.scopes import ScopeGroup
+from contract.vocabulary import CaptureSource, LeadStatus
+from resolvers import changes
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.inputs import Email, Input, Line, Text, bounded, not_null, storable, trimmed
+from resolvers.lists import PageOf, by_id, page_of
+from storage.queries import leads as statements
+from storage.queries import nouns, records
+from storage.sessions import TenantSession
+from storage.tables import Lead
+
+
+def _phone(text: str) -> str:
+    if not any(c.isdecimal() for c in text):
+        raise ValueError("must have a digit")
+    return text
+
+
+def _capture(value: Any) -> Any:
+    """The payload as the JSON text that is kept, to the last digit of its numbers."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("must be an object")
+    text = orjson.dumps(_plain(value, CAPTURE_DEPTH_MAX))
+    if len(text) > CAPTURE_MAX_BYTES:
+        raise ValueError(f"must have at most {CAPTURE_MAX_BYTES} bytes as JSON text")
+    return orjson.Fragment(text)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth == 0:
+        raise ValueError(f"must not nest deeper than {CAPTURE_DEPTH_MAX} levels")
+    if isinstance(value, dict):
+        return {storable(str(name)): _plain(part, depth - 1) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part, depth - 1) for part in value]
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Decimal | float) and not math.isfinite(value):
+        raise ValueError("must have finite numbers only")
+    if isinstance(value, Decimal) or (isinstance(value, int) and not isinstance(value, bool)):
+        return orjson.Fragment(str(value))
+    return value
+
+
+Name = Annotated[str, trimmed(LEAD_NAME_MAX), AfterValidator(storable)]
+CardId = Annotated[str, bounded(CARD_ID_MAX, shortest=1), AfterValidator(storable)]
+Phone = Annotated[str, bounded(PHONE_MAX), AfterValidator(storable), AfterValidator(_phone)]
+Tag = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable)]
+Tags = Annotated[list[Tag], Field(max_length=TAGS_MAX), AfterValidator(lambda tags: list(dict.fromkeys(tags)))]
+Capture = Annotated[Any, BeforeValidator(_capture, json_schema_input_type=dict[str, Any] | None)]
+Reason = Annotated[str, trimmed(LINE_MAX), AfterValidator(storable)]
+
+
+class CardCapture(Input):
+    """What a rep confirmed of a scanned card or badge (specification 4.2; decision 38)."""
+
+    card_id: CardId | None = None
+    name: Name
+    title: Line | None = None
+    company: Line | None = None
+    company_domain: Line | None = None
+    email: Email | None = None
+    phone: Phone | None = None
+    linkedin: Line | None = None
+    notes: Text | None = None
+    tags: Tags | None = None
+    capture_payload: Capture = None
+    source: CaptureSource = CaptureSource.SCAN_CARD
+
+
+class LeadUpdate(Input):
+    """Changes to a lead; null clears a field that may be empty."""
+
+    name: Name | None = None
+    title: Line | None = None
+    company: Line | None = None
+    company_domain: Line | None = None
+    email: Email | None = None
+    phone: Phone | None = None
+    linkedin: Line | None = None
+    notes: Text | None = None
+    tags: Tags | None = None
+    status: LeadStatus | None = None
+    owner_id: Line | None = None
+    expected_version: int | None = None
+
+
+class Disqualification(Input):
+    """Why a lead comes to nothing."""
+
+    reason: Reason
+
+
+@requires(ScopeGroup.CRM_READ)
+async def get_lead(ctx: Context, lead_id: str, selection: Selection | None = None) -> Any:
+    """The lead, or None."""
+    return await by_id(ctx, nouns.LEADS, lead_id, selection)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def list_leads(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
+    """A page of the leads; their capture payloads are read only where they are selected."""
+    return await page_of(ctx, nouns.LEADS, listing, selection)
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def confirm_capture(ctx: Context, input: CardCapture) -> Lead:
+    """Write the lead of a capture. The same card again is the same lead, whatever its state, with these fields.
+
+    However many requests race for a card, one makes the lead and the others change it.
+    """
+    fields = _values(input)
+    made = Lead(**{"source": input.source.value, **fields}, owner_id=ctx.caller.subject, org_id=ctx.org_id)
+    async with ctx.writing() as session:
+        lead = made
+        if await records.insert_missing(session, made):
+            await changes.note(ctx, session, "lead_created", _created(made))
+        else:
+            lead = await _of_card(session, input)
+            await _change(ctx, session, lead, fields)
+    ctx.forget()
+    return lead
+
+
+async def _of_card(session: TenantSession, input: CardCapture) -> Lead:
+    lead = await statements.of_card(session, input.card_id or "")
+    if lead is None:
+        raise NotFound(field=("input", "card_id"))
+    return lead
+
+
+async def _change(ctx: Context, session: TenantSession, lead: Lead, fields: dict[str, Any]) -> None:
+    """Apply the fields and note what differs; nothing where nothing does (decision 20)."""
+    payload = fields.get("capture_payload")
+    if payload is not None and orjson.loads(orjson.dumps(payload)) == lead.capture_payload:
+        fields = {name: value for name, value in fields.items() if name != "capture_payload"}
+    changed = sorted(name for name, value in fields.items() if getattr(lead, name) != value)
+    if changes.apply(lead, fields):
+        await session.flush()
+        await changes.note(ctx, session, "lead_updated", {"lead_id": lead.id, "changed": changed})
+
+
+def _values(input: CardCapture | LeadUpdate) -> dict[str, Any]:
+    fields = input.given()
+    if "tags" in fields:
+        fields["tags"] = fields["tags"] or []
+    for name in ("source", "status"):
+        if fields.get(name) is not None:
+            fields[name] = fields[name].value
+    return fields
+
+
+def _created(lead: Lead) -> dict[str, Any]:
+    """What the change log says of a new lead."""
+    return {
+        "lead_id": lead.id,
+        "name": lead.name,
+        "company": lead.company,
+        "email": lead.email,
+        "source": lead.source,
+        "card_id": lead.card_id,
+        "owner_id": lead.owner_id,
+    }
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def update_lead(ctx: Context, lead_id: str, input: LeadUpdate) -> Lead:
+    """Change a lead. Raises NotFound, Problems, PreconditionFailed for a stale version, or InvalidState."""
+    fields = _values(input)
+    version = fields.pop("expected_version", None)
+    not_null(fields, "name", "status")
+    async with ctx.writing() as session:
+        lead = await to_change(session, lead_id)
+        changes.expect(lead, version)
+        if fields.get("status", lead.status) != lead.status:
+            check_move(lead, LeadMove.UPDATE, LeadStatus(fields["status"]), field=("input", "status"))
+        await _change(ctx, session, lead, fields)
+    ctx.forget()
+    return lead
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def disqualify_lead(ctx: Context, lead_id: str, input: Disqualification) -> Lead:
+    """Give a lead up. Again for the same reason changes nothing; otherwise raises InvalidState (decision 37)."""
+    async with ctx.writing() as session:
+        lead = await to_change(session, lead_id)
+        if (lead.status, lead.disqualified_reason) != (LeadStatus.DISQUALIFIED.value, input.reason):
+            check_move(lead, LeadMove.DISQUALIFY, LeadStatus.DISQUALIFIED)
+            changes.apply(lead, {"status": LeadStatus.DISQUALIFIED.value, "disqualified_reason": input.reason})
+            await session.flush()
+            data = {"lead_id": lead.id, "reason": input.reason}
+            await changes.note(ctx, session, "lead_disqualified", data)
+    ctx.forget()
+    return lead
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def reopen_lead(ctx: Context, lead_id: str) -> Lead:
+    """Take a disqualified lead up again, as one that is worked on. Raises InvalidState for any other."""
+    async with ctx.writing() as session:
+        lead = await to_change(session, lead_id)
+        check_move(lead, LeadMove.REOPEN, LeadStatus.WORKING)
+        changes.apply(lead, {"status": LeadStatus.WORKING.value, "disqualified_reason": None})
+        await session.flush()
+        await changes.note(ctx, session, "lead_reopened", {"lead_id": lead.id})
+    ctx.forget()
+    return lead
+
+
+async def to_change(session: TenantSession, lead_id: str, *, field: tuple[str, ...] = ("id",)) -> Lead:
+    """The lead, locked against other writers. Raises NotFound."""
+    lead = await records.to_change(session, Lead, lead_id)
+    if lead is None:
+        raise NotFound(field=field)
+    return lead
+
+
+def check_move(lead: Lead, move: LeadMove, after: LeadStatus, *, field: tuple[str, ...] = ("id",)) -> None:
+    """Raise InvalidState where the operation cannot take the lead from its state to the other (decision 37)."""
+    reason = refusal(move, LeadStatus(lead.status), after)
+    if reason is not None:
+        raise InvalidState(reason, field=field)

@@ -1,0 +1,80 @@
+"""The leads' paths: confirmed captures, and "the leads view" (specification 4.2; decision 41)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import Field
+
+from contract.criteria import All, Compare, Condition, Listing, Op, Page, Selection
+from contract.errors import NotFound
+from contract.limits import LISTING_DEFAULT
+from contract.vocabulary import CaptureSource, LeadStatus
+from resolvers.inputs import Input
+from resolvers.lead_conversion import convert_lead
+from resolvers.leads import CardCapture, confirm_capture, get_lead, list_leads
+from rest_compat.operations import Answer, Call
+from rest_compat.parameters import Limit, Offset
+
+_RECORD: Final = (
+    *("id", "org_id", "owner_id", "status", "card_id", "name", "title", "company", "company_domain", "email", "phone"),
+    *("linkedin", "notes", "tags", "source", "disqualified_reason", "converted_at", "account_id", "contact_id"),
+    *("deal_id", "created_at", "updated_at", "version"),
+)
+_LISTED: Final = Selection(frozenset(_RECORD))
+
+
+class LeadQuery(Input):
+    """The parameters of the listing."""
+
+    limit: Limit = Field(default=LISTING_DEFAULT, description="Rows at most; more than 500 is 500.")
+    offset: Offset = Field(default=0, description="Rows to skip.")
+    status: LeadStatus | None = Field(default=None, description="Only leads in this state.")
+    source: CaptureSource | None = Field(default=None, description="Only leads that were captured so.")
+    owner_id: str | None = Field(default=None, description="Only leads owned by this user.")
+    tag: str | None = Field(default=None, description="Only leads with this tag.")
+
+    def listing(self) -> Listing:
+        """The question in the terms of the resolver; the newest come first, then by id."""
+        named = {"status": self.status, "source": self.source, "owner_id": self.owner_id}
+        parts: list[Condition] = [Compare(n, Op.EQ, str(value)) for n, value in named.items() if value is not None]
+        if self.tag is not None:
+            parts.append(Compare("tags", Op.CONTAINS, self.tag))
+        return Listing(All(tuple(parts)), page=Page(first=self.limit, offset=self.offset))
+
+
+async def confirm(call: Call) -> Answer:
+    """Only the lead's id (specification 4.2)."""
+    body: CardCapture = call.body
+    lead = await confirm_capture(call.ctx, body)
+    return Answer({"lead_id": lead.id})
+
+
+async def listing(call: Call) -> Answer:
+    """The leads, whose payloads are not even read; none are asked for with `limit=0`."""
+    query: LeadQuery = call.query
+    if query.limit == 0:
+        return Answer([])
+    page = await list_leads(call.ctx, query.listing(), _LISTED)
+    return Answer([_record(row) for row in page.rows])
+
+
+async def detail(call: Call) -> Answer:
+    """The lead, with its payload."""
+    lead = await get_lead(call.ctx, call.path["lead_id"])
+    if lead is None:
+        raise NotFound()
+    return Answer({**_record(lead), "capture_payload": lead.capture_payload})
+
+
+async def convert(call: Call) -> Answer:
+    """What the lead became."""
+    done = await convert_lead(call.ctx, call.path["lead_id"], call.body)
+    lead = done.lead
+    into = {name: getattr(lead, name) for name in ("account_id", "contact_id", "deal_id")}
+    return Answer({"lead_id": lead.id, **into})
+
+
+def _record(row: Any) -> dict[str, Any]:
+    """A lead; `lead_id` is its identifier once more, under the name that the specification gives it (2.4)."""
+    return {"lead_id": row.id, **{name: getattr(row, name) for name in _RECORD}}

@@ -1,0 +1,280 @@
+"""Leads on the GraphQL surface (specification 4.2)."""
+
+from datetime import datetime
+from enum import Enum
+from typing import Annotated, Any
+
+import strawberry
+from strawberry import UNSET
+from strawberry.scalars import JSON
+
+from contract.vocabulary import CaptureSource, LeadStatus, SortDirection
+from resolvers import accounts, contacts, deals, lead_conversion, leads
+from resolvers.lead_conversion import Converted
+from schema.accounts import Account
+from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
+from schema.contacts import Contact
+from schema.deals import Deal
+from schema.declare import Info, argument, enum, linked, operation, shown
+from schema.errors import UserError
+from schema.execution.selections import selected, selected_nodes
+from schema.filters import Comparator, DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.inputs import change
+
+enum(
+    CaptureSource,
+    "How a lead was captured.",
+    SCAN_BADGE="The scan of a badge.",
+    SCAN_CARD="The scan of a business card.",
+    MANUAL="By hand.",
+)
+enum(
+    LeadStatus,
+    "Where a lead stands.",
+    NEW="Nobody has worked on it.",
+    WORKING="Someone works on it.",
+    QUALIFIED="It is worth converting.",
+    CONVERTED="It became an account, a contact and perhaps a deal; for good.",
+    DISQUALIFIED="It came to nothing; it can be reopened.",
+)
+
+
+@strawberry.type(description="A person met, from a confirmed capture of a card or badge.")
+class Lead(Node):
+    status: LeadStatus = shown("Where the lead stands.")
+    card_id: str | None = shown("The captured card, of which there is one lead.")
+    name: str = shown("The person's name.")
+    title: str | None = shown("The job title.")
+    company: str | None = shown("The company's name.")
+    company_domain: str | None = shown("The company's domain.")
+    email: str | None = shown("The e-mail address.")
+    phone: str | None = shown("The phone number.")
+    linkedin: str | None = shown("The LinkedIn profile.")
+    notes: str | None = shown("Free text.")
+    tags: list[str] = shown("The tags, each once.")
+    source: CaptureSource = shown("How it was captured.")
+    capture_payload: JSON | None = shown("The raw output of the extraction; read only where it is selected.")
+    owner_id: str | None = shown("The subject of the owning rep.")
+    disqualified_reason: str | None = shown("Why it was given up; null unless it is.")
+    converted_at: datetime | None = shown("When it was converted.")
+    created_at: datetime = shown("When the record was made.")
+    updated_at: datetime = shown("When the record last changed.")
+    version: int = shown("Grows with each change; see `expectedVersion`.")
+
+    account: Account | None = linked("account", accounts.get_account, "The account that it became.")
+
+    contact: Contact | None = linked("contact", contacts.get_contact, "The contact that it became.")
+
+    deal: Deal | None = linked("deal", deals.get_deal, "The deal that it became, if it became one.")
+
+
+class LeadOrderField(Enum):
+    NAME = "name"
+    CREATED_AT = "created_at"
+    UPDATED_AT = "updated_at"
+
+
+enum(
+    LeadOrderField,
+    "What leads can be ordered by.",
+    NAME="The person's name, by code point.",
+    CREATED_AT="When the record was made.",
+    UPDATED_AT="When the record last changed.",
+)
+
+
+@strawberry.input(description="The order of leads; createdAt descending, then id, break ties.")
+class LeadOrder:
+    field: LeadOrderField = shown("What to order by.", default=LeadOrderField.CREATED_AT)
+    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+
+
+@strawberry.input(description="Conditions on the state of a lead, all of which must hold.")
+class LeadStatusFilter(Comparator):
+    eq: LeadStatus | None = shown("Is in the state.", default=UNSET)
+    neq: LeadStatus | None = shown("Is not in the state.", default=UNSET)
+    in_: list[LeadStatus] | None = shown("Is in one of the states.", name="in", default=UNSET)
+    nin: list[LeadStatus] | None = shown("Is in none of the states.", default=UNSET)
+
+
+@strawberry.input(description="Conditions on how a lead was captured, all of which must hold.")
+class CaptureSourceFilter(Comparator):
+    eq: CaptureSource | None = shown("Was captured so.", default=UNSET)
+    in_: list[CaptureSource] | None = shown("Was captured in one of these ways.", name="in", default=UNSET)
+
+
+@strawberry.input(description="Conditions on the tags of a lead.")
+class TagsFilter(Comparator):
+    contains: str | None = shown("Has this tag; letter case counts.", default=UNSET)
+
+
+@strawberry.input(description="Conditions on leads, all of which must hold.")
+class LeadFilter:
+    and_: list["LeadFilter"] | None = shown("All of these hold.", name="and", default=UNSET)
+    or_: list["LeadFilter"] | None = shown("At least one of these holds.", name="or", default=UNSET)
+    not_: "LeadFilter | None" = shown("This does not hold.", name="not", default=UNSET)
+    id: IDFilter | None = shown("On the identifier.", default=UNSET)
+    name: StringFilter | None = shown("On the person's name.", default=UNSET)
+    email: StringFilter | None = shown("On the e-mail address.", default=UNSET)
+    company: StringFilter | None = shown("On the company's name.", default=UNSET)
+    status: LeadStatusFilter | None = shown("On where the lead stands.", default=UNSET)
+    source: CaptureSourceFilter | None = shown("On how it was captured.", default=UNSET)
+    owner_id: StringFilter | None = shown("On the owning rep.", default=UNSET)
+    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
+    tags: TagsFilter | None = shown("On the tags.", default=UNSET)
+
+
+@strawberry.input(description="A capture as a rep confirmed it.")
+class CardCaptureInput:
+    card_id: str | None = shown("The card; the same one again is the same lead.", default=UNSET)
+    name: str = shown("The person's name, 1 to 200 characters.")
+    title: str | None = shown("The job title.", default=UNSET)
+    company: str | None = shown("The company's name.", default=UNSET)
+    company_domain: str | None = shown("The company's domain.", default=UNSET)
+    email: str | None = shown("The e-mail address.", default=UNSET)
+    phone: str | None = shown("The phone number.", default=UNSET)
+    linkedin: str | None = shown("The LinkedIn profile.", default=UNSET)
+    notes: str | None = shown("Free text.", default=UNSET)
+    tags: list[str] | None = shown("Tags, each kept once.", default=UNSET)
+    capture_payload: JSON | None = shown("The raw output, an object of at most 256 KiB as JSON text.", default=UNSET)
+    source: CaptureSource | None = shown("How it was captured.", default=CaptureSource.MANUAL)
+
+
+@strawberry.input(description="Changes to a lead; an explicit null clears a field, an omitted one stays.")
+class LeadUpdateInput:
+    name: str | None = shown("The person's name; it cannot be cleared.", default=UNSET)
+    title: str | None = shown("The job title.", default=UNSET)
+    company: str | None = shown("The company's name.", default=UNSET)
+    company_domain: str | None = shown("The company's domain.", default=UNSET)
+    email: str | None = shown("The e-mail address.", default=UNSET)
+    phone: str | None = shown("The phone number.", default=UNSET)
+    linkedin: str | None = shown("The LinkedIn profile.", default=UNSET)
+    notes: str | None = shown("Free text.", default=UNSET)
+    tags: list[str] | None = shown("All tags that it is to have.", default=UNSET)
+    status: LeadStatus | None = shown("WORKING or QUALIFIED; the other states have mutations.", default=UNSET)
+    owner_id: str | None = shown("The subject of the owning rep.", default=UNSET)
+    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+
+
+@strawberry.input(
+    description="Give an existing id to merge into it, or none to create one from the lead. A deal is made only when "
+    "dealName is given; dealId names an existing one instead."
+)
+class LeadConvertInput:
+    lead_id: strawberry.ID = shown("The lead.")
+    account_id: strawberry.ID | None = shown("The account to merge into.", default=UNSET)
+    contact_id: strawberry.ID | None = shown("The contact to merge into.", default=UNSET)
+    deal_id: strawberry.ID | None = shown("The deal to merge into.", default=UNSET)
+    deal_name: str | None = shown("The name of a deal to be made.", default=UNSET)
+
+
+@strawberry.type(description="What became of a change to a lead.")
+class LeadPayload:
+    lead: Lead | None = shown("The lead after the change.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+@strawberry.type(description="What became of a conversion.")
+class LeadConvertPayload:
+    lead: Lead | None = shown("The converted lead.")
+    account: Account | None = shown("The account that it became.")
+    contact: Contact | None = shown("The contact that it became.")
+    deal: Deal | None = shown("The deal that it became, if it became one.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+@strawberry.type(description="A record that a lead may be about.")
+class ConversionCandidate:
+    node: Node = shown("The account or contact.")
+    reason: str = shown("Why, in words.")
+
+
+@strawberry.type(description="What a lead may be converted into, the strongest candidates first, at most 20 of each.")
+class LeadConversionPreview:
+    accounts: list[ConversionCandidate] = shown("Accounts that may be the lead's company.")
+    contacts: list[ConversionCandidate] = shown("Contacts that may be the person.")
+
+
+LeadId = Annotated[strawberry.ID, argument("The lead's identifier.")]
+_DEFAULT_ORDER = LeadOrder()
+
+
+@strawberry.type
+class LeadQueries:
+    @operation(leads.get_lead, "One lead; null where there is none.")
+    async def lead(self, info: Info, id: LeadId) -> Lead | None:
+        return await leads.get_lead(info.context, id, selected(info))
+
+    @operation(leads.list_leads, "The organization's leads.")
+    async def leads(
+        self,
+        info: Info,
+        filter: Annotated[LeadFilter | None, argument("Which leads.")] = UNSET,
+        order_by: Annotated[LeadOrder | None, argument("In which order.")] = _DEFAULT_ORDER,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+        offset: Offset = UNSET,
+    ) -> Connection[Lead]:
+        question = listing(
+            condition_of(filter), order_of(order_by), first=first, after=after, last=last, before=before, offset=offset
+        )
+        return await leads.list_leads(info.context, question, selected_nodes(info))
+
+    @operation(lead_conversion.preview_conversion, "Accounts and contacts that a lead may be converted into, and why.")
+    async def lead_conversion_preview(self, info: Info, id: LeadId) -> LeadConversionPreview:
+        preview: Any = await lead_conversion.preview_conversion(info.context, id)
+        return preview
+
+
+@strawberry.type
+class LeadMutations:
+    @operation(leads.confirm_capture, "Writes a lead from a confirmed capture; the same cardId again is the same lead.")
+    async def card_capture_confirm(
+        self, info: Info, input: Annotated[CardCaptureInput, argument("The capture.")]
+    ) -> LeadPayload:
+        lead, problems = await change(info, leads.confirm_capture, model=leads.CardCapture, input=input)
+        return LeadPayload(lead=lead, user_errors=problems)
+
+    @operation(leads.update_lead, "Changes a lead.")
+    async def lead_update(
+        self, info: Info, id: LeadId, input: Annotated[LeadUpdateInput, argument("The changes.")]
+    ) -> LeadPayload:
+        lead, problems = await change(info, leads.update_lead, id, model=leads.LeadUpdate, input=input)
+        return LeadPayload(lead=lead, user_errors=problems)
+
+    @operation(leads.disqualify_lead, "Gives a lead up.")
+    async def lead_disqualify(self, info: Info, id: LeadId, reason: Annotated[str, argument("Why.")]) -> LeadPayload:
+        lead, problems = await change(
+            info, leads.disqualify_lead, id, model=leads.Disqualification, input={"reason": reason}, at=()
+        )
+        return LeadPayload(lead=lead, user_errors=problems)
+
+    @operation(leads.reopen_lead, "Takes a disqualified lead up again, as one that is worked on.")
+    async def lead_reopen(self, info: Info, id: LeadId) -> LeadPayload:
+        lead, problems = await change(info, leads.reopen_lead, id)
+        return LeadPayload(lead=lead, user_errors=problems)
+
+    @operation(
+        lead_conversion.convert_lead,
+        "Converts a lead in one transaction, filling only what is empty in existing records; repeating it answers "
+        "the first conversion.",
+    )
+    async def lead_convert(
+        self, info: Info, input: Annotated[LeadConvertInput, argument("The lead, and what to convert it into.")]
+    ) -> LeadConvertPayload:
+        async def convert(ctx: Any, conversion: Any) -> Converted:
+            return await lead_conversion.convert_lead(ctx, input.lead_id, conversion, field=("input", "lead_id"))
+
+        model = lead_conversion.LeadConversion
+        converted, problems = await change(info, convert, model=model, input=input)
+        if converted is None:
+            return LeadConvertPayload(lead=None, account=None, contact=None, deal=None, user_errors=problems)
+        return LeadConvertPayload(
+            lead=converted.lead,
+            account=converted.account,
+            contact=converted.contact,
+            deal=converted.deal,
+            user_errors=problems,
+        )
