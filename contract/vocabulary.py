@@ -70,6 +70,16 @@ class HealthFactorKey(StrEnum):
     DATA_COMPLETENESS = "data_completeness"
 
 
+class SearchType(StrEnum):
+    """The kinds of records that a search finds."""
+
+    ACCOUNT = "account"
+    CONTACT = "contact"
+    DEAL = "deal"
+    LEAD = "lead"
+    MEETING = "meeting"
+
+
 class CredentialKind(StrEnum):
     """How the caller proved who is calling."""
 

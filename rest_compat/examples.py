@@ -111,6 +111,24 @@ ANSWERS: Final[dict[str, Any]] = {
         "updated_at": "2026-11-20T09:41:12.004000Z",
         "version": 3,
     },
+    "CompetitorDetection": {
+        "deal_id": _DEAL,
+        "competitors": ["Northwind"],
+        "detected": [
+            {
+                "name": "Northwind",
+                "confidence": 0.8,
+                "evidence": [
+                    {
+                        "source": "meeting.body",
+                        "source_id": _MEETING,
+                        "quote": "They also have an offer of Northwind.",
+                        "at": "2026-11-24T15:00:00Z",
+                    }
+                ],
+            }
+        ],
+    },
     "HealthSnapshot": _HEALTH,
     "LatestHealth": _HEALTH,
     "Credential": _CREDENTIAL,

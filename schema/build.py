@@ -9,6 +9,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
 from schema.accounts import AccountMutations, AccountQueries
+from schema.competitors import CompetitorMutations, CompetitorQueries
 from schema.contacts import ContactMutations, ContactQueries
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
 from schema.deals import DealMutations, DealQueries
@@ -18,6 +19,7 @@ from schema.health import HealthFactor, HealthSnapshot
 from schema.meetings import MeetingMutations, MeetingQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
 from schema.scalars import SCALARS
+from schema.search import SearchQueries
 from schema.viewer import ViewerQueries
 
 Query = merge_types(
@@ -28,9 +30,11 @@ Query = merge_types(
         AccountQueries,
         ContactQueries,
         DealQueries,
+        CompetitorQueries,
         PipelineStageQueries,
         CredentialQueries,
         EventQueries,
+        SearchQueries,
     ),
 )
 Mutation = merge_types(
@@ -40,6 +44,7 @@ Mutation = merge_types(
         AccountMutations,
         ContactMutations,
         DealMutations,
+        CompetitorMutations,
         PipelineStageMutations,
         CredentialMutations,
     ),

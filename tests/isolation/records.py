@@ -8,6 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 
 from identity.principal import Organization
+from resolvers.competitors import CompetitorInput, create_competitor
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.health import factors_of, refresh_health
@@ -31,6 +32,7 @@ async def fill_organization(world: World, organization: Organization, member: st
     meeting = Activity(subject=mark, account_id=account.id, contact_id=contact.id, deal_id=deal.id)
     await world.add(organization, meeting, DealContact(deal_id=deal.id, contact_id=contact.id, role=mark))
     snapshot = await refresh_health(context, account.id)
+    competitor = await create_competitor(context, CompetitorInput(name=mark))
     key = await create_organization_key(context, CredentialCreate(name=mark))
     token = await create_user_token(context, CredentialCreate(name=mark))
     return {
@@ -43,6 +45,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         "meeting": meeting.id,
         "snapshot": snapshot.id,
         "factor": (await factors_of(context, snapshot.id))[0].id,
+        "competitor": competitor.id,
         "key": key.credential.id,
         "token": token.credential.id,
     }

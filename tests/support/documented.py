@@ -77,6 +77,9 @@ CREDENTIAL = [
     "owner_name",
 ]
 ACCESS_TOKEN = ["access_token", "issued_token_type", "token_type", "expires_in", "scope", "organization_id"]
+DETECTION = ["deal_id", "competitors", "detected"]
+DETECTED = ["name", "confidence", "evidence"]
+EVIDENCE = ["source", "source_id", "quote", "at"]
 ERROR = ["detail", "code", "request_id"]
 
 _RECORDS = {
@@ -84,6 +87,7 @@ _RECORDS = {
     ("/deals", "GET"): DEAL,
     ("/deals/{deal_id}", "GET"): DEAL,
     ("/deals/{deal_id}", "PATCH"): DEAL,
+    ("/deals/{deal_id}/competitors/detect", "POST"): DETECTION,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
     ("/organization-pats", "GET"): CREDENTIAL,
     ("/organization-pats/{id}", "PATCH"): CREDENTIAL,
@@ -120,6 +124,9 @@ def check_keys(path: str, method: str, status: int, value: Any) -> None:
             _check_snapshot(path, record)
         else:
             assert list(record) == _RECORDS[path, method]
+            for competitor in record.get("detected", ()):
+                assert list(competitor) == DETECTED
+                assert all(list(evidence) == EVIDENCE for evidence in competitor["evidence"])
 
 
 def _check_meeting(record: dict[str, Any]) -> None:
