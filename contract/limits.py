@@ -27,7 +27,7 @@ ALIASES_MAX = 50
 EVIDENCE_MAX = 20
 QUOTE_MAX = 200
 DETECTION_MEETINGS_MAX = 500
-DETECTION_CHARACTERS_MAX = 5_000_000
+DETECTION_CHARACTERS_MAX = 2_000_000
 
 # Text fields: the lengths that the tables and the surface agree on (decision 12).
 LINE_MAX = 10_000

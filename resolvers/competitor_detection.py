@@ -6,6 +6,7 @@ mention in a clause with a negation counts for little, and takes from what the o
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,17 +20,44 @@ _WEIGHTS = {"name": 0.8, "domain": 0.8, "alias": 0.7}
 _NEGATED = 0.25
 
 _TOKEN = re.compile(r"[^\W_]+")
-_HOST = re.compile(r"[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)+")
+_RUN = re.compile(r"[\w.-]+")
+_HOST_MAX = 253
 _GAP = re.compile(r"[\s\u2010-\u2015_-]+")
-_CLAUSE = re.compile(
-    r"[!?;,\n()\u2026]+|[.:](?=\s|$)|\s[\u2013\u2014-]\s"
-    r"|\b(?:but|however|although|whereas|aber|sondern|jedoch|mais|pero|sino)\b"
+_STOP = re.compile(r"[!?;,\n()\u2026]+|[.:](?=\s|$)|\s[\u2013\u2014-]\s")
+_CONTRAST = frozenset(["but", "however", "although", "whereas", "aber", "sondern", "jedoch", "mais", "pero", "sino"])
+_NEGATION = frozenset(
+    [
+        "no",
+        "not",
+        "never",
+        "none",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "keinem",
+        "keiner",
+        "ohne",
+        "nie",
+        "niemals",
+        "statt",
+        "pas",
+        "sans",
+        "jamais",
+        "aucun",
+        "aucune",
+        "sin",
+        "nunca",
+        "ningún",
+        "ninguna",
+    ]
 )
-_NEGATION = re.compile(
-    r"\b(?:no|not|never|none|neither|nor|without|cannot|instead of|rather than"
-    r"|nicht|kein|keine|keinen|keinem|keiner|ohne|nie|niemals|statt"
-    r"|pas|sans|jamais|aucun|aucune|sin|nunca|ningún|ninguna)\b|n['\u2019]t\b"
-)
+_PAIRS = frozenset({("instead", "of"), ("rather", "than")})
+_CONTRACTED = re.compile(r"n['\u2019]t(?![^\W_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +121,17 @@ def detect(catalogue: Iterable[Known], sources: Iterable[Source]) -> list[Detect
     """The competitors that the texts mention, the surest first, then by name."""
     known = sorted(catalogue, key=lambda k: (k.name.casefold(), k.name))
     terms, domains = _terms(known), {_fold(d)[0]: k.name for k in reversed(known) for d in k.domains}
-    found: dict[str, list[tuple[_Mention, Evidence]]] = {}
+    found: dict[str, tuple[list[_Mention], list[Evidence]]] = {}
     for source in sources:
         text = unicodedata.normalize("NFC", source.text)
         folded, places = _fold(text)
         for mention in _judged(folded, _longest(_mentions(folded, terms, domains))):
-            quote = _quote(text, places[mention.start], places[mention.end])
-            evidence = Evidence(source.source, source.source_id, quote, source.at)
-            found.setdefault(mention.term.competitor, []).append((mention, evidence))
-    detected = [
-        Detected(name, _confidence([m for m, _ in pairs]), [evidence for _, evidence in pairs][:EVIDENCE_MAX])
-        for name, pairs in found.items()
-    ]
+            mentions, evidence = found.setdefault(mention.term.competitor, ([], []))
+            mentions.append(mention)
+            if len(evidence) < EVIDENCE_MAX:
+                quote = _quote(text, places[mention.start], places[mention.end])
+                evidence.append(Evidence(source.source, source.source_id, quote, source.at))
+    detected = [Detected(name, _confidence(mentions), evidence) for name, (mentions, evidence) in found.items()]
     return sorted(detected, key=lambda d: (-d.confidence, d.name.casefold(), d.name))
 
 
@@ -158,41 +185,57 @@ def _mentions(folded: str, terms: dict[str, list[_Term]], domains: dict[str, str
             matched = term.pattern.match(folded, token.start())
             if matched and start >= 0 and folded.startswith(term.before, start):
                 yield _Mention(start, matched.end(), term)
-    for host in _HOST.finditer(folded) if domains else ():
-        labels = host[0].split(".")
-        for index in range(len(labels) - 1):
-            domain = ".".join(labels[index:])
+    labels_max = max((domain.count(".") + 1 for domain in domains), default=0)
+    for run in _RUN.finditer(folded) if domains else ():
+        host = run[0].strip(".-")
+        if "." not in host or len(host) > _HOST_MAX:
+            continue
+        labels = host.split(".")
+        for size in range(min(labels_max, len(labels)), 1, -1):
+            domain = ".".join(labels[-size:])
             if domain in domains:
-                yield _Mention(host.start(), host.end(), _Term(domains[domain], "domain", domain, "", _HOST))
+                start = folded.index(host, run.start())
+                yield _Mention(start, start + len(host), _Term(domains[domain], "domain", domain, "", _RUN))
                 break
 
 
 def _longest(mentions: Iterable[_Mention]) -> list[_Mention]:
     """Without those that a longer one overlaps, in the order of the text."""
-    kept: list[_Mention] = []
-    taken: set[int] = set()
+    taken: list[_Mention] = []
     for mention in sorted(mentions, key=lambda m: (m.start - m.end, m.start)):
-        span = range(mention.start, mention.end)
-        if taken.isdisjoint(span):
-            taken.update(span)
-            kept.append(mention)
-    return sorted(kept, key=lambda m: m.start)
+        place = bisect_left(taken, mention.start, key=lambda m: m.start)
+        is_free = place == len(taken) or taken[place].start >= mention.end
+        if is_free and (place == 0 or taken[place - 1].end <= mention.start):
+            taken.insert(place, mention)
+    return taken
 
 
 def _judged(folded: str, mentions: Sequence[_Mention]) -> Iterator[_Mention]:
-    """The mentions, each with whether its clause says no."""
+    """The mentions, each with whether its clause says no; what stands within a mention neither ends one nor denies."""
     if not mentions:
         return
-    breaks = [match.span() for match in _CLAUSE.finditer(folded)]
-    at = 0
+    breaks = [match.start() for match in _STOP.finditer(folded)]
+    denials = [match.start() for match in _CONTRACTED.finditer(folded)]
+    before = ""
+    for token in _TOKEN.finditer(folded):
+        if token[0] in _CONTRAST:
+            breaks.append(token.start())
+        elif token[0] in _NEGATION or (before, token[0]) in _PAIRS:
+            denials.append(token.start())
+        before = token[0]
+    breaks.sort()
+    denials.sort()
     for mention in mentions:
-        # What stands within a mention, such as the comma of a name, ends no clause.
-        while at < len(breaks) and breaks[at][1] <= mention.start:
-            at += 1
-        start = breaks[at - 1][1] if at else 0
-        end = next((first for first, _ in breaks[at:] if first >= mention.end), len(folded))
-        clause = f"{folded[start : mention.start]} | {folded[mention.end : end]}"
-        yield _Mention(mention.start, mention.end, mention.term, _NEGATION.search(clause) is not None)
+        first, last = bisect_left(breaks, mention.start), bisect_left(breaks, mention.end)
+        start = breaks[first - 1] if first else 0
+        end = breaks[last] if last < len(breaks) else len(folded)
+        outside = _any_between(denials, start, mention.start) or _any_between(denials, mention.end, end)
+        yield _Mention(mention.start, mention.end, mention.term, outside)
+
+
+def _any_between(places: Sequence[int], start: int, end: int) -> bool:
+    found = bisect_left(places, start)
+    return found < len(places) and places[found] < end
 
 
 def _quote(text: str, start: int, end: int) -> str:
@@ -204,4 +247,4 @@ def _quote(text: str, start: int, end: int) -> str:
     while end < last < len(text) and text[last].isalnum():
         last -= 1
     line = " ".join(text[first:last].split())
-    return ("…" if text[:first].strip() else "") + line + ("…" if text[last:].strip() else "")
+    return ("…" if first else "") + line + ("…" if last < len(text) else "")

@@ -72,13 +72,6 @@ async def list_competitors(ctx: Context) -> Sequence[Any]:
         return await records.all_of(session, nouns.COMPETITORS)
 
 
-@requires(ScopeGroup.CRM_READ)
-async def get_competitor(ctx: Context, competitor_id: str) -> Any:
-    """The competitor, or None."""
-    async with ctx.reading() as session:
-        return await records.one(session, nouns.COMPETITORS, competitor_id)
-
-
 @requires(ScopeGroup.CRM_MANAGE)
 async def create_competitor(ctx: Context, input: CompetitorInput) -> Competitor:
     """Add a competitor. Raises Duplicate for a name that there is, letter case aside, or Problems."""

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from contract.errors import Problem, Problems
 from contract.limits import SEARCH_DEFAULT, SEARCH_MAX, SEARCH_QUERY_MAX, SEARCH_WORDS_MAX

@@ -8,7 +8,7 @@ from typing import Any
 from identity.principal import Principal
 from resolvers.access import requires, rule_of
 from resolvers.accounts import get_account
-from resolvers.competitors import get_competitor
+from resolvers.competitors import list_competitors
 from resolvers.contacts import get_contact
 from resolvers.context import Context
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
@@ -43,7 +43,7 @@ _RECORDS = {
     "Account": (nouns.ACCOUNTS, rule_of(get_account)),
     "Contact": (nouns.CONTACTS, rule_of(get_contact)),
     "Deal": (nouns.DEALS, rule_of(get_deal)),
-    "Competitor": (nouns.COMPETITORS, rule_of(get_competitor)),
+    "Competitor": (nouns.COMPETITORS, rule_of(list_competitors)),
     "PipelineStage": (nouns.STAGES, rule_of(get_stage)),
     "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),
     "HealthSnapshot": (nouns.SNAPSHOTS, rule_of(latest_health)),

@@ -8,8 +8,8 @@ from strawberry import UNSET
 
 from resolvers import competitors
 from schema.connections import Node
-from schema.declare import Info, argument, operation, shown
 from schema.deals import Deal, DealId
+from schema.declare import Info, argument, operation, shown
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion
 

@@ -106,7 +106,8 @@ def _as_text(column: Any) -> Any:
 def _behind_wall(text: str, count: int, *, searches: bool) -> str:
     """The statement as one that sets the organization itself, for its own transaction only (tenant wall 5).
 
-    A full-text search sets its question in the same way: the policy of the entries asks it (decision 47). The inner select depends on the setting's row and is fenced by OFFSET 0, so it runs after it; were it ever to run
+    A full-text search sets its question in the same way: the policy of the entries asks it (decision 47).
+    The inner select depends on the setting's row and is fenced by OFFSET 0, so it runs after it; were it ever to run
     before, the policies would show it nothing.
     """
     organization = f"${count + 1}::uuid::text"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Integer, Select, Text, bindparam, case, column, literal_column, select, table
+from sqlalchemy import Integer, Text, bindparam, case, column, literal_column, select, table
 from sqlmodel import col
 
 from storage.full_text import FULL_TEXT_TABLE
@@ -27,7 +27,7 @@ async def hits(
     mark = session.org_id.replace("-", "")[-_KEY_CHARACTERS[dialect] :]
     found: dict[tuple[int, str], Any] = {}
 
-    def build() -> Select[Any]:
+    def build() -> Any:
         return _statement(dialect, kinds, first)
 
     for in_name in (True, False):
@@ -38,12 +38,12 @@ async def hits(
     return list(found.values())[:first]
 
 
-def _statement(dialect: str, kinds: Sequence[int], first: int) -> Select[Any]:
+def _statement(dialect: str, kinds: Sequence[int], first: int) -> Any:
     entry = SearchEntry
     closest = case(
         (col(entry.size) == bindparam("length", type_=Integer), literal_column("0")), else_=literal_column("1")
     )
-    statement: Select[Any] = (
+    statement: Any = (
         select(col(entry.kind), col(entry.id))
         .where(col(entry.org_id) == ORGANIZATION, col(entry.kind).in_([literal_column(str(kind)) for kind in kinds]))
         .order_by(closest, col(entry.kind), col(entry.created_at).desc(), col(entry.id))

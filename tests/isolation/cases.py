@@ -361,9 +361,6 @@ CASES: dict[str, Case] = {
     ),
     # Competitors.
     "competitors.list_competitors": Case("CRM_READ", (q("{ competitors { name aliases domains } }"),)),
-    "competitors.get_competitor": Case(
-        "CRM_READ", (q("query($id: ID!) { node(id: $id) { id } }", id="<competitor>"),), direct=("<competitor>",)
-    ),
     "competitors.create_competitor": Case(
         "CRM_MANAGE", (put("competitorCreate", "CompetitorInput", "competitor { name }", name="<name>"),)
     ),
