@@ -27,33 +27,9 @@ _STOP = re.compile(r"[!?;,\n()\u2026]+|[.:](?=\s|$)|\s[\u2013\u2014-]\s")
 _CONTRAST = frozenset(["but", "however", "although", "whereas", "aber", "sondern", "jedoch", "mais", "pero", "sino"])
 _NEGATION = frozenset(
     [
-        "no",
-        "not",
-        "never",
-        "none",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-        "nicht",
-        "kein",
-        "keine",
-        "keinen",
-        "keinem",
-        "keiner",
-        "ohne",
-        "nie",
-        "niemals",
-        "statt",
-        "pas",
-        "sans",
-        "jamais",
-        "aucun",
-        "aucune",
-        "sin",
-        "nunca",
-        "ningún",
-        "ninguna",
+        *("no", "not", "never", "none", "neither", "nor", "without", "cannot"),
+        *("nicht", "kein", "keine", "keinen", "keinem", "keiner", "ohne", "nie", "niemals", "statt"),
+        *("pas", "sans", "jamais", "aucun", "aucune", "sin", "nunca", "ningún", "ninguna"),
     ]
 )
 _PAIRS = frozenset({("instead", "of"), ("rather", "than")})

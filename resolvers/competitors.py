@@ -170,7 +170,7 @@ def _sources(deal: Any, meetings: Sequence[Any]) -> list[Source]:
 
 
 def _transcript(metadata: Any) -> str | None:
-    details = orjson.loads(metadata.contents) if isinstance(metadata, orjson.Fragment) else metadata
+    details = orjson.loads(orjson.dumps(metadata)) if isinstance(metadata, orjson.Fragment) else metadata
     text = details.get("transcript") if isinstance(details, dict) else None
     return text if isinstance(text, str) else None
 

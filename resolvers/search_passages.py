@@ -30,7 +30,8 @@ def passage(record: Any, fields: Sequence[str], words: Sequence[str]) -> Passage
     for field in fields:
         text = _text_of(record, field)
         if text:
-            found = [match.start() for pattern in patterns if (match := pattern.search(fold(text)))]
+            folded = fold(text)
+            found = [match.start() for pattern in patterns if (match := pattern.search(folded))]
             if len(found) > most:
                 best, most, place = field, len(found), (text, min(found, default=0))
     return Passage(best, _around(*place))
@@ -41,7 +42,7 @@ def _text_of(record: Any, field: str) -> str:
     column, _, key = field.partition(".")
     value = getattr(record, column)
     if key:
-        details = orjson.loads(value.contents) if isinstance(value, orjson.Fragment) else value
+        details = orjson.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
         value = details.get(key) if isinstance(details, dict) else None
     return unicodedata.normalize("NFC", value[:INDEXED_CHARACTERS]) if isinstance(value, str) else ""
 

@@ -1,6 +1,7 @@
 """Full text: how texts become words, and the triggers that keep a table's words in step with its rows (decision 46).
 
-PostgreSQL and SQLite index the same words: letters and digits in runs, without accents, in lower case. On PostgreSQL a
+PostgreSQL and SQLite index the same words: letters and digits in runs, in lower case, Latin
+letters without accents. On PostgreSQL a
 word is stored behind a mark of its organization, so that the part of the index that a search looks at is its own
 organization's; on SQLite the organization is a column of the index, and part of every question to it.
 """
@@ -18,14 +19,16 @@ FULL_TEXT_TABLE, ENTRIES = "search_words", "search_entries"
 """SQLite's index, and the table with an entry per record; the migration makes both."""
 
 _WORD = re.compile(r"[^\W_]+")
-_ACCENTS = re.compile("[\u0300-\u036f]+")
+_ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 
 
 def fold(text: str) -> str:
-    """Without accents, in lower case."""
+    """In lower case, and without the accents of Latin letters."""
+    lower = text.lower()
     if text.isascii():
-        return text.lower()
-    return _ACCENTS.sub("", unicodedata.normalize("NFD", text)).lower().replace("ς", "σ")
+        return lower
+    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", lower))
+    return unicodedata.normalize("NFC", plain).replace("ς", "σ")
 
 
 def words_of(text: str) -> list[str]:

@@ -209,7 +209,7 @@ class _Reader:
         if not isinstance(condition, exp.EQ):
             return
         for side, other in ((condition.this, condition.expression), (condition.expression, condition.this)):
-            if _is_entry(side, other, scope):
+            if only is None and _is_entry(side, other, scope):
                 scope.pinned.add(_lower(side.table))
             if not _is_key(side):
                 continue

@@ -112,8 +112,9 @@ def _create_functions() -> None:
     )
     found = set(op.get_bind().execute(known, {"names": list(COLLATIONS)}).scalars())
     collation = next((name for name in COLLATIONS if name in found), "default")
-    plain = r"regexp_replace(normalize($2, NFD), '[\u0300-\u036f]+', '', 'g')"
-    folded = f"replace(lower({plain} COLLATE \"{collation}\"), 'ς', 'σ')"
+    lower = f'normalize(lower($2 COLLATE "{collation}"), NFD)'
+    plain = rf"normalize(regexp_replace({lower}, '([a-z])[\u0300-\u036f]+', '\1', 'g'), NFC)"
+    folded = f"replace({plain}, 'ς', 'σ')"
     folded = f"CASE WHEN octet_length($2) = length($2) THEN lower($2) ELSE {folded} END"
     # A word may have 2,046 bytes in a tsvector; of longer ones than 250 letters the beginning counts.
     cut = f"regexp_replace({folded}, '([[:alnum:]]{{250}})[[:alnum:]]+', '\\1', 'g')"
