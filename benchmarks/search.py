@@ -6,12 +6,14 @@ Beside each query stand the hits and the median and the longest of 20 runs, in m
 """
 
 import asyncio
+import os
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.cores import Cores
 from benchmarks.postgresql import Server
 from storage import migrate
 from storage.database import Database
@@ -52,9 +54,7 @@ async def measure(url: str, organizations: int) -> None:
             times, words = [], words_of(query)
             for _ in range(RUNS):
                 before = time.perf_counter()
-                found = await search.hits(
-                    session, words, kinds, length=len(query), first=20, dialect=database.dialect
-                )
+                found = await search.hits(session, words, kinds, length=len(query), first=20, dialect=database.dialect)
                 times.append((time.perf_counter() - before) * 1_000)
             print(f"  {query:14} {len(found):3} {statistics.median(times):7.1f} {max(times):7.1f}")
     await database.close()
@@ -64,8 +64,10 @@ def main() -> None:
     organizations = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(measure(f"sqlite+aiosqlite:///{Path(folder) / 'search.db'}", 1))
-    with Server() as server:
-        asyncio.run(measure(server.url("search"), organizations))
+        Path(folder).chmod(0o755)  # the server may be another user of the system
+        with Server(Path(folder) / "server", Cores(os.sched_getaffinity(0))) as server:
+            server.create("search")
+            asyncio.run(measure(server.url("search"), organizations))
 
 
 if __name__ == "__main__":

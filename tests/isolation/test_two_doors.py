@@ -342,12 +342,7 @@ async def _detect(doors: Doors) -> None:
         )
         assert shown["deal"]["competitors"] == by_path["competitors"] == ["Acme", "Bolt"]
         assert shown["deal"]["version"] == 2
-        own = {
-            twins[twin[0]].id: "deal",
-            twins[twin[1]].id: "deal",
-            meetings[0].id: "meeting",
-            meetings[1].id: "meeting",
-        }
+        own = {t.id: "deal" for t in twins} | {m.id: "meeting" for m in meetings}
         for each in shown["detected"]:
             each["evidence"] = [e | {"sourceId": own[e["sourceId"]]} for e in each["evidence"]]
         for each in by_path["detected"]:

@@ -20,7 +20,8 @@ CREATE = f"""mutation($input: CompetitorInput!) {{ competitorCreate(input: $inpu
 DELETE = f"mutation($id: ID!) {{ competitorDelete(id: $id) {{ deletedId {ERRORS} }} }}"
 LIST = "{ competitors { id name aliases domains } }"
 DETECT = f"""mutation($id: ID!, $apply: Boolean = true) {{ dealCompetitorsDetect(dealId: $id, apply: $apply) {{
-  deal {{ id competitors version }} detected {{ name confidence evidence {{ source sourceId quote at }} }} {ERRORS} }} }}"""
+  deal {{ id competitors version }} detected {{ name confidence evidence {{ source sourceId quote at }} }}
+  {ERRORS} }} }}"""
 NOT_FOUND = {"code": "NOT_FOUND", "message": "Not found"}
 
 
