@@ -126,7 +126,7 @@ async def test_wall_5_narrows_and_never_widens(database: Database) -> None:
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_the_index_is_asked_below_the_policy(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not without the question in the policy: no operator of full text may go past one."""
-    ours, _ = await fill(database)
+    [ours, _] = (await seed(database, Plan(2, 100, 300, 200, 1_400, seed=5))).organizations
     sent: list[tuple[str, list[Any]]] = []
     send = database.send
 
@@ -135,9 +135,9 @@ async def test_the_index_is_asked_below_the_policy(database: Database, monkeypat
         return await send(driver, prepared, parameters)
 
     monkeypatch.setattr(database, "send", keeping)
-    assert await found(database, ours.org, "first", first=4) == of(ours)
+    assert len(await found(database, ours, "renewal", first=20)) == 20
     [(statement, parameters)] = sent
-    engine = database.engine.execution_options(crm_session=True, crm_organization=ours.org)
+    engine = database.engine.execution_options(crm_session=True, crm_organization=ours)
     async with engine.connect() as connection:
         driver: Any = (await connection.get_raw_connection()).driver_connection
         for _ in range(2):
