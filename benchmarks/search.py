@@ -51,12 +51,14 @@ async def measure(url: str, organizations: int) -> None:
     kinds = [searched.kind for searched in SEARCHED.values()]
     async with database.reading(summary.organizations[n // 2]) as session:
         for query in QUERIES:
-            times, words = [], words_of(query)
+            times, hits, words = [], 0, words_of(query)
             for _ in range(RUNS):
                 before = time.perf_counter()
-                found = await search.hits(session, words, kinds, length=len(query), first=20, dialect=database.dialect)
+                hits = len(
+                    await search.hits(session, words, kinds, length=len(query), first=20, dialect=database.dialect)
+                )
                 times.append((time.perf_counter() - before) * 1_000)
-            print(f"  {query:14} {len(found):3} {statistics.median(times):7.1f} {max(times):7.1f}")
+            print(f"  {query:14} {hits:3} {statistics.median(times):7.1f} {max(times):7.1f}")
     await database.close()
 
 

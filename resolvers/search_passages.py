@@ -44,6 +44,8 @@ def _text_of(record: Any, field: str) -> str:
     if key:
         details = orjson.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
         value = details.get(key) if isinstance(details, dict) else None
+    if isinstance(value, list):
+        value = " ".join(item for item in value if isinstance(item, str))
     return unicodedata.normalize("NFC", value[:INDEXED_CHARACTERS]) if isinstance(value, str) else ""
 
 

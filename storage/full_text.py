@@ -87,7 +87,7 @@ def _joined(dialect: str, columns: Sequence[str]) -> str:
 def _text(dialect: str, column: str) -> str:
     own, _, key = column.partition(".")
     if not key:
-        return f"NEW.{own}"
+        return f"CAST(NEW.{own} AS text)"  # a list of texts is JSON
     return f"json_extract(NEW.{own}, '$.{key}')" if dialect == "sqlite" else f"(NEW.{own} ->> '{key}')"
 
 

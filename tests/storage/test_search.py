@@ -73,10 +73,16 @@ async def test_rows_in_bulk_have_an_entry_each(database: Database) -> None:
 
 
 async def test_an_organization_takes_its_entries_along(database: Database) -> None:
-    ours, theirs = await fill(database)
+    _, theirs = await fill(database)
+    ours = Organization(external_id="third", name="third")
     async with database.directory(writing=True) as session:
-        await session.execute(delete(Organization).where(col(Organization.id) == ours.org))
-    assert await found(database, ours.org, ours.name) == []
+        await session.insert(ours)
+    async with database.writing(ours.id) as session:
+        await session.insert(Account(name="third"))
+    assert len(await found(database, ours.id, "third")) == 1
+    async with database.directory(writing=True) as session:
+        await session.execute(delete(Organization).where(col(Organization.id) == ours.id))
+    assert await found(database, ours.id, "third") == []
     assert await found(database, theirs.org, theirs.name) == of(theirs)
 
 
