@@ -90,7 +90,7 @@ def records(plan: Blueprint) -> tuple[list[Rows], Reachable]:
         Rows(Account, ACCOUNT, accounts, "accounts"),
         Rows(Contact, CONTACT, contacts, "contacts"),
         Rows(Deal, DEAL, deals.rows, "deals"),
-        Rows(Competitor, COMPETITOR, _catalogue(plan)),
+        Rows(Competitor, COMPETITOR, _catalogue(plan) if plan.sizes.deals else []),
         Rows(StageChange, STAGE_CHANGE, deals.changes),
         Rows(DealContact, DEAL_CONTACT, deals.links),
         Rows(Event, EVENT, deals.events if plan.logged else []),

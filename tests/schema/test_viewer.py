@@ -10,7 +10,7 @@ from graphql import GraphQLSchema, build_schema
 
 from contract.scopes import ScopeGroup
 from gateway.commands.schema import COMMITTED
-from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, PipelineStage
+from storage.tables import Account, Activity, Competitor, Contact, Deal, HealthFactor, HealthSnapshot, PipelineStage
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant
 from tests.support.world import bearer
@@ -33,6 +33,8 @@ READ_CRM = {
     "deals",
     "pipelineStages",
     "dealBoard",
+    "competitors",
+    "search",
     "events",
 }
 MANAGE_CRM = {
@@ -46,6 +48,9 @@ MANAGE_CRM = {
     "dealCreate",
     "dealUpdate",
     "dealDelete",
+    "dealCompetitorsDetect",
+    "competitorCreate",
+    "competitorDelete",
     "dealContactLink",
     "dealContactUnlink",
     "meetingLog",
@@ -162,7 +167,7 @@ async def test_nobody_can_what_does_not_exist(one: Tenant, name: str) -> None:
 
 NODE = """query($id: ID!) { node(id: $id) { __typename id
   ... on Account { name health { score } } ... on Contact { lastName } ... on Deal { name value }
-  ... on PipelineStage { name position } ... on Meeting { subject state metadata }
+  ... on Competitor { aliases } ... on PipelineStage { name position } ... on Meeting { subject state metadata }
   ... on HealthSnapshot { score factors { key } } ... on HealthFactor { key weight }
   ... on OrganizationKey { name hint } ... on UserToken { name hint } } }"""
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }"
@@ -172,7 +177,8 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     """One record of each kind that has an identifier, by the name of its type."""
     account, contact = Account(name="A"), Contact(last_name="C")
     deal, stage, meeting = Deal(name="D"), PipelineStage(name="S"), Activity(subject="M", details={"z": 1})
-    await tenant.add(account, contact, deal, stage, meeting)
+    competitor = Competitor(name="R", folded_name="r")
+    await tenant.add(account, contact, deal, stage, meeting, competitor)
     snapshot = HealthSnapshot(account_id=account.id, score=50, data_points=9, formula_version="1")
     await tenant.add(snapshot)
     factor = HealthFactor(
@@ -187,7 +193,7 @@ async def records(tenant: Tenant) -> dict[str, Any]:
         sample_size=1,
     )
     await tenant.add(factor)
-    named = (account, contact, deal, stage, snapshot, factor)
+    named = (account, contact, deal, stage, competitor, snapshot, factor)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
         made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
@@ -202,6 +208,7 @@ async def test_a_node_of_every_kind(one: Tenant, two: Tenant) -> None:
         "Contact": {"lastName": "C"},
         "Deal": {"name": "D", "value": None},
         "PipelineStage": {"name": "S", "position": 0},
+        "Competitor": {"aliases": []},
         "Meeting": {"subject": "M", "state": "UNSCHEDULED", "metadata": {"z": 1}},
         "HealthSnapshot": {"score": 50, "factors": [{"key": "FOLLOW_THROUGH"}]},
         "HealthFactor": {"key": "FOLLOW_THROUGH", "weight": 0.5},
@@ -240,14 +247,14 @@ async def test_nodes_keep_their_order(one: Tenant, two: Tenant) -> None:
     [
         ([], set()),
         (["outreach:provision"], set()),
-        (["api:read"], {"Account", "Contact", "Deal", "PipelineStage"}),
+        (["api:read"], {"Account", "Contact", "Deal", "Competitor", "PipelineStage"}),
         (
             ["deals:read"],
-            {"Account", "Contact", "Deal", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor"},
+            {"Account", "Contact", "Deal", "Competitor", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor"},
         ),
         (
             ["organizations:manage", "pats:create", "pats:delete"],
-            {"Account", "Contact", "Deal", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor"},
+            {"Account", "Contact", "Deal", "Competitor", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor"},
         ),
     ],
 )
