@@ -13,6 +13,7 @@ GatewayError
 ├── NotAcceptable         406  the client takes none of the media types
 ├── InvalidState          409  the record's state does not allow it
 ├── Conflict              409  another record or a newer version stands in the way
+├── Duplicate             409  there is one already
 ├── PreconditionFailed    412  the version that the caller saw is not the current one
 ├── TooLarge              413  a body over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
@@ -150,6 +151,13 @@ class Conflict(GatewayError):
 
     status = 409
     code = "CONFLICT"
+
+
+class Duplicate(GatewayError):
+    """There is a record of this name or key already."""
+
+    status = 409
+    code = "DUPLICATE"
 
 
 class PreconditionFailed(GatewayError):

@@ -13,6 +13,22 @@ PAGE_DEFAULT = 50
 PAGE_MAX = 500
 NODES_MAX = 500
 
+# The search (decision 46).
+SEARCH_DEFAULT = 20
+SEARCH_MAX = 100
+SEARCH_QUERY_MAX = 200
+SEARCH_WORDS_MAX = 8
+SNIPPET_MAX = 160
+
+# The catalogue of competitors, and their detection (decisions 43 to 45).
+COMPETITOR_NAME_MAX = 200
+COMPETITORS_MAX = 500
+ALIASES_MAX = 50
+EVIDENCE_MAX = 20
+QUOTE_MAX = 200
+DETECTION_MEETINGS_MAX = 500
+DETECTION_CHARACTERS_MAX = 2_000_000
+
 # Text fields: the lengths that the tables and the surface agree on (decision 12).
 LINE_MAX = 10_000
 TEXT_MAX = 500_000

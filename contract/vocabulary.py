@@ -97,6 +97,16 @@ class FeedbackKind(StrEnum):
     PRAISE = "praise"
 
 
+class SearchType(StrEnum):
+    """The kinds of records that a search finds."""
+
+    ACCOUNT = "account"
+    CONTACT = "contact"
+    DEAL = "deal"
+    LEAD = "lead"
+    MEETING = "meeting"
+
+
 class CredentialKind(StrEnum):
     """How the caller proved who is calling."""
 

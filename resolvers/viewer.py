@@ -7,6 +7,7 @@ from contract.criteria import Selection
 from identity.principal import Principal
 from resolvers.access import requires, rule_of
 from resolvers.accounts import get_account
+from resolvers.competitors import list_competitors
 from resolvers.contacts import get_contact
 from resolvers.context import Context
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
@@ -33,6 +34,7 @@ _RECORDS = {
     "Account": (nouns.ACCOUNTS, rule_of(get_account)),
     "Contact": (nouns.CONTACTS, rule_of(get_contact)),
     "Deal": (nouns.DEALS, rule_of(get_deal)),
+    "Competitor": (nouns.COMPETITORS, rule_of(list_competitors)),
     "PipelineStage": (nouns.STAGES, rule_of(get_stage)),
     "Lead": (nouns.LEADS, rule_of(get_lead)),
     "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),

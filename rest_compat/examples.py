@@ -151,6 +151,24 @@ ANSWERS: Final[dict[str, Any]] = {
         "deal_id": _DEAL,
     },
     "FeedbackId": {"id": _FEEDBACK},
+    "CompetitorDetection": {
+        "deal_id": _DEAL,
+        "competitors": ["Northwind"],
+        "detected": [
+            {
+                "name": "Northwind",
+                "confidence": 0.8,
+                "evidence": [
+                    {
+                        "source": "meeting.body",
+                        "source_id": _MEETING,
+                        "quote": "They also have an offer of Northwind.",
+                        "at": "2026-11-24T15:00:00Z",
+                    }
+                ],
+            }
+        ],
+    },
     "HealthSnapshot": _HEALTH,
     "LatestHealth": _HEALTH,
     "Job": {

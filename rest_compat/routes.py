@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.routing import Route
 
+from resolvers import competitors as competitor_resolvers
 from resolvers import credentials as credential_resolvers
 from resolvers import deals as deal_resolvers
 from resolvers import feedback as feedback_resolvers
@@ -18,7 +19,19 @@ from resolvers.context import Services
 from resolvers.credentials import CredentialCreate, CredentialRename
 from resolvers.feedback import FeedbackCreate
 from resolvers.leads import CardCapture
-from rest_compat import credentials, deals, exchange, feedback, health, jobs, leads, liveness, meetings, serving
+from rest_compat import (
+    competitors,
+    credentials,
+    deals,
+    exchange,
+    feedback,
+    health,
+    jobs,
+    leads,
+    liveness,
+    meetings,
+    serving,
+)
 from rest_compat.operations import Operation, Readiness
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
@@ -98,6 +111,18 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         status=204,
         twin="Mutation.dealContactUnlink",
         description="Idempotent: succeeds whether or not there was a link.",
+    ),
+    Operation(
+        "POST",
+        "/deals/{deal_id}/competitors/detect",
+        competitors.detect,
+        "Detect the competitors on a deal",
+        resolver=competitor_resolvers.detect_competitors,
+        answer="CompetitorDetection",
+        twin="Mutation.dealCompetitorsDetect",
+        description="Looks for the catalogue's competitors in the deal's notes and its meetings' subjects, bodies and "
+        "transcripts. Those of a confidence from 0.5 on become the deal's competitors. No body is read.",
+        errors=(404,),
     ),
     Operation(
         "GET",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from contract.limits import HEALTH_FACTORS, VERSION
+from contract.limits import EVIDENCE_MAX, HEALTH_FACTORS, VERSION
 from contract.vocabulary import (
     ActivitySource,
     CaptureSource,
@@ -163,6 +163,31 @@ SCHEMAS: Final[dict[str, Schema]] = {
         "What a lead became; null for a deal that was not asked for, and for what was deleted since.",
     ),
     "FeedbackId": _object({"id": _UUID}, "The feedback."),
+    "CompetitorDetection": _object(
+        {
+            "deal_id": _UUID,
+            "competitors": {"type": "array", "items": _TEXT, "description": "The deal's competitors now, by name."},
+            "detected": {"type": "array", "items": _ref("DetectedCompetitor")},
+        },
+        "What a detection found; the surest come first.",
+    ),
+    "DetectedCompetitor": _object(
+        {
+            "name": _TEXT,
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            "evidence": {"type": "array", "items": _ref("CompetitorEvidence"), "maxItems": EVIDENCE_MAX},
+        },
+        "A competitor of the catalogue that the texts mention.",
+    ),
+    "CompetitorEvidence": _object(
+        {
+            "source": {"type": "string", "enum": ["notes", "meeting.subject", "meeting.body", "meeting.transcript"]},
+            "source_id": {**_UUID, "description": "The deal or the meeting."},
+            "quote": {**_TEXT, "description": "The words around the mention, in one line."},
+            "at": _or_null(_TIME, "When the meeting was; null for notes."),
+        },
+        "A mention.",
+    ),
     "HealthSnapshot": _object(
         {
             "id": _UUID,

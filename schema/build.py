@@ -9,6 +9,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
 from schema.accounts import AccountMutations, AccountQueries
+from schema.competitors import CompetitorMutations, CompetitorQueries
 from schema.contacts import ContactMutations, ContactQueries
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
 from schema.deals import DealMutations, DealQueries
@@ -21,6 +22,7 @@ from schema.leads import LeadMutations, LeadQueries
 from schema.meetings import MeetingMutations, MeetingQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
 from schema.scalars import SCALARS
+from schema.search import SearchQueries
 from schema.viewer import ViewerQueries
 
 Query = merge_types(
@@ -31,11 +33,13 @@ Query = merge_types(
         AccountQueries,
         ContactQueries,
         DealQueries,
+        CompetitorQueries,
         PipelineStageQueries,
         LeadQueries,
         CredentialQueries,
         JobQueries,
         EventQueries,
+        SearchQueries,
     ),
 )
 Mutation = merge_types(
@@ -45,6 +49,7 @@ Mutation = merge_types(
         AccountMutations,
         ContactMutations,
         DealMutations,
+        CompetitorMutations,
         PipelineStageMutations,
         LeadMutations,
         CredentialMutations,

@@ -7,6 +7,9 @@ import asyncpg
 SETTING = "crm.org_id"
 """The setting that the row-level policies compare org_id with."""
 
+SOUGHT_SETTING = "crm.search"
+"""The setting that the policy of the search's entries asks their words; empty or unset for all of them."""
+
 
 class _TenantTransaction:
     """A transaction of the driver that carries the organization: no round trip of its own."""

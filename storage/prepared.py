@@ -19,7 +19,7 @@ from sqlmodel import SQLModel
 
 from storage import tenancy
 from storage.base import Decoded, Identifier, Opaque, Tenant
-from storage.postgresql import SETTING
+from storage.postgresql import SETTING, SOUGHT_SETTING
 
 ORGANIZATION = bindparam("organization", type_=Identifier)
 """Stands for the session's organization in a shape."""
@@ -28,8 +28,11 @@ Decode = Callable[[Any], Any]
 INSIDE = "__"
 """Between the name of a link and the name of a column of the linked row."""
 
+SOUGHT = "crm_sought"
+"""The execution option of a shape that names the parameter with the question of its full-text search."""
+
 _WALLED = (
-    "WITH crm_wall AS MATERIALIZED (SELECT set_config('{setting}', {organization}, true) AS id) "
+    "WITH crm_wall AS MATERIALIZED (SELECT set_config('{setting}', {organization}, true){sought} AS id) "
     "SELECT q.* FROM crm_wall, LATERAL (SELECT * FROM ({statement}) p WHERE crm_wall.id IS NOT NULL OFFSET 0) q"
 )
 
@@ -52,7 +55,14 @@ class Prepared:
         if any(names[position] != ORGANIZATION.key for position in pinned):
             raise tenancy.TenantBreach("a tenant table is pinned to a value of the caller's choice")
         self._is_walled = is_postgresql and tenant and walled
-        self.text = _behind_wall(str(compiled), len(names)) if self._is_walled else str(compiled)
+        self._sought = statement.get_execution_options().get(SOUGHT) if is_postgresql else None
+        if self._sought is not None and not self._is_walled:
+            raise RuntimeError("a full-text search is a transaction of its own")
+        self.text = (
+            _behind_wall(str(compiled), len(names), searches=self._sought is not None)
+            if self._is_walled
+            else str(compiled)
+        )
         self.rows = _reader([column.key for column in columns], [_decoder(c.type, dialect) for c in columns])
         """Turns the driver's records into rows."""
 
@@ -63,6 +73,8 @@ class Prepared:
             parameters[index] = organization if name == ORGANIZATION.key else _encoded(encode, values[name])
         if self._is_walled:
             parameters.append(organization)
+        if self._sought is not None:
+            parameters.append(values[self._sought])
         return parameters
 
 
@@ -92,14 +104,16 @@ def _as_text(column: Any) -> Any:
     return cast(column, Text).label(column.key) if isinstance(column.type, Identifier | JSON) else column
 
 
-def _behind_wall(text: str, count: int) -> str:
+def _behind_wall(text: str, count: int, *, searches: bool) -> str:
     """The statement as one that sets the organization itself, for its own transaction only (tenant wall 5).
 
+    A full-text search sets its question in the same way: the policy of the entries asks it (decision 47).
     The inner select depends on the setting's row and is fenced by OFFSET 0, so it runs after it; were it ever to run
     before, the policies would show it nothing.
     """
     organization = f"${count + 1}::uuid::text"
-    return _WALLED.format(setting=SETTING, organization=organization, statement=text)
+    sought = f" || set_config('{SOUGHT_SETTING}', ${count + 2}::text, true)" if searches else ""
+    return _WALLED.format(setting=SETTING, organization=organization, statement=text, sought=sought)
 
 
 def _encoder(kind: Any, dialect: Dialect) -> Decode | None:

@@ -18,9 +18,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlmodel import SQLModel
 
+from storage.full_text import ENTRIES, FULL_TEXT_TABLE
+
 KEY = "org_id"
 SHARED_TABLES = frozenset({"credentials", "job_queue", "feedback"})
 """Directory tables that an organization's session may use too, pinned like its own."""
+FULL_TEXT = {FULL_TEXT_TABLE: (ENTRIES, "words")}
+"""Indexes with no key of their own: pinned where their rowid is this column of this table, which is pinned."""
 
 
 class TenantBreach(RuntimeError):
@@ -109,7 +113,7 @@ _GRAMMARS = {"sqlite": "sqlite", "postgresql": "postgres"}
 @lru_cache(maxsize=1)
 def _table_names() -> tuple[frozenset[str], frozenset[str]]:
     from_models = {m.__tablename__: getattr(m, "tenant", False) for m in _tables(SQLModel)}
-    tenant = frozenset(str(name) for name, is_tenant in from_models.items() if is_tenant)
+    tenant = frozenset(str(name) for name, is_tenant in from_models.items() if is_tenant) | FULL_TEXT.keys()
     return tenant, frozenset(map(str, from_models)) - tenant
 
 
@@ -138,6 +142,7 @@ class _Scope:
 
     outer: "_Scope | None"
     sources: list[str]
+    tables: dict[str, str]
     pinned: set[str] = field(default_factory=set)
 
     def is_pinned(self, alias: str) -> bool:
@@ -181,7 +186,8 @@ class _Reader:
 
     def _query(self, node: exp.Expr, outer: _Scope | None) -> _Scope:
         sources = list(_sources(node))
-        scope = _Scope(outer, [_lower(source.alias_or_name) for source in sources])
+        tables = {_lower(s.alias_or_name): _lower(s.name) for s in sources if isinstance(s, exp.Table)}
+        scope = _Scope(outer, [_lower(source.alias_or_name) for source in sources], tables)
         if len(set(scope.sources)) < len(scope.sources):
             raise TenantBreach("two sources of one name")
         if isinstance(node, exp.Update) and _assigns_key(node.expressions):
@@ -203,6 +209,8 @@ class _Reader:
         if not isinstance(condition, exp.EQ):
             return
         for side, other in ((condition.this, condition.expression), (condition.expression, condition.this)):
+            if only is None and _is_entry(side, other, scope):
+                scope.pinned.add(_lower(side.table))
             if not _is_key(side):
                 continue
             alias = _lower(side.table) or (scope.sources[0] if len(scope.sources) == 1 else "")
@@ -302,6 +310,15 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 def _lower(name: str) -> str:
     """One spelling per name; where quotes would make two of them, the stricter reading is to take them for one."""
     return name.lower()
+
+
+def _is_entry(side: exp.Expr, other: exp.Expr, scope: _Scope) -> bool:
+    """Whether the two say that a row of a full-text index is that of a pinned entry."""
+    if not isinstance(side, exp.Column) or not isinstance(other, exp.Column) or _lower(side.name) != "rowid":
+        return False
+    entries = FULL_TEXT.get(scope.tables.get(_lower(side.table), ""))
+    place = (scope.tables.get(_lower(other.table), ""), _lower(other.name))
+    return entries == place and _lower(other.table) in scope.pinned
 
 
 def _is_key(node: exp.Expr) -> bool:

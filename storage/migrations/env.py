@@ -6,11 +6,15 @@ from alembic import context
 from sqlmodel import SQLModel
 
 import storage.tables  # noqa: F401  # registers the tables
+from storage.full_text import FULL_TEXT_TABLE
 from storage.tables.meetings import UNCOMPARED_INDEXES
+from storage.tables.search import SEARCH_INDEX
 
 
 def _compared(_item: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
-    return not (kind == "index" and name in UNCOMPARED_INDEXES)
+    if kind == "table":
+        return not str(name).startswith(FULL_TEXT_TABLE)
+    return not (kind == "index" and name in {*UNCOMPARED_INDEXES, SEARCH_INDEX})
 
 
 context.configure(

@@ -116,6 +116,12 @@ CONTACTS = Noun(
     _NEWEST,
     links={"account": ("account_id", ACCOUNTS)},
 )
+COMPETITORS = Noun(
+    t.Competitor,
+    _columns(t.Competitor),
+    {"name": (Key("folded_name"), _ID)},
+    Order("name", SortDirection.ASC),
+)
 STAGES = Noun(
     t.PipelineStage,
     _columns(t.PipelineStage),

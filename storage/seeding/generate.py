@@ -14,7 +14,7 @@ from storage.base import plain_decimal
 from storage.seeding import words
 from storage.seeding.leads import LEAD, leads
 from storage.seeding.plan import Blueprint, Ids
-from storage.tables import Account, Contact, Deal, DealContact, Event, Lead, PipelineStage, StageChange
+from storage.tables import Account, Competitor, Contact, Deal, DealContact, Event, Lead, PipelineStage, StageChange
 
 Row = tuple[Any, ...]
 
@@ -71,6 +71,7 @@ DEAL = (
 )
 STAGE_CHANGE = ("id", "deal_id", "from_stage_id", "to_stage_id", "at", "by")
 DEAL_CONTACT = ("deal_id", "contact_id", "role", "is_primary", "linked_at")
+COMPETITOR = ("id", "name", "folded_name", "aliases", "domains", "created_at")
 EVENT = ("id", "sequence", "type", "area", "actor", "occurred_at", "request_id", "data")
 
 
@@ -90,6 +91,7 @@ def records(plan: Blueprint) -> tuple[list[Rows], Reachable]:
         Rows(Account, ACCOUNT, accounts, "accounts"),
         Rows(Contact, CONTACT, contacts, "contacts"),
         Rows(Deal, DEAL, deals.rows, "deals"),
+        Rows(Competitor, COMPETITOR, _catalogue(plan) if plan.sizes.deals else []),
         Rows(StageChange, STAGE_CHANGE, deals.changes),
         Rows(DealContact, DEAL_CONTACT, deals.links),
         Rows(Event, EVENT, deals.events if plan.logged else []),
@@ -139,6 +141,14 @@ def _contacts(plan: Blueprint, pools: words.Pools, reachable: Reachable) -> list
     return rows
 
 
+def _catalogue(plan: Blueprint) -> list[Row]:
+    ids = Ids(plan.key, "competitor")
+    return [
+        (ids(index), name, name.casefold(), list(aliases), list(domains), plan.since)
+        for index, (name, aliases, domains) in enumerate(words.CATALOGUE)
+    ]
+
+
 class _Deals:
     """The deals with their way through the stages, their contacts, and the log of their creation."""
 
@@ -171,6 +181,9 @@ class _Deals:
         path = self._path(index)
         moved = self._walk(deal_id, created, path, owner)
         stage = path[-1] if path else None
+        source = random.choice(words.DEAL_SOURCES) if index % 3 else None
+        note = random.choice(words.NOTES) if index % 2 else None
+        competitors = sorted(random.sample(words.COMPETITORS, index % 3))
         self.rows.append(
             (
                 *(deal_id, name, account_id, value, currency),
@@ -178,11 +191,11 @@ class _Deals:
                 StageType.OPEN.value if stage is None else STAGES[stage][1].value,
                 self._close_date(index, stage, moved),
                 _GEO[index % len(_GEO)],
-                random.choice(words.DEAL_SOURCES) if index % 3 else None,
+                source,
                 None if champion is None else reachable.contacts[champion][0],
-                random.choice(words.NOTES) if index % 2 else None,
+                _notes(note, competitors, index),
                 parent,
-                random.sample(words.COMPETITORS, index % 3),
+                competitors,
                 *(owner, created, moved, max(len(path), 1)),
             )
         )
@@ -234,6 +247,15 @@ class _Deals:
             role = self._random.choice(words.LINK_ROLES) if number < 2 else None
             linked = created + timedelta(minutes=number)
             self.links.append((deal_id, self._reachable.contacts[contact][0], role, number == 0, linked))
+
+
+def _notes(note: str | None, competitors: list[str], index: int) -> str | None:
+    """The note with the sentences that a detection of the deal's competitors finds, and now and then a denial."""
+    sentences = [note] if note else []
+    sentences += [f"{name} has made an offer, too." for name in competitors]
+    if index % 12 == 7:
+        sentences.append("Globex is not in the race.")
+    return " ".join(sentences) or None
 
 
 def _amount(random: Random, index: int, currency: str) -> Decimal:

@@ -37,7 +37,14 @@ NOTES = (
 )
 PLACES = ("Head office", "Video call", "Customer site", "Trade fair", "Phone")
 DEAL_SOURCES = ("Referral", "Trade fair", "Website", "Outbound", "Partner")
-COMPETITORS = ("Northwind", "Contoso", "Initech", "Globex")
+CATALOGUE = (
+    ("Northwind", ("Northwind Traders",), ("northwind.example",)),
+    ("Contoso", ("Contoso Ltd",), ("contoso.example",)),
+    ("Initech", (), ("initech.example",)),
+    ("Globex", ("Globex Corporation",), ()),
+)
+"""The competitors with their aliases and domains."""
+COMPETITORS = tuple(name for name, _, _ in CATALOGUE)
 LINK_ROLES = ("Decision maker", "Influencer", "Procurement", "Technical evaluator")
 
 _LOCALES = ("en", "de", "fr", "es")

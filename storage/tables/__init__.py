@@ -1,6 +1,7 @@
 """The tables, one module per noun; importing the package registers them all."""
 
 from storage.tables.accounts import Account
+from storage.tables.competitors import Competitor
 from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
 from storage.tables.deals import Deal, DealContact
@@ -12,10 +13,13 @@ from storage.tables.leads import Lead
 from storage.tables.meetings import Activity
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.pipeline_stages import PipelineStage, StageChange
+from storage.tables.search import SEARCHED, SearchEntry
 
 __all__ = [
+    "SEARCHED",
     "Account",
     "Activity",
+    "Competitor",
     "Contact",
     "Credential",
     "Deal",
@@ -33,5 +37,6 @@ __all__ = [
     "Organization",
     "PipelineStage",
     "QueuedJob",
+    "SearchEntry",
     "StageChange",
 ]

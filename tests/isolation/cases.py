@@ -100,7 +100,20 @@ def change(mutation: str, kind: str, selection: str, id: str, **input: Any) -> G
 
 
 _ERRORS = "userErrors { code message field }"
-_RECORDS = ["account", "contact", "deal", "lead", "stage", "meeting", "snapshot", "factor", "job", "key", "token"]
+_RECORDS = [
+    "account",
+    "contact",
+    "deal",
+    "lead",
+    "stage",
+    "meeting",
+    "snapshot",
+    "factor",
+    "job",
+    "competitor",
+    "key",
+    "token",
+]
 
 CASES: dict[str, Case] = {
     # Who is calling.
@@ -358,6 +371,27 @@ CASES: dict[str, Case] = {
                 contact="<contact>",
             ),
         ),
+    ),
+    # Competitors.
+    "competitors.list_competitors": Case("CRM_READ", (q("{ competitors { name aliases domains } }"),)),
+    "competitors.create_competitor": Case(
+        "CRM_MANAGE", (put("competitorCreate", "CompetitorInput", "competitor { name }", name="<name>"),)
+    ),
+    "competitors.delete_competitor": Case("CRM_MANAGE", (by_id("competitorDelete", "competitor", "deletedId"),)),
+    "competitors.detect_competitors": Case(
+        "CRM_MANAGE",
+        (
+            Rest("POST", "/deals/<deal>/competitors/detect"),
+            q(
+                "mutation($id: ID!) { dealCompetitorsDetect(dealId: $id)"
+                f" {{ deal {{ competitors }} detected {{ name }} {_ERRORS} }} }}",
+                id="<deal>",
+            ),
+        ),
+    ),
+    # The search.
+    "search.search": Case(
+        "CRM_READ", (q("query($query: String!) { search(query: $query) { node { id } snippet } }", query="<domain>"),)
     ),
     # Pipeline stages.
     "pipeline_stages.list_stages": Case("CRM_READ", (q("{ pipelineStages { name } }"),)),

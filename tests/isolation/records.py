@@ -10,6 +10,7 @@ import httpx
 from contract.vocabulary import FeedbackKind
 from identity.principal import Organization
 from jobs.queue import enqueue
+from resolvers.competitors import CompetitorInput, create_competitor
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.feedback import FeedbackCreate, submit_feedback
@@ -41,6 +42,7 @@ async def fill_organization(world: World, organization: Organization, member: st
     await world.add(organization, lead)
     await submit_feedback(context, FeedbackCreate(kind=FeedbackKind.IDEA, message=mark))
     snapshot = await refresh_health(context, account.id)
+    competitor = await create_competitor(context, CompetitorInput(name=mark))
     key = await create_organization_key(context, CredentialCreate(name=mark))
     token = await create_user_token(context, CredentialCreate(name=mark))
     async with world.database.writing(organization.id) as session:
@@ -57,6 +59,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         "snapshot": snapshot.id,
         "factor": (await factors_of(context, snapshot.id))[0].id,
         "job": job.id,
+        "competitor": competitor.id,
         "key": key.credential.id,
         "token": token.credential.id,
     }

@@ -28,6 +28,8 @@ CALLERS = ["admin@two", "of both"]
 
 NAMING_NOTHING = {
     "accounts.create_account",
+    "competitors.create_competitor",
+    "competitors.list_competitors",
     "credentials.create_organization_key",
     "credentials.create_user_token",
     "credentials.list_organization_keys",

@@ -18,10 +18,22 @@ import rest_compat.routes as routes
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from storage.base import now
-from storage.tables import Account, Activity, Contact, Deal, DealContact, Feedback, Job, PipelineStage
+from storage.tables import Account, Activity, Competitor, Contact, Deal, DealContact, Feedback, Job, PipelineStage
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
-from tests.support.documented import CREDENTIAL, DEAL, EMBEDDED, FACTOR, JOB, LEAD, MEETING, SNAPSHOT
+from tests.support.documented import (
+    CREDENTIAL,
+    DEAL,
+    DETECTED,
+    DETECTION,
+    EMBEDDED,
+    EVIDENCE,
+    FACTOR,
+    JOB,
+    LEAD,
+    MEETING,
+    SNAPSHOT,
+)
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, bearer
 
@@ -445,6 +457,34 @@ async def _feedback(doors: Doors) -> None:
     assert [event["data"]["kind"] for event in events["nodes"]] == ["bug", "bug", "idea", "idea"]
 
 
+async def _detect(doors: Doors) -> None:
+    world = doors.gateway.world
+    known = [Competitor(name=name, folded_name=name.casefold(), aliases=[], domains=[]) for name in ("Acme", "Bolt")]
+    twins = [Deal(name="D", notes="Acme. Not Bolt.") for _ in range(2)]
+    await world.add(world.one, *known, *twins)
+    meetings = [Activity(subject="Acme", body="Bolt", due_at=NOON, deal_id=twin.id) for twin in twins]
+    await world.add(world.one, *meetings)
+    detected = f"detected {{ {selection(DETECTED[:2])} evidence {{ {selection(EVIDENCE)} }} }}"
+    for twin in (0, 1), (1, 0):
+        by_path = (await doors.rest("POST", f"/deals/{twins[twin[0]].id}/competitors/detect")).json()
+        assert list(by_path) == DETECTION
+        shown = await doors.change(
+            "dealCompetitorsDetect",
+            "$d: ID! -> dealId: $d",
+            f"deal {{ id competitors version }} {detected}",
+            d=twins[twin[1]].id,
+        )
+        assert shown["deal"]["competitors"] == by_path["competitors"] == ["Acme", "Bolt"]
+        assert shown["deal"]["version"] == 2
+        own = {t.id: "deal" for t in twins} | {m.id: "meeting" for m in meetings}
+        for each in shown["detected"]:
+            each["evidence"] = [e | {"sourceId": own[e["sourceId"]]} for e in each["evidence"]]
+        for each in by_path["detected"]:
+            each["evidence"] = [plain(e | {"source_id": own[e["source_id"]]}) for e in each["evidence"]]
+        assert by_path["detected"] == shown["detected"]
+        assert [each["name"] for each in shown["detected"]] == ["Acme", "Bolt"]
+
+
 async def _health_latest(doors: Doors) -> None:
     world = doors.gateway.world
     account = Account(name="A")
@@ -567,6 +607,7 @@ COMPARED: dict[str, Compare] = {
     "Mutation.dealCreate": _deal_create,
     "Mutation.dealUpdate": _deal_update,
     "Mutation.dealContactUnlink": _unlink,
+    "Mutation.dealCompetitorsDetect": _detect,
     "Account.health": _health_latest,
     "Mutation.accountHealthRefresh": _health_refresh,
     "Query.job": _job,
@@ -676,11 +717,12 @@ async def test_the_same_missing_records(doors: Doors) -> None:
         [shown] = (await send(doors.gateway, by_graph.filled(values), doors.headers)).json()["data"].values()
         assert (response.status_code, _said(response)["detail"]) == (404, "Not found")
         if shown is not None:
-            named = ["input", "leadId"] if name == "lead_conversion.convert_lead" else ["id"]
-            assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": named}]
+            named = {"lead_conversion.convert_lead": ["input", "leadId"], "competitors.detect_competitors": ["dealId"]}
+            at = named.get(name, ["id"])
+            assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": at}]
         assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job", "leads.get_lead"))
         compared += 1
-    assert compared == 10
+    assert compared == 11
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [

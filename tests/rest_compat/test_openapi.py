@@ -27,6 +27,7 @@ PATHS = {
     ("GET", "/deals/{deal_id}"): ("CRM_READ", True, 200, "Query.deal"),
     ("PATCH", "/deals/{deal_id}"): ("CRM_MANAGE", True, 200, "Mutation.dealUpdate"),
     ("DELETE", "/deals/{deal_id}/contacts/{contact_id}"): ("CRM_MANAGE", True, 204, "Mutation.dealContactUnlink"),
+    ("POST", "/deals/{deal_id}/competitors/detect"): ("CRM_MANAGE", True, 200, "Mutation.dealCompetitorsDetect"),
     ("GET", "/accounts/{account_id}/health/latest"): ("MEETINGS_READ", True, 200, "Account.health"),
     ("POST", "/accounts/{account_id}/health/refresh"): ("CRM_MANAGE", True, 200, "Mutation.accountHealthRefresh"),
     ("GET", "/jobs/{job_id}"): ("CRM_READ", True, 200, "Query.job"),

@@ -10,7 +10,18 @@ from graphql import GraphQLSchema, build_schema
 
 from contract.scopes import ScopeGroup
 from gateway.commands.schema import COMMITTED
-from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, Job, Lead, PipelineStage
+from storage.tables import (
+    Account,
+    Activity,
+    Competitor,
+    Contact,
+    Deal,
+    HealthFactor,
+    HealthSnapshot,
+    Job,
+    Lead,
+    PipelineStage,
+)
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant
 from tests.support.world import bearer
@@ -34,6 +45,8 @@ READ_CRM = {
     "pipelineStages",
     "dealBoard",
     "job",
+    "competitors",
+    "search",
     "events",
     "lead",
     "leads",
@@ -50,6 +63,9 @@ MANAGE_CRM = {
     "dealCreate",
     "dealUpdate",
     "dealDelete",
+    "dealCompetitorsDetect",
+    "competitorCreate",
+    "competitorDelete",
     "dealContactLink",
     "dealContactUnlink",
     "meetingLog",
@@ -171,7 +187,7 @@ async def test_nobody_can_what_does_not_exist(one: Tenant, name: str) -> None:
 
 NODE = """query($id: ID!) { node(id: $id) { __typename id
   ... on Account { name health { score } } ... on Contact { lastName } ... on Deal { name value }
-  ... on PipelineStage { name position } ... on Meeting { subject state metadata }
+  ... on Competitor { aliases } ... on PipelineStage { name position } ... on Meeting { subject state metadata }
   ... on HealthSnapshot { score factors { key } } ... on HealthFactor { key weight } ... on Job { kind status }
   ... on Lead { name capturePayload }
   ... on OrganizationKey { name hint } ... on UserToken { name hint } } }"""
@@ -183,7 +199,8 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     account, contact = Account(name="A"), Contact(last_name="C")
     deal, stage, meeting = Deal(name="D"), PipelineStage(name="S"), Activity(subject="M", details={"z": 1})
     job = Job(kind="some_work", arguments={})
-    await tenant.add(account, contact, deal, stage, meeting, job)
+    competitor = Competitor(name="R", folded_name="r")
+    await tenant.add(account, contact, deal, stage, meeting, job, competitor)
     snapshot = HealthSnapshot(account_id=account.id, score=50, data_points=9, formula_version="1")
     await tenant.add(snapshot)
     factor = HealthFactor(
@@ -199,7 +216,7 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     )
     lead = Lead(name="L", capture_payload={"x": 1})
     await tenant.add(factor, lead)
-    named = (account, contact, deal, lead, stage, snapshot, factor, job)
+    named = (account, contact, deal, lead, stage, competitor, snapshot, factor, job)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
         made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
@@ -215,6 +232,7 @@ async def test_a_node_of_every_kind(one: Tenant, two: Tenant) -> None:
         "Deal": {"name": "D", "value": None},
         "Lead": {"name": "L", "capturePayload": {"x": 1}},
         "PipelineStage": {"name": "S", "position": 0},
+        "Competitor": {"aliases": []},
         "Meeting": {"subject": "M", "state": "UNSCHEDULED", "metadata": {"z": 1}},
         "HealthSnapshot": {"score": 50, "factors": [{"key": "FOLLOW_THROUGH"}]},
         "HealthFactor": {"key": "FOLLOW_THROUGH", "weight": 0.5},
@@ -254,14 +272,36 @@ async def test_nodes_keep_their_order(one: Tenant, two: Tenant) -> None:
     [
         ([], set()),
         (["outreach:provision"], set()),
-        (["api:read"], {"Account", "Contact", "Deal", "Lead", "PipelineStage", "Job"}),
+        (["api:read"], {"Account", "Contact", "Deal", "Lead", "Competitor", "PipelineStage", "Job"}),
         (
             ["deals:read"],
-            {"Account", "Contact", "Deal", "Lead", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor", "Job"},
+            {
+                "Account",
+                "Contact",
+                "Deal",
+                "Lead",
+                "Competitor",
+                "PipelineStage",
+                "Meeting",
+                "HealthSnapshot",
+                "HealthFactor",
+                "Job",
+            },
         ),
         (
             ["organizations:manage", "pats:create", "pats:delete"],
-            {"Account", "Contact", "Deal", "Lead", "PipelineStage", "Meeting", "HealthSnapshot", "HealthFactor", "Job"},
+            {
+                "Account",
+                "Contact",
+                "Deal",
+                "Lead",
+                "Competitor",
+                "PipelineStage",
+                "Meeting",
+                "HealthSnapshot",
+                "HealthFactor",
+                "Job",
+            },
         ),
     ],
 )

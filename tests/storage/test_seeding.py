@@ -31,6 +31,7 @@ from storage.seeding.plan import EPOCH, Blueprint, Ids, blueprints
 from storage.tables import (
     Account,
     Activity,
+    Competitor,
     Contact,
     Deal,
     DealContact,
@@ -47,7 +48,7 @@ from storage.tables import (
 )
 
 SMALL = Plan(organizations=2, accounts=13, contacts=40, deals=41, meetings=301, seed=7)
-TENANT_TABLES = (PipelineStage, Account, Contact, Deal, StageChange, DealContact, Activity, Event, Lead)
+TENANT_TABLES = (PipelineStage, Account, Contact, Deal, StageChange, DealContact, Activity, Event, Lead, Competitor)
 NOW = datetime(2026, 11, 20, 15, 42, 7, 123456, tzinfo=UTC)
 
 

@@ -115,6 +115,9 @@ LEAD = [
     "version",
 ]
 ACCESS_TOKEN = ["access_token", "issued_token_type", "token_type", "expires_in", "scope", "organization_id"]
+DETECTION = ["deal_id", "competitors", "detected"]
+DETECTED = ["name", "confidence", "evidence"]
+EVIDENCE = ["source", "source_id", "quote", "at"]
 ERROR = ["detail", "code", "request_id"]
 
 _RECORDS = {
@@ -128,6 +131,7 @@ _RECORDS = {
     ("/leads/{lead_id}", "GET"): [*LEAD, "capture_payload"],
     ("/leads/{lead_id}/convert", "POST"): ["lead_id", "account_id", "contact_id", "deal_id"],
     ("/feedback", "POST"): ["id"],
+    ("/deals/{deal_id}/competitors/detect", "POST"): DETECTION,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
     ("/organization-pats", "GET"): CREDENTIAL,
     ("/organization-pats/{id}", "PATCH"): CREDENTIAL,
@@ -164,6 +168,9 @@ def check_keys(path: str, method: str, status: int, value: Any) -> None:
             _check_snapshot(path, record)
         else:
             assert list(record) == _RECORDS[path, method]
+            for competitor in record.get("detected", ()):
+                assert list(competitor) == DETECTED
+                assert all(list(evidence) == EVIDENCE for evidence in competitor["evidence"])
 
 
 def _check_meeting(record: dict[str, Any]) -> None:

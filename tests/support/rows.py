@@ -12,6 +12,7 @@ from storage.database import Database
 from storage.tables import (
     Account,
     Activity,
+    Competitor,
     Contact,
     Credential,
     Deal,
@@ -89,6 +90,7 @@ async def organization(database: Database, name: str) -> Rows:
                 champion_id=rows.contact,
             ),
             HealthSnapshot(id=rows.snapshot, account_id=rows.account, score=50, formula_version=name),
+            Competitor(name=name, folded_name=name),
             Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
             Job(id=rows.job, kind=name, arguments={"name": name}),
         )

@@ -1,0 +1,181 @@
+"""Competitors: the organization's catalogue, and their detection on a deal (specification 2.2, 4.11)."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, Field, StrictStr
+
+from contract.criteria import Listing, Page
+from contract.errors import Duplicate, NotFound, Problem, Problems
+from contract.limits import (
+    ALIASES_MAX,
+    COMPETITOR_NAME_MAX,
+    COMPETITORS_MAX,
+    DETECTION_CHARACTERS_MAX,
+    DETECTION_MEETINGS_MAX,
+)
+from contract.scopes import ScopeGroup
+from resolvers import changes
+from resolvers.access import requires
+from resolvers.competitor_detection import APPLIED, Detected, Known, Source, detect, folded_name
+from resolvers.context import Context
+from resolvers.inputs import Input, storable
+from storage.queries import nouns, paging, records
+from storage.tables import Activity, Competitor, Deal
+
+_DOMAIN = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?(?:\.[^\W_](?:[\w-]{0,61}[^\W_])?)+")
+
+
+def _named(text: str) -> str:
+    """Trimmed, and with something to look for."""
+    name = storable(text).strip()
+    if not any(map(str.isalnum, name)):
+        raise ValueError("must have a letter or a digit")
+    return name
+
+
+def _domain(text: str) -> str:
+    domain = storable(text).strip().casefold().removeprefix("www.")
+    if len(domain) > COMPETITOR_NAME_MAX or "_" in domain or _DOMAIN.fullmatch(domain) is None:
+        raise ValueError("must be a domain such as example.com")
+    return domain
+
+
+Name = Annotated[StrictStr, Field(max_length=COMPETITOR_NAME_MAX), AfterValidator(_named)]
+Domain = Annotated[StrictStr, AfterValidator(_domain)]
+
+
+class CompetitorInput(Input):
+    """A competitor for the catalogue."""
+
+    name: Name
+    aliases: Annotated[list[Name], Field(max_length=ALIASES_MAX)] | None = None
+    domains: Annotated[list[Domain], Field(max_length=ALIASES_MAX)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The deal after the detection, and what was found."""
+
+    deal: Any
+    detected: Sequence[Detected]
+
+
+@requires(ScopeGroup.CRM_READ)
+async def list_competitors(ctx: Context) -> Sequence[Any]:
+    """The catalogue, by name."""
+    async with ctx.reading() as session:
+        return await records.all_of(session, nouns.COMPETITORS)
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def create_competitor(ctx: Context, input: CompetitorInput) -> Competitor:
+    """Add a competitor. Raises Duplicate for a name that there is, letter case aside, or Problems."""
+    folded = folded_name(input.name)
+    competitor = Competitor(
+        name=input.name,
+        folded_name=folded,
+        aliases=_distinct(input.aliases or (), folded),
+        domains=list(dict.fromkeys(input.domains or ())),
+    )
+    async with ctx.writing() as session:
+        await records.lock_organization(session)
+        there = await records.all_of(session, nouns.COMPETITORS)
+        if any(other.folded_name == folded for other in there):
+            raise Duplicate("there is a competitor of this name", field=("input", "name"))
+        if len(there) >= COMPETITORS_MAX:
+            raise Problems([Problem(("input",), f"there can be at most {COMPETITORS_MAX} competitors", "too_long")])
+        session.add(competitor)
+        await session.flush()
+        await _log(ctx, session, "competitor_created", {"competitor_id": competitor.id, "name": competitor.name})
+    ctx.forget()
+    return competitor
+
+
+def _distinct(aliases: Sequence[str], folded: str) -> list[str]:
+    """The aliases that differ from the name and from each other."""
+    by_fold = {folded_name(alias): alias for alias in reversed(aliases)}
+    by_fold.pop(folded, None)
+    return list(reversed(by_fold.values()))
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def delete_competitor(ctx: Context, competitor_id: str) -> str:
+    """Take a competitor out of the catalogue; deals keep the name until the next detection."""
+    async with ctx.writing() as session:
+        competitor = await records.to_change(session, Competitor, competitor_id)
+        if competitor is None:
+            raise NotFound(field=("id",))
+        await session.delete(competitor)
+        await _log(ctx, session, "competitor_deleted", {"competitor_id": competitor.id, "name": competitor.name})
+    ctx.forget()
+    return competitor.id
+
+
+@requires(ScopeGroup.CRM_MANAGE)
+async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> Detection:
+    """Look for the catalogue's competitors in the deal's notes and meetings; the only way to set a deal's (2.2).
+
+    With `apply` those that are sure enough become the deal's competitors, by name (decision 44).
+    """
+    async with ctx.reading() as session:
+        deal = await records.one(session, nouns.DEALS, deal_id)
+        if deal is None:
+            raise NotFound(field=("deal_id",))
+        catalogue = await records.all_of(session, nouns.COMPETITORS)
+        latest = Listing(page=Page(first=DETECTION_MEETINGS_MAX))
+        meetings = await paging.page(session, nouns.MEETINGS, latest, parent=Activity.deal_id, parent_id=deal.id)
+    known = [Known(row.name, row.aliases, row.domains) for row in catalogue]
+    # Long transcripts take a while, during which nothing else should wait.
+    detected = await asyncio.to_thread(detect, known, _sources(deal, meetings.rows))
+    if not apply:
+        return Detection(deal, detected)
+    names = sorted((d.name for d in detected if d.confidence >= APPLIED), key=lambda n: (n.casefold(), n))
+    async with ctx.writing() as session:
+        changed = await records.to_change(session, Deal, deal.id)
+        if changed is None:
+            raise NotFound(field=("deal_id",))
+        before = changed.competitors
+        if changes.apply(changed, {"competitors": names}):
+            data = {"deal_id": changed.id, "competitors": names, "before": before}
+            await session.flush()
+            await _log(ctx, session, "deal_competitors_detected", data)
+    ctx.forget()
+    return Detection(changed, detected)
+
+
+def _sources(deal: Any, meetings: Sequence[Any]) -> list[Source]:
+    """The deal's texts: its notes, then the meetings, latest first, as far as the room goes."""
+    texts = [Source("notes", deal.id, None, deal.notes or "")]
+    for meeting in meetings:
+        at = meeting.due_at or meeting.created_at
+        texts += [
+            Source(f"meeting.{name}", meeting.id, at, text)
+            for name, text in (
+                ("subject", meeting.subject),
+                ("body", meeting.body),
+                ("transcript", _transcript(meeting.metadata)),
+            )
+            if text
+        ]
+    room, kept = DETECTION_CHARACTERS_MAX, []
+    for source in texts:
+        kept.append(Source(source.source, source.source_id, source.at, source.text[:room]))
+        room -= len(kept[-1].text)
+    return kept
+
+
+def _transcript(metadata: Any) -> str | None:
+    details = orjson.loads(orjson.dumps(metadata)) if isinstance(metadata, orjson.Fragment) else metadata
+    text = details.get("transcript") if isinstance(details, dict) else None
+    return text if isinstance(text, str) else None
+
+
+async def _log(ctx: Context, session: Any, type: str, data: dict[str, Any]) -> None:
+    await records.append_event(
+        session, type=type, area="crm", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
+    )

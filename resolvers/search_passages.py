@@ -1,0 +1,74 @@
+"""Where a hit has the words: the field, and a short passage of its text (decision 48). Pure."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from contract.limits import SNIPPET_MAX
+from storage.full_text import INDEXED_CHARACTERS, fold
+
+_BEFORE = 40
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A field by its column's name, or `column.key`, and plain text of at most 160 characters around a word."""
+
+    field: str
+    text: str
+
+
+def passage(record: Any, fields: Sequence[str], words: Sequence[str]) -> Passage:
+    """The field that has the most of the words, the first of those that have as many, and its text around one."""
+    patterns = [re.compile(rf"(?<![^\W_]){re.escape(word)}") for word in words]
+    best, most, place = fields[0], -1, ("", 0)
+    for field in fields:
+        text = _text_of(record, field)
+        if text:
+            folded = fold(text)
+            found = [match.start() for pattern in patterns if (match := pattern.search(folded))]
+            if len(found) > most:
+                best, most, place = field, len(found), (text, min(found, default=0))
+    return Passage(best, _around(*place))
+
+
+def _text_of(record: Any, field: str) -> str:
+    """The field's text, composed so that it folds character by character, as far as it is indexed."""
+    column, _, key = field.partition(".")
+    value = getattr(record, column)
+    if key:
+        details = orjson.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
+        value = details.get(key) if isinstance(details, dict) else None
+    if isinstance(value, list):
+        value = " ".join(item for item in value if isinstance(item, str))
+    return unicodedata.normalize("NFC", value[:INDEXED_CHARACTERS]) if isinstance(value, str) else ""
+
+
+def _around(text: str, folded_at: int) -> str:
+    """The part of the text around a place in its folded form, in one line, with an ellipsis where it is cut."""
+    at = folded_at if len(fold(text)) == len(text) else _unfolded(text, folded_at)
+    start = 0 if at <= _BEFORE else next(_starts(text, at - _BEFORE), at)
+    line = _SPACE.sub(" ", text[start : start + 2 * SNIPPET_MAX]).strip()
+    head = "…" if start else ""
+    if len(head + line) > SNIPPET_MAX or start + 2 * SNIPPET_MAX < len(text):
+        line = line[: SNIPPET_MAX - len(head) - 1].rstrip() + "…"
+    return head + line
+
+
+def _starts(text: str, at: int) -> Iterator[int]:
+    """Where words begin after the place, before the word in question."""
+    return (match.end() for match in re.compile(r"\s").finditer(text, at, at + _BEFORE))
+
+
+def _unfolded(text: str, folded_at: int) -> int:
+    length = 0
+    for index, character in enumerate(text):
+        if length >= folded_at:
+            return index
+        length += len(fold(character))
+    return 0

@@ -1,0 +1,53 @@
+"""The full-text search on the GraphQL surface."""
+
+from typing import Annotated, Any
+
+import strawberry
+from strawberry import UNSET
+
+from contract.vocabulary import SearchType
+from resolvers import search as service
+from schema.connections import Node
+from schema.declare import Info, argument, enum, operation, resolved, shown
+from schema.filters import camel
+
+enum(
+    SearchType,
+    "The kinds of records that a search finds.",
+    ACCOUNT="Accounts.",
+    CONTACT="Contacts.",
+    DEAL="Deals.",
+    LEAD="Leads.",
+    MEETING="Meetings.",
+)
+
+
+@strawberry.type(description="A record that has every word of the query.")
+class SearchHit:
+    node: Node = shown("The record.")
+    type: SearchType = shown("Its kind.")
+
+    @resolved("The field with the most of the words, such as `name` or `metadata.transcript`.")
+    def matched_field(root: strawberry.Parent[Any]) -> str:
+        return ".".join(camel(root.passage.field.split(".")))
+
+    @resolved("A short passage of that field around a word, as plain text.")
+    def snippet(root: strawberry.Parent[Any]) -> str:
+        return root.passage.text
+
+
+@strawberry.type
+class SearchQueries:
+    @operation(
+        service.search,
+        "Full-text search across accounts, contacts, deals, leads and meetings. Letter case and accents do not count; "
+        "each word of the query must begin a word of the record. Records with all of them in the name come first.",
+    )
+    async def search(
+        self,
+        info: Info,
+        query: Annotated[str, argument("One to eight words, at most 200 characters; nothing in it is syntax.")],
+        types: Annotated[list[SearchType] | None, argument("Which kinds of records; all unless told.")] = UNSET,
+        first: Annotated[int | None, argument("At most this many hits, at most 100.")] = 20,
+    ) -> list[SearchHit]:
+        return await service.search(info.context, query, None if types is UNSET else types, first)

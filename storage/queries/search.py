@@ -1,0 +1,67 @@
+"""The full-text search: which records have all the words, in the order of the hits (decisions 46 and 47)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Integer, Text, bindparam, case, column, literal_column, select, table
+from sqlmodel import col
+
+from storage.full_text import FULL_TEXT_TABLE
+from storage.prepared import ORGANIZATION, SOUGHT
+from storage.sessions import TenantSession
+from storage.tables import SearchEntry
+
+_KEY_CHARACTERS = {"postgresql": 8, "sqlite": 12}
+"""So much of the organization's identifier, from its end, stands in the index."""
+
+
+async def hits(
+    session: TenantSession, words: Sequence[str], kinds: Sequence[int], *, length: int, first: int, dialect: str
+) -> list[Any]:
+    """At most `first` entries, each with `kind` and `id`, of these kinds, in which every word begins some word.
+
+    Those that have all of them in the record's name come before the others; among either, those whose name has the
+    length of the question, then by kind, the newest, and the identifier.
+    """
+    question = _postgresql if dialect == "postgresql" else _sqlite
+    mark = session.org_id.replace("-", "")[-_KEY_CHARACTERS[dialect] :]
+    found: dict[tuple[int, str], Any] = {}
+
+    def build() -> Any:
+        return _statement(dialect, kinds, first)
+
+    for in_name in (True, False):
+        if len(found) < first:
+            values = {"sought": question(mark, words, in_name=in_name), "length": length}
+            for row in await session.fetch(("search", tuple(kinds), first), build, **values):
+                found.setdefault((row.kind, row.id), row)
+    return list(found.values())[:first]
+
+
+def _statement(dialect: str, kinds: Sequence[int], first: int) -> Any:
+    entry = SearchEntry
+    closest = case(
+        (col(entry.size) == bindparam("length", type_=Integer), literal_column("0")), else_=literal_column("1")
+    )
+    statement: Any = (
+        select(col(entry.kind), col(entry.id))
+        .where(col(entry.org_id) == ORGANIZATION, col(entry.kind).in_([literal_column(str(kind)) for kind in kinds]))
+        .order_by(closest, col(entry.kind), col(entry.created_at).desc(), col(entry.id))
+        .limit(literal_column(str(first), Integer))
+    )
+    if dialect == "postgresql":
+        return statement.execution_options(**{SOUGHT: "sought"})  # the policy of the table asks it
+    index = table(FULL_TEXT_TABLE, column("rowid", Integer), column(FULL_TEXT_TABLE, Text))
+    asked = index.c[FULL_TEXT_TABLE].op("MATCH")(bindparam("sought", type_=Text))
+    return statement.join(index, index.c.rowid == col(entry.words)).where(asked)
+
+
+def _postgresql(mark: str, words: Sequence[str], *, in_name: bool) -> str:
+    """Words of letters and digits only, so none of them can be syntax."""
+    fields = ("n",) if in_name else ("n", "o")
+    return " & ".join(f"({' | '.join(f'{mark}{field}{word}:*' for field in fields)})" for word in words)
+
+
+def _sqlite(mark: str, words: Sequence[str], *, in_name: bool) -> str:
+    fields = "name" if in_name else "name rest"
+    return f'org : "{mark}" AND {{{fields}}} : ({" AND ".join(f"{chr(34)}{word}{chr(34)} *" for word in words)})'
