@@ -13,11 +13,11 @@ from resolvers.accounts import get_account
 from resolvers.contacts import get_contact
 from resolvers.context import Context
 from resolvers.deals import get_deal
+from resolvers.found import Found
 from resolvers.leads import get_lead
 from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.search_passages import Passage, passage
-from resolvers.found import Found
 from storage.full_text import words_of
 from storage.queries import nouns
 from storage.queries import search as statements
