@@ -1,0 +1,53 @@
+"""Text that every renderer can hold: no control characters, no lone surrogates, one kind of line end."""
+
+import re
+
+_LINE_ENDS = re.compile("\r\n?|[\u0085\u2028\u2029\v\f]")
+# What XML 1.0 forbids, the C1 controls, and U+FFFE/U+FFFF of every plane: a workbook with one of them does not open.
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff"
+    + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(1, 17))
+    + "]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_BLANKS = re.compile(r"[\s\u200b\ufeff]+")
+_BULLET = re.compile(r"(?:[-*•–]|\d{1,3}[.)])\s+")
+_WORDS = re.compile(r"[A-Z]?[^\WA-Z_]+|[A-Z]+(?![a-z])|\d+|[^\W_]+")
+
+
+def clean(text: str) -> str:
+    """The text without what no file format can hold; newlines and tabs stay."""
+    text = _SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text))
+    return _FORBIDDEN.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """The cleaned text on one line, without blanks around it."""
+    return _BLANKS.sub(" ", clean(text)).strip()
+
+
+def paragraphs(text: str) -> list[tuple[bool, str]]:
+    """The paragraphs of a text, each with whether it is a bullet: lines that begin with `-`, `*`, `•` or `1.` are."""
+    found: list[tuple[bool, str]] = []
+    fresh = True
+    for line in clean(text).split("\n"):
+        line = line.strip()
+        if not line:
+            fresh = True
+        elif mark := _BULLET.match(line):
+            found.append((True, line[mark.end() :].strip()))
+            fresh = False
+        elif fresh or not found:
+            found.append((False, line))
+            fresh = False
+        else:
+            bullet, before = found[-1]
+            found[-1] = (bullet, f"{before} {line}")
+    return [(bullet, text) for bullet, text in found if text]
+
+
+def heading(name: str) -> str:
+    """The words of a slot's name as a heading: `next_steps` and `nextSteps` are «Next steps»."""
+    words = [word if word.isupper() and len(word) > 1 else word.lower() for word in _WORDS.findall(one_line(name))]
+    joined = " ".join(words) or one_line(name)
+    return joined[:1].upper() + joined[1:]
