@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 _HEX = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{6})", re.IGNORECASE)
 _WHITE, _INK = "#ffffff", "#1b2430"
+_VISIBLE = 1.6
 _READABLE = 4.5  # the contrast that WCAG 2.2 AA asks of text, 1.4.3
 
 
@@ -20,6 +21,11 @@ class Palette:
     def strong(self) -> str:
         """The primary color, darkened until it is readable on white: headings and rules."""
         return darkened(self.primary)
+
+    @property
+    def mark(self) -> str:
+        """The accent for rules and bullets, or the strong color where white would swallow it."""
+        return self.accent if contrast(self.accent, _WHITE) >= _VISIBLE else self.strong
 
     @property
     def on_primary(self) -> str:

@@ -189,7 +189,7 @@ class _Reader:
             found = tuple(self.narrative((*path, name), given[name]))
             title = heading(name)[:80]
             if found and title:
-                yield Section(name=name, title=title, paragraphs=found)
+                yield Section(name=one_line(name), title=title, paragraphs=found)
 
     def narrative(self, path: Path, value: Any) -> Iterator[tuple[bool, str]]:
         if isinstance(value, Sequence) and not isinstance(value, str | bytes):
