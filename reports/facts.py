@@ -59,5 +59,6 @@ def domain_of(address: str) -> str:
 
 
 _MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905 - a list of words reads as one
-)
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip

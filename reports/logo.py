@@ -22,8 +22,28 @@ _SVG = "image/svg+xml"
 _RASTER = {"image/png": "PNG", "image/jpeg": "JPEG"}
 _MOST_ELEMENTS = 5_000
 _ELEMENTS = frozenset(
-    "svg g defs title desc metadata path rect circle ellipse line polyline polygon text tspan clipPath"
-    " linearGradient radialGradient stop style".split()
+    (
+        "svg",
+        "g",
+        "defs",
+        "title",
+        "desc",
+        "metadata",
+        "path",
+        "rect",
+        "circle",
+        "ellipse",
+        "line",
+        "polyline",
+        "polygon",
+        "text",
+        "tspan",
+        "clipPath",
+        "linearGradient",
+        "radialGradient",
+        "stop",
+        "style",
+    )
 )
 _REFERENCE = re.compile(r"url\(\s*['\"]?\s*(?!#)|@import|\bsrc\s*:", re.IGNORECASE)
 

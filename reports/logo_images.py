@@ -34,13 +34,34 @@ def raster(logo: Logo) -> bytes | None:
     picture.thumbnail((_LONGEST, _LONGEST), Image.Resampling.LANCZOS)
     if 0 in picture.size:
         return None
+    return _png(picture)
+
+
+@lru_cache(maxsize=16)
+def on_plate(logo: Logo) -> bytes | None:
+    """The logo as a PNG picture on white with a margin, so that it shows on a ground of any color."""
+    found = raster(logo)
+    if found is None:
+        return None
+    with Image.open(BytesIO(found)) as picture:
+        margin = max(8, picture.height // 5)
+        plate = Image.new("RGBA", (picture.width + 2 * margin, picture.height + 2 * margin), "#ffffff")
+        plate.alpha_composite(picture.convert("RGBA"), (margin, margin))
+    return _png(plate)
+
+
+def _png(picture: Image.Image) -> bytes:
     made = BytesIO()
-    picture.save(made, "PNG")
+    picture.save(made, "PNG", dpi=(96, 96))
     return made.getvalue()
 
 
 def _drawn(svg: bytes) -> bytes:
-    made = typst.compile(
-        _PAGE, ignore_system_fonts=True, format="png", ppi=220, sys_inputs={"logo": svg.decode()}
-    )
-    return made if isinstance(made, bytes) else made[0]
+    made = typst.compile(_PAGE, ignore_system_fonts=True, format="png", ppi=220, sys_inputs={"logo": svg.decode()})
+    return made  # one page, one picture
+
+
+def size_of(picture: bytes) -> tuple[int, int]:
+    """Width and height of a picture, in pixels."""
+    with Image.open(BytesIO(picture)) as image:
+        return image.size

@@ -13,28 +13,25 @@ import orjson
 import typst
 
 from reports import facts
-from reports.content import Content, Factor, Finding, Severity
+from reports.content import Content, Factor, Finding
 from reports.logo_images import drawable
-from reports.scores import UNMEASURED, band
+from reports.scores import SEVERITY_COLORS, UNMEASURED, band
 from reports.text import breakable, cut, paragraphs
 
 CONTENT_TYPE = "application/pdf"
 
 _FOLDER = Path(str(files("reports")))
-_FAMILIES = [
+_SCRIPTS = (
+    "Arabic", "Hebrew", "Devanagari", "Bengali", "Tamil", "Telugu", "Gujarati", "Gurmukhi", "Kannada", "Malayalam",
+    "Oriya", "Sinhala", "Thai", "Lao", "Khmer", "Myanmar", "Ethiopic", "Georgian", "Armenian", "Symbols", "Symbols2",
+)  # fmt: skip
+_FAMILIES = (
     "Inter",
-    *(
-        f"Noto Sans {script}"
-        for script in (
-            "Arabic Hebrew Devanagari Bengali Tamil Telugu Gujarati Gurmukhi Kannada Malayalam Oriya Sinhala Thai Lao"
-            " Khmer Myanmar Ethiopic Georgian Armenian Symbols Symbols2"
-        ).split()
-    ),
+    *(f"Noto Sans {script}" for script in _SCRIPTS),
     "Noto Emoji",
     "Droid Sans Fallback",
     "NanumSquare",  # last: it claims Chinese characters too, with empty glyphs
-]
-_SEVERITY = {Severity.HIGH: "#b42318", Severity.MEDIUM: "#a15c07", Severity.LOW: "#2b6cb0"}
+)
 
 
 def render_pdf(content: Content) -> bytes:
@@ -157,6 +154,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "title": breakable(finding.title),
         "severity": "" if finding.severity is None else finding.severity.value.capitalize(),
-        "color": UNMEASURED.color if finding.severity is None else _SEVERITY[finding.severity],
+        "color": UNMEASURED.color if finding.severity is None else SEVERITY_COLORS[finding.severity],
         "paragraphs": [[bullet, breakable(text)] for bullet, text in paragraphs(finding.detail)],
     }

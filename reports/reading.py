@@ -1,4 +1,4 @@
-"""From stored JSON, as a merge patch may have left it (specification 4.3), to a content that renders whatever it says."""
+"""From stored JSON, as a merge patch may have left it (specification 4.3), to a content that can be rendered."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ MOST_SLOTS = 60
 MOST_ITEMS = 1_000
 _MOST_EXTRAS = 2_000
 _MOST_DEPTH = 20
+_WORDS = {True: "yes", False: "no"}
 
 
 def content_of(
@@ -36,7 +37,7 @@ def content_of(
     """The content of stored JSON.
 
     - `factors`: a list of `{name, score 0–100 or null, weight ≥ 0, finding, evidence_url}`; only `name` is needed.
-    - `copy_blobs`: slot name to a text (blank lines part paragraphs, `- ` begins a bullet) or a list of texts (bullets).
+    - `copy_blobs`: slot name to a text (blank lines part paragraphs, `- ` is a bullet) or a list of texts (bullets).
     - `analysis`: `{findings: [text or {title, detail, severity}], benchmarks: [{name, score}]}`, and anything else.
     - `brand`: `{company, colors: {primary, secondary, accent}, logo}`: colors as `#rrggbb` or `#rgb`, the logo as a
       `data:` URI of a PNG, JPEG or SVG image.
@@ -231,10 +232,8 @@ class _Reader:
 
     def extras(self, analysis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         rest = {key: analysis[key] for key in sorted(set(analysis).difference(("findings", "benchmarks")))}
-        found = 0
-        for name, value in _flat(rest, "", 0):
-            found += 1
-            if found > _MOST_EXTRAS:
+        for count, (name, value) in enumerate(_flat(rest, "", 0)):
+            if count >= _MOST_EXTRAS:
                 self.wrong(("analysis",), f"must have at most {_MOST_EXTRAS} values of its own")
                 return
             yield name[:MOST_LINE], value[:MOST_TEXT]
@@ -249,4 +248,4 @@ def _flat(value: Any, name: str, depth: int) -> Iterator[tuple[str, str]]:
         for index, item in enumerate(value, 1):
             yield from _flat(item, f"{name} {index}", depth + 1)
     elif value is not None:
-        yield name, clean(str(value)).strip()
+        yield name, clean(_WORDS.get(value, str(value)) if isinstance(value, bool) else str(value)).strip()

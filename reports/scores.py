@@ -26,3 +26,7 @@ def band(score: float | None) -> Band:
     if score is None:
         return UNMEASURED
     return next(found for found in BANDS if score >= found.start)
+
+
+SEVERITY_COLORS = {"high": "#b42318", "medium": "#a15c07", "low": "#2b6cb0"}
+"""The colors of how much a finding weighs, by `Severity`'s values."""

@@ -1,9 +1,11 @@
 """Text that every renderer can hold: no control characters, no lone surrogates, one kind of line end."""
 
 import re
+from unicodedata import bidirectional
 
 _LINE_ENDS = re.compile("\r\n?|[\u0085\u2028\u2029\v\f]")
-# What XML 1.0 forbids, lone surrogates and the C1 controls among it, and U+FFFE/U+FFFF of every plane: a workbook with one of them does not open.
+# What XML 1.0 forbids or discourages (controls, surrogates, U+FFFE and U+FFFF of every plane): a workbook with one of
+# them does not open.
 # Embeddings and overrides of direction (U+202A to U+202E) too: with them a text reads as another one than it is.
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
@@ -65,3 +67,8 @@ def cut(text: str, most: int) -> str:
     kept = text[: most - 1]
     at_word = kept.rsplit(" ", 1)[0]
     return (at_word if len(at_word) > most // 2 else kept).rstrip(" ,;:.") + "…"
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether the first letter of the text is of a script that runs from right to left."""
+    return next((kind != "L" for kind in map(bidirectional, text) if kind in ("L", "R", "AL")), False)
