@@ -15,6 +15,7 @@ from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+from providers.artifacts import artifacts_at
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
 from resolvers.context import Services
 from rest_compat.operations import Check
@@ -56,6 +57,7 @@ class Runtime:
             database=self.database,
             identity=Identity(self.database, self.issuer, pepper(settings.data_dir), self._external()),
             notifications=WorkflowActors(deliver, count_notification),
+            artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
         )
 
     def _remote_keys(self) -> RemoteKeys | None:

@@ -31,9 +31,7 @@ from reports.logo_images import on_plate
 from reports.scores import SEVERITY_COLORS, UNMEASURED, band
 from reports.text import cut
 
-CONTENT_TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-
-_SIZES = (20, 18, 16, 15, 14)
+_SIZES = (24, 20, 18, 16, 15, 14)
 _MOST_PAGES = 4
 _CHARTED = 12
 _ROWS = 6

@@ -25,7 +25,9 @@ _MOMENT = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 def paint(color: str) -> RGBColor:
     """A color as the library takes it."""
-    return RGBColor.from_string(color.removeprefix("#").upper())
+    made: Any = RGBColor  # the library has no types here
+    color_made: RGBColor = made.from_string(color.removeprefix("#").upper())
+    return color_made
 
 
 def block(

@@ -18,8 +18,6 @@ from reports.logo_images import drawable
 from reports.scores import SEVERITY_COLORS, UNMEASURED, band
 from reports.text import breakable, cut, paragraphs
 
-CONTENT_TYPE = "application/pdf"
-
 _FOLDER = Path(str(files("reports")))
 _SCRIPTS = (
     "Arabic", "Hebrew", "Devanagari", "Bengali", "Tamil", "Telugu", "Gujarati", "Gurmukhi", "Kannada", "Malayalam",

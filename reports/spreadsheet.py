@@ -22,8 +22,6 @@ from reports.logo_images import on_plate, size_of
 from reports.scores import BANDS, SEVERITY_COLORS, UNMEASURED, band
 from reports.text import cut
 
-CONTENT_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
 _FONT = "Calibri"
 _INK, _MUTED, _HAIR = "#1b2430", "#5b6675", "#dfe4ea"
 _CHARTED = 20
