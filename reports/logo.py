@@ -20,6 +20,7 @@ MOST_PIXELS = 4_000_000
 _URI = re.compile(r"data:(image/(?:png|jpeg|jpg|svg\+xml))((?:;[\w=\-]+)*?)(;base64)?,(.*)", re.DOTALL | re.IGNORECASE)
 _SVG = "image/svg+xml"
 _RASTER = {"image/png": "PNG", "image/jpeg": "JPEG"}
+_NAMESPACE = "http://www.w3.org/2000/svg"
 _MOST_ELEMENTS = 5_000
 _ELEMENTS = frozenset(
     (
@@ -113,7 +114,7 @@ def _check_svg(data: bytes) -> None:
         local = name.rpartition("}")[2]
         if count == 1 and local != "svg":
             problem = problem or "is no readable SVG image"
-        if "}" in name and not name.startswith("{http://www.w3.org/2000/svg}"):
+        if "}" in name and not name.startswith(f"{_NAMESPACE}}}"):
             return  # an editor's own notes, which nothing draws
         if local not in _ELEMENTS:
             problem = problem or f"must be an SVG image of shapes and text: <{local[:40]}> is not accepted"

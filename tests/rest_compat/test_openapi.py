@@ -38,6 +38,7 @@ PATHS = {
     ("PATCH", "/user-pats/{id}"): ("PATS_CREATE", False, 200, "Mutation.userTokenRename"),
     ("DELETE", "/user-pats/{id}"): ("PATS_DELETE", False, 204, "Mutation.userTokenRevoke"),
     ("POST", "/pat/exchange"): (None, False, 200, None),
+    ("GET", "/media/{key}"): (None, False, 200, None),
     ("GET", "/health"): (None, False, 200, None),
     ("GET", "/ready"): (None, False, 200, None),
 }
