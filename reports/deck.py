@@ -106,7 +106,7 @@ class _Deck:
             picture(slide, self.logo, (0.9, 0.7, 2.6, 0.8), content.brand.company)
         else:
             words(slide, (0.9, 0.75, 8, 0.5), cut(content.brand.company, 70), 18, colors.on_primary, bold=True)
-        words(slide, (0.9, 1.95, 11.5, 0.4), cut(facts.kicker(content), 100), 15, colors.on_primary, bold=True)
+        words(slide, (0.9, 1.95, 11.5, 0.4), cut(facts.kicker(content), 84), 15, colors.on_primary, bold=True)
         name = cut(content.company, 70) or content.title
         title = slide.shapes.title
         title.left, title.top, title.width, title.height = (Inches(value) for value in (0.9, 2.35, 8.9, 1.3))
@@ -121,7 +121,7 @@ class _Deck:
         shown = "–" if content.score is None else str(content.score)
         words(slide, (0.9, 5.9, 1.4, 0.8), shown, 44, found.color, bold=True)
         words(slide, (2.2, 6.13, 4, 0.5), found.label, 22, found.color, bold=True)
-        words(slide, (7, 5.7, 5.6, 0.6), cut(facts.prepared(content), 110), 13, MUTED)
+        words(slide, (7, 5.7, 5.6, 0.6), cut(facts.prepared(content), 64), 13, MUTED)
         words(slide, (7, 6.3, 5.6, 0.3), f"{facts.day(content.generated_at)} · Revision {content.revision}", 13, MUTED)
         self.notes(slide, facts.measured_words(content))
 

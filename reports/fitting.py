@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
 
-_WORD = re.compile(r"\S{1,60}")
+_WORD = re.compile(r"\S{1,24}")
 _ENDS = (".", "!", "?", "。", "！", "？")
 _WRAPPING = 1.04  # what lines lose at their ends, where a word goes to the next one
 _LINE = 1.22

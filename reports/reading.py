@@ -42,8 +42,8 @@ def content_of(
     - `brand`: `{company, colors: {primary, secondary, accent}, logo}`: colors as `#rrggbb` or `#rgb`, the logo as a
       `data:` URI of a PNG, JPEG or SVG image.
 
-    Null is the same as nothing. Raises `Problems` with everything that is wrong, each at a path that begins with the
-    argument's name: `("brand", "colors", "primary")`. What passed can be rendered.
+    Null is the same as nothing (decision 57). Raises `Problems` with everything that is wrong, each at a path that
+    begins with the argument's name: `("brand", "colors", "primary")`. What passed can be rendered.
     """
     reader = _Reader()
     brand_read = reader.brand(("brand",), brand, company)

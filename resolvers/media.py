@@ -1,4 +1,4 @@
-"""Public files, read by whoever knows their key (specification, part 1; decision 58)."""
+"""Public files, read by whoever knows their key (specification, part 1; decision 59)."""
 
 import re
 from dataclasses import dataclass

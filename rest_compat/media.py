@@ -1,4 +1,4 @@
-"""GET /media/{key}: a public file, whole or in part (RFC 9110, part 14)."""
+"""GET /media/{key}: a public file, whole or in part (RFC 9110, part 14; decision 60)."""
 
 from __future__ import annotations
 

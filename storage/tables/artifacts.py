@@ -1,4 +1,4 @@
-"""Files of an organization, and the addresses under which anybody may read them (decisions 58 and 59)."""
+"""Files of an organization, and the addresses under which anybody may read them (decision 59)."""
 
 from datetime import datetime
 

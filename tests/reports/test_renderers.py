@@ -19,7 +19,8 @@ from reports.deck import render_deck
 from reports.files import file_name, render_all
 from reports.fitting import Frame, height, parted
 from reports.pdf import _FAMILIES, _fonts, render_pdf
-from reports.spreadsheet import inert, render_spreadsheet
+from reports.spreadsheet import render_spreadsheet
+from reports.spreadsheet_parts import inert
 from tests.support.reports import CASES, content
 
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

@@ -20,7 +20,7 @@ from resolvers.context import Context
 HELPERS = {"lists.page_of", "lists.children", "lists.by_id"}
 """What operations are made of: no door calls these, so they have no rule of their own."""
 PUBLIC = {"media.public_file"}
-"""What needs no credential (decision 58)."""
+"""What needs no credential (decision 59)."""
 
 ORGANIZATION = Organization("id", "external", "Name")
 

@@ -1,4 +1,4 @@
-"""GET /media/{key}: whoever knows the key reads the file, whole or in part; nobody else learns anything (decision 58)."""
+"""GET /media/{key}: whoever knows the key reads the file, whole or in part, and nobody else (decisions 59 and 60)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ HEADERS = {
     "cache-control": "public, max-age=31536000, immutable",
     "accept-ranges": "bytes",
     "x-content-type-options": "nosniff",
-    "content-disposition": "inline; filename=\"Bericht Munchen - r1.pdf\"; filename*=UTF-8''Bericht%20M%C3%BCnchen%20-%20r1.pdf",
+    "content-disposition": 'inline; filename="Bericht Munchen - r1.pdf"; '
+    "filename*=UTF-8''Bericht%20M%C3%BCnchen%20-%20r1.pdf",
     "content-type": "application/pdf",
 }
 
