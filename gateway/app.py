@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from gateway import logs
 from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.metrics import metrics
-from gateway.middleware import Requests, Unbroken
+from gateway.middleware import Requests, Straight, Unbroken
 from gateway.pages import docs_page, first_page, static_mount
 from gateway.runtime import Runtime
 from gateway.settings import Settings
@@ -48,10 +48,14 @@ def application(runtime: Runtime) -> Starlette:
             gc.freeze()
             yield
 
+    schema = build()
+    endpoint = GraphQLEndpoint(
+        runtime.services, Executor(schema.graphql, introspection=runtime.settings.introspection), runtime.settings
+    )
     app = Starlette(
-        routes=_routes(runtime),
+        routes=_routes(runtime, schema.sdl),
         lifespan=lifespan,
-        middleware=_middleware(runtime.settings),
+        middleware=[*_middleware(runtime.settings), Middleware(Straight, path="/graphql", endpoint=endpoint)],
         exception_handlers={HTTPException: _on_error},
     )
     app.router.redirect_slashes = False  # an address is what it says, or a 404
@@ -84,13 +88,9 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime) -> list[BaseRoute]:
-    schema = build()
-    executor = Executor(schema.graphql, introspection=runtime.settings.introspection)
-    endpoint = GraphQLEndpoint(runtime.services, executor, runtime.settings)
+def _routes(runtime: Runtime, sdl: str) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
-        Route("/graphql", endpoint),
-        Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
+        Route("/graphql/schema.graphql", _fixed(sdl.encode(), "text/plain")),
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
         Route("/docs", _page(docs_page)),
         Route("/", _page(first_page)),

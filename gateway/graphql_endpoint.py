@@ -1,10 +1,13 @@
 """`/graphql`: GraphQL over HTTP, and GraphiQL for browsers."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from contract.errors import (
@@ -28,6 +31,23 @@ from schema.execution import Request as Operation
 
 JSON = "application/json"
 GRAPHQL = "application/graphql-response+json"
+_CONTENT_TYPES = {kind: f"{kind}; charset=utf-8".encode() for kind in (JSON, GRAPHQL)}
+
+Headers = Mapping[bytes, bytes]
+"""The first of each name, in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A response as the server takes it."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    content: bytes
+
+
+def _headers(scope: Scope) -> Headers:
+    return dict(reversed(scope["headers"]))
 
 
 class GraphQLEndpoint:
@@ -40,18 +60,21 @@ class GraphQLEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, of any method."""
-        response = await self.serve(Request(scope, receive))
-        await response(scope, receive, send)
+        headers = _headers(scope)
+        if scope["method"] in _READING and self.settings.graphiql and _is_page(scope, headers):
+            await graphiql_page()(scope, receive, send)
+            return
+        answer = await self.serve(scope, receive, headers)
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await send({"type": "http.response.body", "body": answer.content})
 
-    async def serve(self, request: Request) -> Response:
+    async def serve(self, scope: Scope, receive: Receive, headers: Headers) -> Reply:
         """The answer; every error body has the shape that GraphQL clients expect."""
-        if request.method in _READING and self.settings.graphiql and _is_page(request):
-            return graphiql_page()
-        request_id = request.state.request_id
+        request_id = scope["state"]["request_id"]
         media_type = JSON
         try:
-            media_type = negotiate(request.headers.get("accept"))
-            return await self._answer(request, request_id, media_type)
+            media_type = negotiate(_text(headers, b"accept"))
+            return await self._answer(scope, receive, headers, request_id, media_type)
         except GatewayError as error:
             return _refused(error, request_id, media_type)
         except ClientDisconnect:
@@ -60,31 +83,39 @@ class GraphQLEndpoint:
             report(error, request_id)
             return _refused(GatewayError(), request_id, media_type)
 
-    async def _answer(self, request: Request, request_id: str, media_type: str) -> Response:
-        authorization = request.headers.get("authorization")
+    async def _answer(
+        self, scope: Scope, receive: Receive, headers: Headers, request_id: str, media_type: str
+    ) -> Reply:
+        authorization = _text(headers, b"authorization")
         principal = None
         if authorization is not None:
             identity = self.services.identity
-            principal = await identity.authenticate(authorization, request.headers.get("x-service-org"))
-        operation = await _operation(request)
-        if request.method in _READING and not self.executor.is_query(operation):
+            principal = await identity.authenticate(authorization, _text(headers, b"x-service-org"))
+        operation = await _operation(scope, receive, headers)
+        if scope["method"] in _READING and not self.executor.is_query(operation):
             raise MethodNotAllowed("Only queries go by GET")
         answer = await self.executor.run(operation, Context(self.services, principal, request_id))
         if answer.needs_credential:
-            return _response(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
+            return _reply(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
         ok = answer.executed or media_type == JSON
-        return _response(answer.body, media_type, 200 if ok else 400)
+        return _reply(answer.body, media_type, 200 if ok else 400)
 
 
-_CHALLENGE = {"WWW-Authenticate": "Bearer"}
+_CHALLENGE = [(b"www-authenticate", b"Bearer")]
 _READING = ("GET", "HEAD")
 
 
-def _is_page(request: Request) -> bool:
+def _text(headers: Headers, name: bytes) -> str | None:
+    value = headers.get(name)
+    return None if value is None else value.decode("latin-1")
+
+
+def _is_page(scope: Scope, headers: Headers) -> bool:
     """Whether a browser asks for the page, and no client for an answer."""
-    return "query" not in request.query_params and "text/html" in request.headers.get("accept", "")
+    return b"text/html" in headers.get(b"accept", b"") and "query" not in QueryParams(scope["query_string"])
 
 
+@lru_cache(maxsize=200)
 def negotiate(accept: str | None) -> str:
     """The media type of the answer: JSON unless the client prefers the newer one. Raises NotAcceptable."""
     if accept is None or not accept.strip():
@@ -109,18 +140,17 @@ def _weight(parameter: str) -> float:
         return 0.0
 
 
-async def _operation(request: Request) -> Operation:
+async def _operation(scope: Scope, receive: Receive, headers: Headers) -> Operation:
     """The operation in a request. Raises BadRequest, WrongMedia, TooLarge or MethodNotAllowed."""
-    if request.method in _READING:
-        fields: Any = dict(request.query_params)
+    if scope["method"] in _READING:
+        fields: Any = dict(QueryParams(scope["query_string"]))
         for name in ("variables", "extensions"):
             if fields.get(name):
                 fields[name] = _json(fields[name].encode(), name)
-    elif request.method == "POST":
-        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media_type != JSON:
+    elif scope["method"] == "POST":
+        if (_text(headers, b"content-type") or "").partition(";")[0].strip().lower() != JSON:
             raise UnsupportedMedia(f"The body must be {JSON}")
-        fields = _json(await _body(request), "the body")
+        fields = _json(await _body(receive), "the body")
     else:
         raise MethodNotAllowed("Use POST, or GET for queries")
     if not isinstance(fields, dict):
@@ -148,28 +178,32 @@ def _json(text: bytes, what: str) -> Any:
         raise BadRequest(f"{what} must be valid JSON") from None
 
 
-async def _body(request: Request) -> bytes:
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > BODY_MAX_BYTES:
+async def _body(receive: Receive) -> bytes:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect()
+        body += message.get("body", b"")
+        if len(body) > BODY_MAX_BYTES:
             raise TooLarge()
-        chunks.append(chunk)
-    return b"".join(chunks)
+        more = message.get("more_body", False)
+    return body
 
 
-def _refused(error: GatewayError, request_id: str, media_type: str) -> Response:
-    headers = {}
+def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
+    headers: Sequence[tuple[bytes, bytes]] = ()
     if isinstance(error, Unauthenticated):
         headers = _CHALLENGE
     elif isinstance(error, MethodNotAllowed):
-        headers = {"Allow": "GET, HEAD, POST"}
+        headers = [(b"allow", b"GET, HEAD, POST")]
     elif isinstance(error, Unavailable):
-        headers = {"Retry-After": str(error.retry_after)}
-    return _response(refusal(error, request_id), media_type, error.status, headers)
+        headers = [(b"retry-after", str(error.retry_after).encode())]
+    return _reply(refusal(error, request_id), media_type, error.status, headers)
 
 
-def _response(body: Any, media_type: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    content_type = f"{media_type}; charset=utf-8"
+def _reply(body: Any, media_type: str, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ()) -> Reply:
     content = orjson.dumps(body, option=orjson.OPT_UTC_Z)
-    return Response(content, status, {"Content-Type": content_type, "Vary": "Accept", **(headers or {})})
+    length = str(len(content)).encode()
+    fixed = [(b"content-type", _CONTENT_TYPES[media_type]), (b"vary", b"Accept"), (b"content-length", length)]
+    return Reply(status, [*fixed, *headers], content)

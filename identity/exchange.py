@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from contract.errors import OrganizationHeader, OrganizationMismatch, Unauthenticated
 from contract.limits import ACCESS_TOKEN_SECONDS
@@ -95,26 +98,33 @@ async def _read(database: Database, key_id: str) -> Sequence[Any]:
 def _grant(rows: Sequence[Any]) -> Grant:
     if not rows or rows[0].revoked_at is not None or _is_over(rows[0].expires_at):
         raise Unauthenticated()
+    first = rows[0]
     belongings = tuple(
-        Belonging(
-            Organization(r.membership_org_id, r.external_id, r.organization_name), frozenset(r.scopes) & KNOWN_SCOPES
-        )
+        _belonging(r.membership_org_id, r.external_id, r.organization_name, r.scopes)
         for r in rows
         if r.external_id is not None
     )
     if not belongings:
         raise Unauthenticated()
-    first = rows[0]
     return Grant(
         id=first.id,
         key_id=first.key_id,
-        kind=CredentialKind(first.kind),
+        kind=_KINDS[first.kind],
         subject=first.owner_subject,
         name=first.member_name,
         email=first.member_email,
         belongings=belongings,
         last_used_at=first.last_used_at,
     )
+
+
+_KINDS = {kind.value: kind for kind in CredentialKind}
+
+
+@lru_cache(maxsize=10_000)
+def _belonging(org_id: str, external_id: str, name: str, scopes: str) -> Belonging:
+    """The same object for the same words, which are read anew for every call; `scopes` is a JSON array."""
+    return Belonging(Organization(org_id, external_id, name), frozenset(orjson.loads(scopes)) & KNOWN_SCOPES)
 
 
 def _is_over(moment: datetime | None) -> bool:

@@ -37,29 +37,41 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def latest_health(ctx: Context, account_id: str) -> Any:
-    """The most recent snapshot; None for an account that was never scored or is unknown (specification 4.6)."""
+async def latest_health(ctx: Context, account_id: str, *, with_factors: bool = False) -> Any:
+    """The most recent snapshot; None for an account that was never scored or is unknown (specification 4.6).
+
+    With its factors, `factors_of` has them at hand.
+    """
 
     async def load(ids: list[str]) -> list[Any]:
         async with ctx.reading() as session:
-            found = await health.latest(session, ids)
-        return [found.get(i) for i in ids]
+            if not with_factors:
+                snapshots = await health.latest(session, ids)
+                return [snapshots.get(i) for i in ids]
+            found = await health.latest_with_factors(session, ids)
+        factors = _factors(ctx)
+        for snapshot, its_factors in found.values():
+            factors.prime(snapshot.id, its_factors)
+        return [found[i][0] if i in found else None for i in ids]
 
     canonical = as_uuid(account_id)
-    return None if canonical is None else await ctx.loader("health.latest", load).load(canonical)
+    return None if canonical is None else await ctx.loader(("health.latest", with_factors), load).load(canonical)
 
 
 @requires(ScopeGroup.MEETINGS_READ)
 async def factors_of(ctx: Context, snapshot_id: str) -> Sequence[Any]:
     """The factors of a snapshot, oldest-inserted first (specification 2.3)."""
+    canonical = as_uuid(snapshot_id)
+    return [] if canonical is None else await _factors(ctx).load(canonical)
 
+
+def _factors(ctx: Context) -> Any:
     async def load(ids: list[str]) -> list[Sequence[Any]]:
         async with ctx.reading() as session:
             found = await health.factors(session, ids)
         return [found[i] for i in ids]
 
-    canonical = as_uuid(snapshot_id)
-    return [] if canonical is None else await ctx.loader("health.factors", load).load(canonical)
+    return ctx.loader("health.factors", load)
 
 
 @requires(ScopeGroup.MEETINGS_READ)

@@ -10,7 +10,7 @@ from rest_compat.operations import Answer, Call
 
 async def latest(call: Call) -> Answer:
     """The most recent snapshot; an empty object for an account that was never scored, or is unknown."""
-    snapshot = await latest_health(call.ctx, call.path["account_id"])
+    snapshot = await latest_health(call.ctx, call.path["account_id"], with_factors=True)
     return Answer({} if snapshot is None else await _document(call, snapshot))
 
 

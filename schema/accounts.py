@@ -13,8 +13,9 @@ from resolvers import health as scores
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.declare import Info, argument, enum, guarded, operation, shown
 from schema.errors import UserError
-from schema.execution.selections import selected_nodes
+from schema.execution.selections import selected, selected_nodes
 from schema.filters import DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.health import FACTORS
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import ContactLink, DealFilterLink, DealLink, MeetingFilterLink, MeetingLink, SnapshotLink
 
@@ -60,7 +61,7 @@ class Account(Node):
 
     @guarded(scores.latest_health, "The most recent snapshot; null when the account has never been scored.")
     async def health(root: strawberry.Parent[Any], info: Info) -> SnapshotLink | None:
-        return await scores.latest_health(info.context, root.id)
+        return await scores.latest_health(info.context, root.id, with_factors=FACTORS in selected(info).columns)
 
     @guarded(scores.health_history, "All snapshots, newest first.")
     async def health_history(

@@ -161,6 +161,7 @@ def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
             _remember(info, rule, method, args, kwargs)
             return await method(*args, info=info, **kwargs)
 
+        enforced.guarded = True  # type: ignore[attr-defined]  # its calls are remembered: schema/execution/plans.py
         return strawberry.field(enforced, description=f"{description} {rule.sentence}", directives=directives)
 
     return declare

@@ -32,6 +32,10 @@ enum(
 )
 
 
+FACTORS = "factors"
+"""Among the selected columns of a snapshot: its factors, which can come along with it."""
+
+
 @strawberry.type(description="One of the nine inputs of a health score.")
 class HealthFactor(Node):
     org_id: strawberry.ID = shown("The owning organization.")
@@ -59,6 +63,6 @@ class HealthSnapshot(Node):
         "The version of the formula that made the score: the same inputs and version give the same score."
     )
 
-    @resolved("The nine factors, oldest-inserted first.")
+    @resolved("The nine factors, oldest-inserted first.", "id", FACTORS)
     async def factors(root: strawberry.Parent[Any], info: Info) -> list[HealthFactor]:
         return await health.factors_of(info.context, root.id)

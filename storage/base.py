@@ -39,12 +39,17 @@ def new_id() -> str:
     return str(UUID(int=value))
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}", re.IGNORECASE | re.ASCII)
+_CANONICAL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_UUID = re.compile(rf"{_CANONICAL.pattern}|[0-9a-f]{{32}}", re.IGNORECASE | re.ASCII)
 
 
 def as_uuid(text: object) -> str | None:
     """The canonical form of an identifier, or None where no row can have it."""
-    if not isinstance(text, str) or _UUID.fullmatch(text) is None:
+    if not isinstance(text, str):
+        return None
+    if _CANONICAL.fullmatch(text) is not None:
+        return text
+    if _UUID.fullmatch(text) is None:
         return None
     return str(UUID(text))  # which alone would take signs, blanks and digits of other scripts
 

@@ -9,22 +9,21 @@ from typing import Any
 import orjson
 from sqlalchemy import event, text
 from sqlalchemy.engine import URL, Connection, make_url
-from sqlalchemy.exc import DBAPIError, MissingGreenlet
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader_criteria
-from sqlalchemy.util import greenlet_spawn
 
 from contract.errors import Unavailable
 from storage import postgresql, tenancy
 from storage.away import is_away, is_statement_error
 from storage.base import Tenant, as_uuid
+from storage.connections import Connections, Taken
 from storage.prepared import Prepared
 from storage.sessions import AppendingSession, ReadingSession, TenantSession
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 SHAPES_MAX = 2_000
-_TURN_SECONDS = 2
 
 
 class Database:
@@ -39,10 +38,7 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self.engine = _engine(self.url, pool_size, statement_cache)
         event.listen(self.engine.sync_engine, "before_cursor_execute", self._observe)
-        self._empty: set[Any] = set()
-        event.listen(self.engine.sync_engine, "checkin", self._returned)
-        event.listen(self.engine.sync_engine, "connect", self._connected)
-        self._turns = asyncio.Semaphore(pool_size)
+        self.connections = Connections(self.engine, pool_size)
         self._writer: asyncio.Lock | None = asyncio.Lock() if self.dialect == "sqlite" else None
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
@@ -61,30 +57,32 @@ class Database:
     async def appending(self, organization: str) -> AsyncIterator[TenantSession]:
         """A transaction of one organization that only reads shapes and inserts, straight through the driver."""
         organization = _known(organization)
-        async with self._writer or nullcontext(), self._turn():
+        async with self._writer or nullcontext():
             try:
-                pooled = await self._pooled()
-                driver = pooled.driver_connection
+                taken = await self.connections.take()
                 try:
-                    await driver.execute(self._begin.format(setting=postgresql.SETTING, organization=organization))
-                    yield AppendingSession(self, organization, driver)
-                    await driver.execute("COMMIT")
+                    await taken.driver.execute(
+                        self._begin.format(setting=postgresql.SETTING, organization=organization)
+                    )
+                    yield AppendingSession(self, organization, taken.driver)
+                    await taken.driver.execute("COMMIT")
                 except BaseException:
-                    await self._roll_back(pooled)
+                    await self._roll_back(taken)
                     raise
-                finally:
-                    pooled.close()
+                self.connections.give_back(taken)
             except Exception as error:
                 if is_away(error):
                     raise Unavailable() from error
                 raise
 
-    async def _roll_back(self, pooled: Any) -> None:
+    async def _roll_back(self, taken: Taken) -> None:
         """End the transaction; a connection that cannot even do that does not go back to the pool."""
         try:
-            await pooled.driver_connection.execute("ROLLBACK")
+            await taken.driver.execute("ROLLBACK")
         except BaseException:  # the error that led here is the one to be raised
-            await greenlet_spawn(pooled.invalidate)
+            await self.connections.give_up(taken)
+        else:
+            self.connections.give_back(taken)
 
     def directory(self, *, writing: bool = False) -> AbstractAsyncContextManager[TenantSession]:
         """Reads of the directory, or a transaction on it: who is who; tenant tables are out of its reach."""
@@ -92,7 +90,7 @@ class Database:
 
     @asynccontextmanager
     async def _writing(self, organization: str | None) -> AsyncIterator[TenantSession]:
-        async with self._writer or nullcontext(), self._turn():
+        async with self._writer or nullcontext(), self.connections.lending():
             try:
                 async with self.session(organization, readonly=False) as session, session.begin():
                     yield TenantSession(session, organization)
@@ -112,16 +110,17 @@ class Database:
         """All rows of a shape, which is a transaction of its own."""
         prepared = self.prepared((key, organization is None), build, tenant=organization is not None, walled=True)
         parameters = prepared.parameters(organization or "", values)
-        async with self._turn():
-            pooled = await self._pooled()
-            try:
-                return await self.send(pooled.driver_connection, prepared, parameters)
-            except BaseException as error:
-                if not is_statement_error(error):  # it may be in disorder
-                    await greenlet_spawn(pooled.invalidate)
-                raise
-            finally:
-                pooled.close()
+        taken = await self.connections.take()
+        try:
+            rows = await self.send(taken.driver, prepared, parameters)
+        except BaseException as error:
+            if is_statement_error(error):
+                self.connections.give_back(taken)
+            else:  # it may be in disorder
+                await self.connections.give_up(taken)
+            raise
+        self.connections.give_back(taken)
+        return rows
 
     def prepared(
         self, key: Hashable, build: Callable[[], Any], *, tenant: bool = True, walled: bool = False
@@ -142,27 +141,6 @@ class Database:
             return prepared.rows(await driver.fetch(prepared.text, *parameters))
         return prepared.rows(await _to_the_end(driver.execute_fetchall(prepared.text, parameters)))
 
-    def _turn(self) -> "_Turn":
-        """A turn at the pool: who comes when all connections are out waits here, in order, at little cost."""
-        return _Turn(self._turns)
-
-    async def _pooled(self) -> Any:
-        """A connection of the pool, which is at hand most of the time; making one has to be waited for."""
-        pool: Any = self.engine.sync_engine.pool
-        if pool.checkedin() and not self._empty:
-            try:
-                return pool.connect()
-            except MissingGreenlet:  # it was older than the server
-                pass
-        return await greenlet_spawn(pool.connect)
-
-    def _returned(self, connection: Any, record: Any) -> None:
-        if connection is None:  # given up with a caller that was cancelled
-            self._empty.add(record)
-
-    def _connected(self, _connection: Any, record: Any) -> None:
-        self._empty.discard(record)
-
     def _observe(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         for observe in self.observers:
             observe(statement)
@@ -178,29 +156,8 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection."""
+        self.connections.close()
         await self.engine.dispose()
-
-
-class _Turn:
-    """One of as many turns as the pool has connections; raises Unavailable after two seconds without one."""
-
-    __slots__ = ("_turns",)
-
-    def __init__(self, turns: asyncio.Semaphore) -> None:
-        self._turns = turns
-
-    async def __aenter__(self) -> None:
-        if not self._turns.locked():
-            await self._turns.acquire()
-            return
-        try:
-            async with asyncio.timeout(_TURN_SECONDS):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise Unavailable() from None
-
-    async def __aexit__(self, *_: object) -> None:
-        self._turns.release()
 
 
 async def _to_the_end(work: Coroutine[Any, Any, Any]) -> Any:

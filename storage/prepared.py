@@ -7,7 +7,7 @@ columns whose driver value is not the service's own are converted.
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import orjson
@@ -151,12 +151,15 @@ def _reader(keys: Sequence[str], decoders: Sequence[Decode | None]) -> Callable[
         (linked.setdefault(link, {}) if inside else own)[name if inside else key] = value
     for link, values in linked.items():
         names[f"row_{link}"] = _row(values)
-        own[link] = f"None if {values['id']} is None else row_{link}({', '.join(values.values())})"
+        own[link] = f"None if {values['id']} is None else new(row_{link}, ({', '.join(values.values())},))"
     names["row"] = row = _row(own)
+    names["new"] = tuple.__new__  # what the named tuple's own constructor comes to, without a call in between
     if not linked and not any(decoders):
-        return lambda records: list(map(row._make, records))
-    arguments = ", ".join(f"({value})" for value in own.values())
-    reader: Callable[[Sequence[Any]], list[Any]] = eval(f"lambda records: [row({arguments}) for r in records]", names)  # noqa: S307  # written here, from column names
+        make = partial(tuple.__new__, row)
+        return lambda records: list(map(make, records))
+    items = ", ".join(f"({value})" for value in own.values())
+    source = f"lambda records: [new(row, ({items},)) for r in records]"
+    reader: Callable[[Sequence[Any]], list[Any]] = eval(source, names)  # noqa: S307  # written here, from column names
     return reader
 
 

@@ -96,6 +96,7 @@ class ReadingSession(TenantSession):
 
     @cached_property
     def _session(self) -> AsyncSession:  # type: ignore[override]  # the writing session is given one
+        self._database.connections.lend()
         session = self._database.session(self._organization, readonly=True)
         session.sync_session.info["organization"] = self._organization
         return session
@@ -111,7 +112,10 @@ class ReadingSession(TenantSession):
     async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         """End what was opened. Raises Unavailable in place of an error of a database that is away."""
         if "_session" in self.__dict__:
-            await self._session.close()
+            try:
+                await self._session.close()
+            finally:
+                self._database.connections.end_lending()
         if error is not None and is_away(error):
             raise Unavailable() from error
 

@@ -4,7 +4,7 @@ Bounded by entries and by bytes of text; what it keeps depends on the text alone
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from graphql import (
     InlineFragmentNode,
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
+    OperationType,
     SelectionSetNode,
     VariableNode,
     Visitor,
@@ -29,10 +30,22 @@ from graphql import (
 )
 from graphql.utilities import get_operation_ast
 
+from schema.execution.plans import Plans
+
 ENTRIES_MAX = 1_000
 BYTES_MAX = 8 * 1024 * 1024
 TOKENS_MAX = 10_000
 ERRORS_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a document; public where it asks for nothing but the schema and `__typename`."""
+
+    node: OperationDefinitionNode
+    is_query: bool
+    is_public: bool
+    plans: Plans = field(default_factory=Plans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +61,24 @@ class Prepared:
     conditions: tuple[str, ...] = ()
     shapes: dict[Hashable, Any] = field(default_factory=dict)
     worked_out: dict[Hashable, Any] = field(default_factory=dict)
+    _operations: dict[str | None, Operation] = field(default_factory=dict)
 
-    def operation(self, name: str | None) -> OperationDefinitionNode | None:
+    def operation(self, name: str | None) -> Operation | None:
         """The operation of this name, or the only one; None where there is none such."""
-        return None if self.document is None else get_operation_ast(self.document, name)
+        if name not in self._operations:
+            node = None if self.document is None else get_operation_ast(self.document, name)
+            if node is None:
+                return None
+            self._operations[name] = Operation(
+                node,
+                is_query=node.operation is OperationType.QUERY,
+                is_public=all(field.startswith("__") for field in self._roots(node.selection_set)),
+            )
+        return self._operations[name]
 
-    def is_public(self, operation: OperationDefinitionNode) -> bool:
-        """Whether the operation asks for nothing but the schema and `__typename`, which need no credential."""
-        return all(name.startswith("__") for name in self._roots(operation.selection_set))
+    def variant(self, variables: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The values of the conditions' variables: what shapes and plans depend on besides the document."""
+        return tuple(variables.get(name) for name in self.conditions)
 
     def _roots(self, selections: SelectionSetNode) -> Iterator[str]:
         for selection in selections.selections:

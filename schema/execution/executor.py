@@ -5,11 +5,12 @@ from typing import Any, cast
 
 from graphql import GraphQLError, GraphQLNonNull, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo
 from graphql.execution import Executor
-from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet, collect_fields
 from graphql.pyutils import AwaitableOrValue, Path
 
 from schema.declare import Info, call_key
 from schema.execution.documents import Prepared
+from schema.execution.plans import NotPlanned, Outcomes, Plan, Planner
 from schema.execution.shapes import DEFINITION, Shape, compile_shape
 
 
@@ -20,12 +21,22 @@ class CompiledExecutor(Executor[Any]):
     request but the values of the variables that @skip and @include read, which are part of the key.
     """
 
-    def __init__(self, *args: Any, prepared: Prepared, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, prepared: Prepared, outcomes: Outcomes, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._shapes = prepared.shapes
         self._worked_out = prepared.worked_out
-        values = self.variable_values.coerced
-        self._variant = tuple(values.get(name) for name in prepared.conditions)
+        self._outcomes = outcomes
+        self.variant = prepared.variant(self.variable_values.coerced)
+
+    def plan(self) -> Plan:
+        """The plan of the operation, after it has run. Raises NotYet or NotPlanned."""
+        kind = self.schema.get_root_type(self.operation.operation)
+        if kind is None:
+            raise NotPlanned
+        grouped = collect_fields(self.schema, self.fragments, self.variable_values, kind, self.operation, False)[0]
+        return Planner(self._collected, self._worked_out, self.fragment_definitions).plan(
+            kind, self.operation.operation, grouped
+        )
 
     def execute_field(
         self,
@@ -37,6 +48,8 @@ class CompiledExecutor(Executor[Any]):
     ) -> Any:
         """Resolve a field; where its arguments are known from an earlier run of the document, call it with them."""
         node = field_details_list[0].node
+        if path.prev is None and id(node) in self._outcomes:
+            return self._known(self._outcomes[id(node)], parent_type, field_details_list, path, position_context)
         call = self._worked_out.get(call_key(parent_type, node))
         if call is None:
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
@@ -44,6 +57,26 @@ class CompiledExecutor(Executor[Any]):
         info = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
         result = call(source, Info(_raw_info=info, _field=field.extensions[DEFINITION]), self.variable_values.coerced)
         return self.complete_awaitable_value(field.type, field_details_list, info, path, result, position_context)
+
+    def _known(
+        self,
+        outcome: tuple[Any, Exception | None],
+        kind: GraphQLObjectType,
+        details: FieldDetailsList,
+        path: Path,
+        position_context: Any,
+    ) -> Any:
+        """Complete what a root field gave before, or raise what it raised, as if it had been called now."""
+
+        async def again() -> Any:
+            value, error = outcome
+            if error is not None:
+                raise error
+            return value
+
+        field = kind.fields[details[0].node.name.value]
+        info = self.build_resolve_info(field, [d.node for d in details], kind, path)
+        return self.complete_awaitable_value(field.type, details, info, path, again(), position_context)
 
     def complete_object_value(
         self,
@@ -99,7 +132,7 @@ class CompiledExecutor(Executor[Any]):
         return filled()
 
     def _shape(self, kind: GraphQLObjectType, details: FieldDetailsList) -> Shape | None:
-        key = (kind.name, *map(_identity, details), self._variant)
+        key = (kind.name, *map(_identity, details), self.variant)
         try:
             return self._shapes[key]
         except KeyError:

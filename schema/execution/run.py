@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 
-from graphql import ExecutionResult, GraphQLError, GraphQLSchema, OperationType
+from graphql import ExecutionResult, GraphQLError, GraphQLSchema
+from graphql.execution.values import get_variable_values
 
 from contract.errors import Unauthenticated
 from resolvers.context import Context
 from schema.errors import formatted, refusal
-from schema.execution.documents import Documents, Prepared
+from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
+from schema.execution.plans import Outcomes, Unplanned
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,35 +44,56 @@ class Executor:
     def is_query(self, request: Request) -> bool:
         """Whether the request can only read; true also for what cannot be run at all."""
         operation = self.documents.prepare(request.query).operation(request.operation_name)
-        return operation is None or operation.operation is OperationType.QUERY
+        return operation is None or operation.is_query
 
     async def run(self, request: Request, context: Context) -> Answer:
         """Execute the request. Never raises for what a client sent or a resolver did."""
         prepared = self.documents.prepare(request.query)
-        errors = prepared.errors or _unknown_operation(prepared, request)
-        if prepared.document is None or errors:
-            return _refused(errors, context)
         operation = prepared.operation(request.operation_name)
-        if context.principal is None and operation is not None and not prepared.is_public(operation):
+        if operation is None:
+            return _refused(prepared.errors or _unknown_operation(request), context)
+        if context.principal is None and not operation.is_public:
             return Answer(refusal(Unauthenticated(), context.request_id), executed=False, needs_credential=True)
         context.worked_out = prepared.worked_out
+        try:
+            return await self._planned(prepared, operation, request, context)
+        except Unplanned as unplanned:
+            return await self._executed(prepared, operation, request, context, unplanned.outcomes)
+
+    async def _planned(self, prepared: Prepared, operation: Operation, request: Request, context: Context) -> Answer:
+        """The answer by the operation's plan. Raises Unplanned where there is none, or it does not hold."""
+        if not operation.plans:
+            raise Unplanned
+        values = get_variable_values(self.schema, operation.node.variable_definitions or (), request.variables or {})
+        if isinstance(values, list):
+            return _answer(ExecutionResult(None, values), context)
+        plan = operation.plans.get(prepared.variant(values.coerced))
+        if plan is None:
+            raise Unplanned
+        return Answer({"data": await plan.run(context, values.coerced)}, executed=True)
+
+    async def _executed(
+        self, prepared: Prepared, operation: Operation, request: Request, context: Context, outcomes: Outcomes
+    ) -> Answer:
+        """The answer by the library's executor, which is told what root fields gave already."""
         built = CompiledExecutor.build(
             self.schema,
-            prepared.document,
+            prepared.document,  # type: ignore[arg-type]  # there is one, since it has the operation
             context_value=context,
             raw_variable_values=request.variables,
             operation_name=request.operation_name,
             prepared=prepared,
+            outcomes=outcomes,
         )
         if isinstance(built, list):
             return _answer(ExecutionResult(None, built), context)
         result = built.execute_operation()
-        return _answer(await result if isawaitable(result) else result, context)
+        answer = _answer(await result if isawaitable(result) else result, context)
+        operation.plans.learn(built.variant, built.plan)  # type: ignore[attr-defined]  # its own class
+        return answer
 
 
-def _unknown_operation(prepared: Prepared, request: Request) -> Sequence[GraphQLError]:
-    if prepared.operation(request.operation_name) is not None:
-        return ()
+def _unknown_operation(request: Request) -> Sequence[GraphQLError]:
     if request.operation_name is None:
         return (GraphQLError("operationName is needed where a document has none or several operations."),)
     return (GraphQLError("The document has no operation of the name in operationName."),)

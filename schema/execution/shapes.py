@@ -59,6 +59,12 @@ class Shape:
 
 def compile_shape(kind: GraphQLObjectType, grouped: GroupedFieldSet, collect: Collect) -> Shape | None:
     """The shape of a selection; None where nothing of it is covered."""
+    shape = shape_of_all(kind, grouped, collect)
+    return None if shape is None or len(shape.rest) == len(grouped) else shape
+
+
+def shape_of_all(kind: GraphQLObjectType, grouped: GroupedFieldSet, collect: Collect) -> Shape | None:
+    """The shape of a selection, be it that all of it is left over; None where rows of the type say what they are."""
     if kind.is_type_of is not None and kind.is_type_of != Node.__dict__["is_type_of"].__get__(None, _origin(kind)):
         return None
     writer = _Writer(collect)
@@ -69,9 +75,14 @@ def compile_shape(kind: GraphQLObjectType, grouped: GroupedFieldSet, collect: Co
         if value is None:
             rest[name] = details
         items.append(f"{name!r}: {value}")
-    if len(rest) == len(items):
-        return None
     return Shape(writer.function(items), rest)
+
+
+def compile_value(kind: GraphQLOutputType, details: FieldDetailsList, collect: Collect) -> Callable[[Any], Any] | None:
+    """A function from what a field gives to what the answer has; None where that is not covered whole."""
+    writer = _Writer(collect)
+    value = writer.value(kind, "r", details)
+    return None if value is None else writer.returning(value)
 
 
 def _origin(kind: GraphQLObjectType) -> Any:
@@ -97,10 +108,14 @@ class _Writer:
     def function(self, items: list[str]) -> Callable[[Any], dict[str, Any]]:
         """The function whose body was written, giving these items."""
         # Where nothing is read off the row, nothing would notice that there is none.
-        lines = self.lines or ["if r is None: raise Unexpected"]
-        body = "\n    ".join([*lines, f"return {{{', '.join(items)}}}"])
+        self.lines = self.lines or ["if r is None: raise Unexpected"]
+        return self.returning(f"{{{', '.join(items)}}}")
+
+    def returning(self, value: str) -> Callable[[Any], Any]:
+        """The function whose body was written, giving this value."""
+        body = "\n    ".join([*self.lines, f"return {value}"])
         exec(f"def shape(r):\n    {body}", self.names)  # noqa: S102  # our own source: clients' names come as literals
-        made: Callable[[Any], dict[str, Any]] = self.names["shape"]
+        made: Callable[[Any], Any] = self.names["shape"]
         return made
 
     def field(self, kind: GraphQLObjectType, details: FieldDetailsList) -> str | None:
@@ -117,7 +132,7 @@ class _Writer:
             return None
         lines, variable = len(self.lines), f"v{next(self.numbers)}"
         self.lines.append(f"{variable} = {source}")
-        value = self._value(field.type, variable, details)
+        value = self.value(field.type, variable, details)
         if value is None:
             del self.lines[lines:]
         return value
@@ -141,7 +156,7 @@ class _Writer:
         self.names[name] = value
         return name
 
-    def _value(self, kind: GraphQLOutputType, variable: str, details: FieldDetailsList) -> str | None:
+    def value(self, kind: GraphQLOutputType, variable: str, details: FieldDetailsList) -> str | None:
         if isinstance(kind, GraphQLNonNull):
             found = self._checked(kind.of_type, variable, details)
             if found is None:

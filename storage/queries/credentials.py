@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, Text, and_, bindparam, or_, select, update
+from sqlalchemy import Row, Select, Text, and_, bindparam, cast, or_, select, update
 from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
@@ -30,7 +30,7 @@ async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]
     """The credential beside each membership that it can act with, in one read.
 
     One row per organization of the owner, for an organization key only its own; one row without a membership
-    (`external_id` is None) where the owner has none; no row where the key is unknown.
+    (`external_id` is None) where the owner has none; no row where the key is unknown. `scopes` is JSON, as text.
     """
     return await session.fetch("with_memberships", _with_memberships, key_id=key_id)
 
@@ -48,7 +48,7 @@ def _with_memberships() -> Select[Any]:
             col(Member.name).label("member_name"),
             col(Member.email).label("member_email"),
             col(Membership.org_id).label("membership_org_id"),
-            col(Membership.scopes),
+            cast(col(Membership.scopes), Text).label("scopes"),
             col(Organization.external_id),
             col(Organization.name).label("organization_name"),
         )

@@ -69,6 +69,14 @@ def one_of(column: Any, name: str) -> ColumnElement[bool]:
     return any_of(column, bindparam(name, type_=TextList()))
 
 
+def these(column: Any, alone: bool) -> ColumnElement[bool]:
+    """Whether the column is the identifier bound as `id`, if it is asked for alone, or else one of those in `ids`.
+
+    For a list PostgreSQL makes a new plan each time, since it does not know how long it is.
+    """
+    return column == bindparam("id", type_=Identifier) if alone else one_of(column, "ids")
+
+
 class _position(FunctionElement[int]):
     """Where the second text starts in the first, from 1; 0 where it does not."""
 

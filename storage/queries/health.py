@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, func, literal_column, or_, select
@@ -10,8 +12,8 @@ from sqlmodel import col
 from sqlmodel.sql.sqltypes import UTCDateTime
 
 from contract.health_facts import AccountFacts, ContactFacts, DealFacts, MeetingFacts, Windows, windows
-from storage.prepared import ORGANIZATION
-from storage.queries.filtering import one_of
+from storage.prepared import INSIDE, ORGANIZATION
+from storage.queries.filtering import one_of, these
 from storage.queries.nouns import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS
 from storage.sessions import TenantSession
 from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, StageChange
@@ -168,27 +170,55 @@ async def latest(
     session: TenantSession, account_ids: Sequence[str], *, until: datetime | None = None
 ) -> dict[str, Any]:
     """The most recent snapshot of each account that has one, by account; with `until`, of those not after it."""
-    other = aliased(HealthSnapshot)
-    values: dict[str, Any] = {"ids": list(account_ids), "until": until}
+    alone = len(account_ids) == 1
+    values: dict[str, Any] = {"ids": list(account_ids), "id": next(iter(account_ids), None), "until": until}
+    build = partial(_latest, alone=alone, is_bounded=until is not None)
+    return {r.account_id: r for r in await session.fetch(("latest", alone, until is None), build, **values)}
+
+
+async def latest_with_factors(session: TenantSession, account_ids: Sequence[str]) -> dict[str, tuple[Any, list[Any]]]:
+    """The most recent snapshot of each account that has one, with its factors, oldest-inserted first, by account."""
+    alone = len(account_ids) == 1
 
     def build() -> Select[Any]:
-        newest = (
-            select(col(other.id))
-            .where(col(other.org_id) == ORGANIZATION, col(other.account_id) == col(Account.id))
-            .order_by(col(other.snapshot_at).desc(), col(other.id).desc())
-            .limit(literal_column("1", Integer))  # as a parameter it would be unknown to a generic plan
+        columns = (c.label(f"factor{INSIDE}{c.key}") for c in FACTORS.columns)
+        ours = and_(
+            col(HealthFactor.org_id) == col(HealthSnapshot.org_id),
+            col(HealthFactor.health_score_id) == col(HealthSnapshot.id),
         )
-        if until is not None:
-            newest = newest.where(col(other.snapshot_at) <= bindparam("until", type_=UTCDateTime))
+        return _latest(alone=alone).add_columns(*columns).join(HealthFactor, ours, isouter=True)
+
+    found: dict[str, tuple[Any, list[Any]]] = {}
+    values = {"ids": list(account_ids), "id": next(iter(account_ids), None)}
+    for row in await session.fetch(("latest_with_factors", alone), build, **values):
+        _, factors = found.setdefault(row.account_id, (row, []))
+        if row.factor is not None:
+            factors.append(row.factor)
+    for _, factors in found.values():
+        factors.sort(key=attrgetter("position"))
+    return found
+
+
+def _latest(*, alone: bool, is_bounded: bool = False) -> Select[Any]:
+    other = aliased(HealthSnapshot)
+    newest = (
+        select(col(other.id))
+        .where(col(other.org_id) == ORGANIZATION)
+        .order_by(col(other.snapshot_at).desc(), col(other.id).desc())
+        .limit(literal_column("1", Integer))  # as a parameter it would be unknown to a generic plan
+    )
+    if is_bounded:
+        newest = newest.where(col(other.snapshot_at) <= bindparam("until", type_=UTCDateTime))
+    if alone:
+        found = newest.where(these(col(other.account_id), alone)).cte("newest")
+    else:
         # By way of the accounts, so that each costs one look into the index and not a reading of its whole history; and
         # apart from the rest, since what is behind a policy is not looked up by the result of a subquery.
-        accounts = select(newest.correlate(Account).scalar_subquery().label("id")).where(
-            col(Account.org_id) == ORGANIZATION, one_of(col(Account.id), "ids")
-        )
-        found = accounts.cte("newest").prefix_with("MATERIALIZED")
-        return SNAPSHOTS.select(ORGANIZATION).join(found, found.c.id == col(HealthSnapshot.id))
-
-    return {r.account_id: r for r in await session.fetch(("latest", until is None), build, **values)}
+        its_newest = newest.where(col(other.account_id) == col(Account.id)).correlate(Account).scalar_subquery()
+        accounts = select(its_newest.label("id")).where(col(Account.org_id) == ORGANIZATION)
+        found = accounts.where(these(col(Account.id), alone)).cte("newest")
+    materialized = found.prefix_with("MATERIALIZED")
+    return SNAPSHOTS.select(ORGANIZATION).join(materialized, materialized.c.id == col(HealthSnapshot.id))
 
 
 async def factors(session: TenantSession, snapshot_ids: Sequence[str]) -> dict[str, list[Any]]:

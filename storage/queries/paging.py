@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import orjson
@@ -27,7 +28,7 @@ from contract.criteria import Condition, Listing, Order, Page
 from contract.errors import Problem, Problems
 from storage.base import Identifier, Money, as_uuid
 from storage.prepared import ORGANIZATION
-from storage.queries.filtering import bind, is_storable_text, one_of, where
+from storage.queries.filtering import bind, is_storable_text, one_of, these, where
 from storage.queries.nouns import Key, Noun
 from storage.sessions import TenantSession
 
@@ -83,7 +84,7 @@ class _Shape:
     def key(self) -> Hashable:
         order = (self.order.field, self.order.direction)
         flags = (self.phase, self.backward, self.limit, self.has_offset)
-        return ("page", self.noun, self.condition, order, flags, str(self.parent))
+        return ("page", self.noun, self.condition, order, flags, self.parent)
 
     def build(self) -> Select[Any]:
         noun = self.noun
@@ -133,7 +134,7 @@ async def pages_by_parent(
         ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
         return select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))).order_by(ranked.c.rank)
 
-    key = ("children", noun, str(parent), shape, (order.field, order.direction), size)
+    key = ("children", noun, parent, shape, (order.field, order.direction), size)
     found: dict[str, list[Any]] = {i: [] for i in ids}
     for row in await session.fetch(key, build, **values):
         found[row.parent_id].append(row)
@@ -151,17 +152,20 @@ async def counts_by_parent(
         counted = noun.select(ORGANIZATION, parent.label("parent_id"), func.count().label("total"))
         return counted.where(one_of(parent, "ids"), where(noun, shape)).group_by(parent)
 
-    rows = await session.fetch(("counts", noun, str(parent), shape), build, **values)
+    rows = await session.fetch(("counts", noun, parent, shape), build, **values)
     return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in rows}
 
 
 async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str]) -> dict[str, Any]:
     """The rows with these identifiers, which are canonical, by identifier; those that are missing are left out."""
+    alone = len(ids) == 1
+    build = partial(_by_ids, noun, alone)
+    rows = await session.fetch(("ids", noun, alone), build, ids=list(ids), id=ids[0] if ids else None)
+    return {row.id: row for row in rows}
 
-    def build() -> Select[Any]:
-        return noun.select(ORGANIZATION).where(one_of(noun.entity.id, "ids"))
 
-    return {row.id: row for row in await session.fetch(("ids", noun), build, ids=list(ids))}
+def _by_ids(noun: Noun, alone: bool) -> Select[Any]:
+    return noun.select(ORGANIZATION).where(these(noun.entity.id, alone))
 
 
 def _rank(noun: Noun, parent: Any, order: Order | None) -> Any:

@@ -335,6 +335,8 @@ async def test_the_latest_health_of_an_account(seeded: Seeded) -> None:
     for ids in ([row.id for row in rows[:n]] for n in (1, 5, 30)):
         [sent] = await seeded.sent(lambda session, ids=ids: health.latest(session, ids))
         await check(seeded, sent, "ix_health_snapshots_org_id_account_id_snapshot_at_id", rows=8 * len(ids))
+        [sent] = await seeded.sent(lambda session, ids=ids: health.latest_with_factors(session, ids))
+        await check(seeded, sent, "ix_health_snapshots_org_id_account_id_snapshot_at_id", rows=60 * len(ids))
 
 
 @pytest.mark.parametrize("noun", [nouns.ACCOUNTS, nouns.CONTACTS, nouns.DEALS, nouns.MEETINGS])

@@ -1,0 +1,168 @@
+"""The pool as it is used here: whoever comes waits for a turn, and finds a connection at hand.
+
+The library's pool makes and ends connections; handing one out and taking it back there costs as much as a small
+statement. So those that carried a shape stay here, ready for the next one, and go back to the pool when a session of
+the ORM, which can only ask the pool, needs one.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+from sqlalchemy import event
+from sqlalchemy.exc import MissingGreenlet
+from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.util import greenlet_spawn
+
+from contract.errors import Unavailable
+
+_TURN_SECONDS = 2
+
+
+class Taken:
+    """A connection of the pool and the driver's own one in it."""
+
+    __slots__ = ("driver", "pooled")
+
+    def __init__(self, pooled: Any) -> None:
+        self.pooled = pooled
+        self.driver = pooled.driver_connection
+
+
+class Connections:
+    """The connections of one engine, of which there are never more than turns."""
+
+    def __init__(self, engine: AsyncEngine, size: int) -> None:
+        self._pool: Any = engine.sync_engine.pool
+        self._turns = _Turns(size)
+        self._at_hand: list[Taken] = []
+        self._borrowers = 0
+        self._empty: set[Any] = set()
+        event.listen(engine.sync_engine, "checkin", self._returned)
+        event.listen(engine.sync_engine, "connect", self._connected)
+
+    async def take(self) -> Taken:
+        """A connection, to be given back or given up. Raises Unavailable after two seconds without one."""
+        if not self._turns.at_once():
+            await self._turns.wait()
+        if self._at_hand:
+            return self._at_hand.pop()
+        try:
+            taken = Taken(await self._pooled())
+        except BaseException:
+            self._turns.give_back()
+            raise
+        if isinstance(taken.driver, asyncpg.Connection):
+            taken.driver.add_termination_listener(self._ended)
+        return taken
+
+    def give_back(self, taken: Taken) -> None:
+        """Keep a connection for the next one, or for the ORM where it waits for one."""
+        if self._borrowers:
+            self._to_pool(taken)
+        else:
+            self._at_hand.append(taken)
+        self._turns.give_back()
+
+    async def give_up(self, taken: Taken) -> None:
+        """End a connection that may be in disorder."""
+        try:
+            await greenlet_spawn(taken.pooled.invalidate)
+        finally:
+            taken.pooled.close()
+            self._turns.give_back()
+
+    @asynccontextmanager
+    async def lending(self) -> AsyncIterator[None]:
+        """A turn during which the ORM finds a connection in the pool."""
+        if not self._turns.at_once():
+            await self._turns.wait()
+        self.lend()
+        try:
+            yield
+        finally:
+            self.end_lending()
+            self._turns.give_back()
+
+    def lend(self) -> None:
+        """Leave a connection to the pool, and every one that is given back, until as many `end_lending` have come."""
+        self._borrowers += 1
+        if self._at_hand and not self._pool.checkedin():
+            self._to_pool(self._at_hand.pop())
+
+    def end_lending(self) -> None:
+        """The ORM needs one connection less."""
+        self._borrowers -= 1
+
+    def close(self) -> None:
+        """Give everything back to the pool."""
+        while self._at_hand:
+            self._to_pool(self._at_hand.pop())
+
+    def _to_pool(self, taken: Taken) -> None:
+        if isinstance(taken.driver, asyncpg.Connection):
+            taken.driver.remove_termination_listener(self._ended)
+        taken.pooled.close()
+
+    def _ended(self, driver: Any) -> None:
+        """The server ended a connection: where it was at hand, it is so no longer."""
+        for taken in [t for t in self._at_hand if t.driver is driver]:
+            self._at_hand.remove(taken)
+            taken.pooled.detach()
+
+    async def _pooled(self) -> Any:
+        """A connection of the library's pool; one that has to be made has to be waited for."""
+        if self._pool.checkedin() and not self._empty:
+            try:
+                return self._pool.connect()
+            except MissingGreenlet:  # it was older than the server
+                pass
+        return await greenlet_spawn(self._pool.connect)
+
+    def _returned(self, connection: Any, record: Any) -> None:
+        if connection is None:  # given up with a caller that was cancelled
+            self._empty.add(record)
+
+    def _connected(self, _connection: Any, record: Any) -> None:
+        self._empty.discard(record)
+
+
+class _Turns:
+    """As many turns as the pool has connections; who finds none waits for one, first come, first served."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def at_once(self) -> bool:
+        """Take a turn if one is free."""
+        if not self._free:
+            return False
+        self._free -= 1
+        return True
+
+    async def wait(self) -> None:
+        """Take the next turn that is given back. Raises Unavailable after two seconds."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                await turn
+        except BaseException as error:
+            if turn.done() and not turn.cancelled():  # it came in the same moment
+                self.give_back()
+            if isinstance(error, TimeoutError):
+                raise Unavailable() from None
+            raise
+
+    def give_back(self) -> None:
+        """Give the turn to whoever has waited longest."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
