@@ -95,7 +95,10 @@ class Files:
         await asyncio.to_thread(self._put, self.folder / checked(name), data)
 
     def _put(self, path: Path, data: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        for folder in reversed([path.parent, *path.parent.parents]):
+            if folder.is_relative_to(self.folder):  # each for itself: the parents that mkdir makes are open to all
+                folder.mkdir(exist_ok=True, mode=0o700)
         aside = path.with_name(f".{path.name}.{token_hex(8)}")
         try:
             descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -14,7 +14,7 @@ from rest_compat.etags import has_seen, tags
 from rest_compat.operations import Answer, Call
 
 _RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})-(\d{0,19})", re.IGNORECASE | re.ASCII)
-MEDIA_TYPES = tuple(MediaType)
+MEDIA_TYPES = tuple(kind.value for kind in MediaType)
 _UNSAFE = re.compile(r'[^\x20-\x7e]|["\\%;/]')
 
 

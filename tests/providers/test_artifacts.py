@@ -95,7 +95,8 @@ async def test_files_are_for_the_service_alone_and_whole(tmp_path: Path, monkeyp
     await store.put(NAME, DATA)
     path = tmp_path / "artifacts" / NAME
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    for folder in (path.parent, store.folder):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
     def broken(*_: object) -> None:
         raise OSError("no space left")

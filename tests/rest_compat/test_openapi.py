@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
@@ -50,6 +51,7 @@ def _validator(schema: dict[str, Any]) -> Draft202012Validator:
 
 def test_it_is_valid() -> None:
     validate(DOCUMENT)
+    assert orjson.loads(orjson.dumps(DOCUMENT)) == DOCUMENT
     assert (DOCUMENT["openapi"], DOCUMENT["info"]["version"]) == ("3.1.0", "0.0.1")
 
 
