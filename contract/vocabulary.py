@@ -15,6 +15,14 @@ class ActivitySource(StrEnum):
     ZOOM = "zoom"
 
 
+class MediaType(StrEnum):
+    """What the files of a CX report are, to those who open them."""
+
+    PDF = "application/pdf"
+    SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    DECK = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
+
 class MeetingState(StrEnum):
     """What a meeting's times say about it at the moment of asking."""
 

@@ -17,6 +17,7 @@ from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from jobs.worker import Worker
+from providers.artifacts import artifacts_at
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
 from providers.ports import Ports
 from resolvers.context import Services
@@ -57,11 +58,16 @@ class Runtime:
         self.keys = self._remote_keys()
         url = settings.notifications_url
         deliver = HttpDelivery(self.http, url) if url else embedded
-        self.ports = Ports(self.http, WorkflowActors(deliver, count_notification))
+        self.ports = Ports(
+            http=self.http,
+            notifications=WorkflowActors(deliver, count_notification),
+            artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
+        )
         self.services = Services(
             database=self.database,
             identity=Identity(self.database, self.issuer, pepper(settings.data_dir), self._external()),
             notifications=self.ports.notifications,
+            artifacts=self.ports.artifacts,
         )
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self.worker: Worker | None = None

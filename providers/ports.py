@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from providers.artifacts import Artifacts
 from providers.notifications import Notifications
 
 
@@ -13,3 +14,4 @@ class Ports:
 
     http: httpx.AsyncClient
     notifications: Notifications
+    artifacts: Artifacts

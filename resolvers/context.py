@@ -10,6 +10,7 @@ from strawberry.dataloader import DataLoader
 from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
 from identity.principal import Principal
+from providers.artifacts import Artifacts
 from providers.notifications import Notifications
 from storage.database import Database
 from storage.sessions import TenantSession
@@ -22,6 +23,7 @@ class Services:
     database: Database
     identity: Identity
     notifications: Notifications
+    artifacts: Artifacts
 
 
 @dataclass(slots=True)

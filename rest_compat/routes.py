@@ -13,7 +13,8 @@ from resolvers import jobs as job_resolvers
 from resolvers import meetings as meeting_resolvers
 from resolvers.context import Services
 from resolvers.credentials import CredentialCreate, CredentialRename
-from rest_compat import credentials, deals, exchange, health, jobs, liveness, meetings, serving
+from rest_compat import credentials, deals, exchange, health, jobs, liveness, media, meetings, serving
+from rest_compat.media import MEDIA_TYPES
 from rest_compat.operations import Operation, Readiness
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
@@ -234,6 +235,18 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "both are given. A session token cannot be exchanged. A user token may name an organization.",
         response_headers=("Cache-Control",),
         errors=(400, 401, 403, 413, 422),
+    ),
+    Operation(
+        "GET",
+        "/media/{key}",
+        media.read,
+        "Read a public file",
+        files=MEDIA_TYPES,
+        description="A file of a rendered report: its address is an artifact's url. Whoever knows the key may read it; "
+        "the bytes of a key never change. Several ranges in one request are answered with the whole.",
+        request_headers=("If-None-Match", "Range", "If-Range"),
+        response_headers=("ETag", "Cache-Control", "Accept-Ranges", "Content-Disposition", "X-Content-Type-Options"),
+        errors=(304, 404, 416, 503),
     ),
     Operation(
         "GET",

@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 from sqlmodel import SQLModel
 
 KEY = "org_id"
-SHARED_TABLES = frozenset({"credentials", "job_queue"})
+SHARED_TABLES = frozenset({"credentials", "job_queue", "media"})
 """Directory tables that an organization's session may use too, pinned like its own."""
 
 

@@ -1,6 +1,7 @@
 """The tables, one module per noun; importing the package registers them all."""
 
 from storage.tables.accounts import Account
+from storage.tables.artifacts import Artifact, Medium
 from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
 from storage.tables.deals import Deal, DealContact
@@ -14,6 +15,7 @@ from storage.tables.pipeline_stages import PipelineStage, StageChange
 __all__ = [
     "Account",
     "Activity",
+    "Artifact",
     "Contact",
     "Credential",
     "Deal",
@@ -24,6 +26,7 @@ __all__ = [
     "HealthSnapshot",
     "Job",
     "JobWorker",
+    "Medium",
     "Member",
     "Membership",
     "Organization",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlmodel import SQLModel
@@ -12,6 +13,7 @@ from storage.database import Database
 from storage.tables import (
     Account,
     Activity,
+    Artifact,
     Contact,
     Credential,
     Deal,
@@ -22,6 +24,7 @@ from storage.tables import (
     HealthSnapshot,
     Job,
     JobWorker,
+    Medium,
     Member,
     Membership,
     Organization,
@@ -47,6 +50,7 @@ class Rows:
     activity: str
     snapshot: str
     job: str
+    artifact: str
 
 
 async def fill(database: Database) -> tuple[Rows, Rows]:
@@ -56,7 +60,7 @@ async def fill(database: Database) -> tuple[Rows, Rows]:
 
 async def organization(database: Database, name: str) -> Rows:
     """An organization with one row in every table."""
-    rows = Rows(name, *(new_id() for _ in range(8)))
+    rows = Rows(name, *(new_id() for _ in range(9)))
     async with database.directory(writing=True) as session:
         session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
         await session.flush()
@@ -86,12 +90,14 @@ async def organization(database: Database, name: str) -> Rows:
                 champion_id=rows.contact,
             ),
             HealthSnapshot(id=rows.snapshot, account_id=rows.account, score=50, formula_version=name),
+            Artifact(id=rows.artifact, subject_id=rows.artifact, kind="PDF", revision=1, **_file(name)),
             Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
             Job(id=rows.job, kind=name, arguments={"name": name}),
         )
         await session.flush()
         session.add(
             QueuedJob(org_id=rows.org, job_id=rows.job, due_at=now()),
+            Medium(key=name, org_id=rows.org, artifact_id=rows.artifact, **_file(name)),
             DealContact(deal_id=rows.deal, contact_id=rows.contact, role=name),
             StageChange(deal_id=rows.deal, to_stage_id=rows.stage, by=name),
             Activity(
@@ -115,6 +121,10 @@ async def organization(database: Database, name: str) -> Rows:
             ),
         )
     return rows
+
+
+def _file(name: str) -> dict[str, Any]:
+    return {"storage_name": name, "file_name": name, "content_type": name, "bytes": 1, "sha256": name}
 
 
 async def count_rows(database: Database, organizations: tuple[Rows, ...]) -> dict[str, int]:
