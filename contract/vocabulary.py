@@ -86,6 +86,25 @@ class CredentialKind(StrEnum):
     USER_TOKEN = "user_token"
 
 
+class ResearchRunStatus(StrEnum):
+    """How far a research run has come."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class ResearchResultStatus(StrEnum):
+    """What has become of one company of a research run."""
+
+    PENDING = "pending"
+    SCORED = "scored"
+    FAILED = "failed"
+
+
 class JobStatus(StrEnum):
     """What has become of a piece of work that runs later."""
 

@@ -72,6 +72,11 @@ class Settings(BaseSettings):
         validation_alias="CRM_NOTIFICATIONS_URL",
         description="A workflow service that takes notification events; the embedded actor unless set.",
     )
+    outbound_allow_loopback: bool = Field(
+        default=False,
+        validation_alias="CRM_OUTBOUND_ALLOW_LOOPBACK",
+        description="Whether research and webhooks may call this machine; for tests.",
+    )
     artifacts_url: str = Field(
         default="",
         validation_alias="CRM_ARTIFACTS_URL",

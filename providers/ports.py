@@ -6,6 +6,7 @@ import httpx
 
 from providers.artifacts import Artifacts
 from providers.notifications import Notifications
+from providers.outbound import Outbound
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,4 +15,6 @@ class Ports:
 
     http: httpx.AsyncClient
     notifications: Notifications
+    outbound: Outbound
+    """For addresses that somebody else chose: web sites to look at, receivers of webhooks."""
     artifacts: Artifacts

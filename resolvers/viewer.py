@@ -17,6 +17,7 @@ from resolvers.jobs import get_job
 from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.pipeline_stages import get_stage
+from resolvers.research import get_result, get_run
 from storage.queries import nouns
 
 _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
@@ -46,6 +47,8 @@ _RECORDS = {
     "PipelineStage": (nouns.STAGES, rule_of(get_stage)),
     "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),
     "HealthSnapshot": (nouns.SNAPSHOTS, rule_of(latest_health)),
+    "ResearchRun": (nouns.RESEARCH_RUNS, rule_of(get_run)),
+    "ResearchResult": (nouns.RESEARCH_RESULTS, rule_of(get_result)),
     "Job": (nouns.JOBS, rule_of(get_job)),
     "HealthFactor": (nouns.FACTORS, rule_of(latest_health)),
 }

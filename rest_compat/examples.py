@@ -16,6 +16,8 @@ _SNAPSHOT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b07"
 _FACTOR: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b08"
 _CREDENTIAL_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b09"
 _JOB: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
+_RUN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
+_RESULT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0c"
 _USER: Final = "user_2mF7"
 
 _CREDENTIAL: Final = {
@@ -114,6 +116,14 @@ ANSWERS: Final[dict[str, Any]] = {
     },
     "HealthSnapshot": _HEALTH,
     "LatestHealth": _HEALTH,
+    "CXReportEdited": {
+        "job_id": _JOB,
+        "run_id": _RUN,
+        "result_id": _RESULT,
+        "revision": 2,
+        "status": "queued",
+        "status_url": f"/jobs/{_JOB}",
+    },
     "Job": {
         "id": _JOB,
         "org_id": _ORGANIZATION,
@@ -155,6 +165,12 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "geo_scope": "regional",
     },
     "DealPatch": {"value": 13000, "champion_id": _CONTACT, "close_date": None},
+    "CXReportPatch": {
+        "copy_blobs": {"headline": "Three quick wins", "next_steps": ["Agree on an owner", "Measure again in spring"]},
+        "analysis_patch": {"benchmarks": [{"name": "Peers", "score": 61}]},
+        "brand_patch": {"colors": {"primary": "#0b3d5c"}},
+        "bpo_prefix": "Nordic CX",
+    },
     "CredentialCreate": {"name": "Nightly export"},
     "CredentialRename": {"name": "Weekly export"},
     "ExchangeForm": {

@@ -7,13 +7,14 @@ from typing import Final
 from starlette.routing import Route
 
 from resolvers import credentials as credential_resolvers
+from resolvers import cx_reports as cx_report_resolvers
 from resolvers import deals as deal_resolvers
 from resolvers import health as health_resolvers
 from resolvers import jobs as job_resolvers
 from resolvers import meetings as meeting_resolvers
 from resolvers.context import Services
 from resolvers.credentials import CredentialCreate, CredentialRename
-from rest_compat import credentials, deals, exchange, health, jobs, liveness, media, meetings, serving
+from rest_compat import credentials, cx_reports, deals, exchange, health, jobs, liveness, media, meetings, serving
 from rest_compat.media import MEDIA_TYPES
 from rest_compat.operations import Operation, Readiness
 
@@ -114,6 +115,21 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         answer="HealthSnapshot",
         twin="Mutation.accountHealthRefresh",
         description="Computes and stores a new snapshot with its nine factors.",
+        errors=(404,),
+    ),
+    Operation(
+        "PATCH",
+        "/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report",
+        cx_reports.change,
+        "Edit a CX report by hand and render it again",
+        resolver=cx_report_resolvers.edit_report,
+        status=202,
+        body=cx_reports.CXReportPatch,
+        answer="CXReportEdited",
+        twin="Mutation.cxReportEdit",
+        description="Writes a new revision and queues the rendering of PDF, review spreadsheet and deck, and nothing "
+        "else. A render that still waits is superseded; until all three new files are there, the last ones stay.",
+        response_headers=("Location", "X-Ignored-Fields"),
         errors=(404,),
     ),
     Operation(

@@ -11,6 +11,7 @@ from strawberry.tools import merge_types
 from schema.accounts import AccountMutations, AccountQueries
 from schema.contacts import ContactMutations, ContactQueries
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
+from schema.cx_reports import CXReportMutations
 from schema.deals import DealMutations, DealQueries
 from schema.events import EventQueries
 from schema.filters import IntFilter
@@ -18,6 +19,7 @@ from schema.health import HealthFactor, HealthSnapshot
 from schema.jobs import JobQueries
 from schema.meetings import MeetingMutations, MeetingQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
+from schema.research import ResearchMutations, ResearchQueries
 from schema.scalars import SCALARS
 from schema.viewer import ViewerQueries
 
@@ -31,6 +33,7 @@ Query = merge_types(
         DealQueries,
         PipelineStageQueries,
         CredentialQueries,
+        ResearchQueries,
         JobQueries,
         EventQueries,
     ),
@@ -44,6 +47,8 @@ Mutation = merge_types(
         DealMutations,
         PipelineStageMutations,
         CredentialMutations,
+        ResearchMutations,
+        CXReportMutations,
     ),
 )
 

@@ -4,6 +4,7 @@ from storage.tables.accounts import Account
 from storage.tables.artifacts import Artifact, Medium
 from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
+from storage.tables.cx_reports import CXReport, CXReportRevision
 from storage.tables.deals import Deal, DealContact
 from storage.tables.events import Event
 from storage.tables.health import HealthFactor, HealthSnapshot
@@ -11,11 +12,14 @@ from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.meetings import Activity
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.pipeline_stages import PipelineStage, StageChange
+from storage.tables.research import ResearchResult, ResearchRun
 
 __all__ = [
     "Account",
     "Activity",
     "Artifact",
+    "CXReport",
+    "CXReportRevision",
     "Contact",
     "Credential",
     "Deal",
@@ -32,5 +36,7 @@ __all__ = [
     "Organization",
     "PipelineStage",
     "QueuedJob",
+    "ResearchResult",
+    "ResearchRun",
     "StageChange",
 ]

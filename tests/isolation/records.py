@@ -12,7 +12,17 @@ from jobs.queue import enqueue
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.health import factors_of, refresh_health
-from storage.tables import Account, Activity, Contact, DealContact, PipelineStage
+from storage.tables import (
+    Account,
+    Activity,
+    Contact,
+    CXReport,
+    CXReportRevision,
+    DealContact,
+    PipelineStage,
+    ResearchResult,
+    ResearchRun,
+)
 from tests.isolation.cases import Graph, Rest
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, World
@@ -36,7 +46,17 @@ async def fill_organization(world: World, organization: Organization, member: st
     token = await create_user_token(context, CredentialCreate(name=mark))
     async with world.database.writing(organization.id) as session:
         job = await enqueue(session, mark, {"mark": mark})
+    run = ResearchRun(name=mark, result_count=1)
+    result = ResearchResult(run_id=run.id, position=0, company_name=mark, domain=mark, status="scored", score=50)
+    report = CXReport(result_id=result.id)
+    content = CXReportRevision(
+        report_id=report.id, revision=1, copy_blobs={"headline": mark}, analysis={}, brand={"company": mark}
+    )
+    await world.add(organization, run, result, report, content)
     return {
+        "run": run.id,
+        "result": result.id,
+        "report": report.id,
         "account": account.id,
         "domain": mark,
         "contact": contact.id,

@@ -35,6 +35,8 @@ NAMING_NOTHING = {
     "events.list_events",
     "pipeline_stages.create_stage",
     "pipeline_stages.list_stages",
+    "research.create_run",
+    "research.list_runs",
     "viewer.get_viewer",
 }
 """Operations that take no identifier: they can only be looked at for what they show."""

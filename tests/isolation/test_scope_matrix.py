@@ -56,7 +56,14 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
         if isinstance(request, Rest)
     }
     served = {(o.method, o.path): o.resolver for o in routes.OPERATIONS if o.resolver is not None}
-    kinds = {"{deal_id}": "{deal}", "{contact_id}": "{contact}", "{account_id}": "{account}", "{job_id}": "{job}"}
+    kinds = {
+        "{run_id}": "{run}",
+        "{result_id}": "{result}",
+        "{job_id}": "{job}",
+        "{deal_id}": "{deal}",
+        "{contact_id}": "{contact}",
+        "{account_id}": "{account}",
+    }
     expected = set()
     for (method, path), function in served.items():
         for parameter, kind in kinds.items():

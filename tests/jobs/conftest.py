@@ -16,6 +16,7 @@ from jobs.queue import status
 from jobs.work import KINDS
 from jobs.worker import Worker
 from providers.artifacts import Files
+from providers.outbound import Outbound
 from providers.ports import Ports
 from storage.database import Database
 from tests.support.world import Recorder, World, open_world
@@ -38,8 +39,10 @@ async def world(open_database: Callable[[], Database]) -> AsyncIterator[World]:
 
 @pytest.fixture
 async def ports(tmp_path: Path) -> AsyncIterator[Ports]:
+    outbound = Outbound(allow_loopback=True)
     async with httpx.AsyncClient() as http:
-        yield Ports(http, Recorder(), Files(tmp_path / "artifacts"))
+        yield Ports(http, Recorder(), outbound, Files(tmp_path / "artifacts"))
+    await outbound.close()
 
 
 async def until(world: World, job_id: str, *states: JobStatus) -> Any:

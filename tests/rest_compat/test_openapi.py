@@ -31,6 +31,12 @@ PATHS = {
     ("GET", "/accounts/{account_id}/health/latest"): ("MEETINGS_READ", True, 200, "Account.health"),
     ("POST", "/accounts/{account_id}/health/refresh"): ("CRM_MANAGE", True, 200, "Mutation.accountHealthRefresh"),
     ("GET", "/jobs/{job_id}"): ("CRM_READ", True, 200, "Query.job"),
+    ("PATCH", "/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report"): (
+        "CRM_MANAGE",
+        True,
+        202,
+        "Mutation.cxReportEdit",
+    ),
     ("POST", "/organization-pats"): ("PATS_CREATE", True, 201, "Mutation.organizationKeyCreate"),
     ("GET", "/organization-pats"): ("PATS_READ", True, 200, "Query.organizationKeys"),
     ("PATCH", "/organization-pats/{id}"): ("PATS_CREATE", True, 200, "Mutation.organizationKeyRename"),

@@ -88,6 +88,7 @@ JOB = [
     "started_at",
     "finished_at",
 ]
+CX_REPORT_EDITED = ["job_id", "run_id", "result_id", "revision", "status", "status_url"]
 ACCESS_TOKEN = ["access_token", "issued_token_type", "token_type", "expires_in", "scope", "organization_id"]
 ERROR = ["detail", "code", "request_id"]
 
@@ -97,6 +98,7 @@ _RECORDS = {
     ("/deals/{deal_id}", "GET"): DEAL,
     ("/deals/{deal_id}", "PATCH"): DEAL,
     ("/jobs/{job_id}", "GET"): JOB,
+    ("/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report", "PATCH"): CX_REPORT_EDITED,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
     ("/organization-pats", "GET"): CREDENTIAL,
     ("/organization-pats/{id}", "PATCH"): CREDENTIAL,

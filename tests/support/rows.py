@@ -16,6 +16,8 @@ from storage.tables import (
     Artifact,
     Contact,
     Credential,
+    CXReport,
+    CXReportRevision,
     Deal,
     DealContact,
     Event,
@@ -30,6 +32,8 @@ from storage.tables import (
     Organization,
     PipelineStage,
     QueuedJob,
+    ResearchResult,
+    ResearchRun,
     StageChange,
 )
 
@@ -50,6 +54,9 @@ class Rows:
     activity: str
     snapshot: str
     job: str
+    run: str
+    result: str
+    report: str
     artifact: str
 
 
@@ -60,7 +67,7 @@ async def fill(database: Database) -> tuple[Rows, Rows]:
 
 async def organization(database: Database, name: str) -> Rows:
     """An organization with one row in every table."""
-    rows = Rows(name, *(new_id() for _ in range(9)))
+    rows = Rows(name, *(new_id() for _ in range(12)))
     async with database.directory(writing=True) as session:
         session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
         await session.flush()
@@ -93,10 +100,12 @@ async def organization(database: Database, name: str) -> Rows:
             Artifact(id=rows.artifact, subject_id=rows.artifact, kind="PDF", revision=1, **_file(name)),
             Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
             Job(id=rows.job, kind=name, arguments={"name": name}),
+            ResearchRun(id=rows.run, name=name, result_count=1),
         )
         await session.flush()
         session.add(
             QueuedJob(org_id=rows.org, job_id=rows.job, due_at=now()),
+            ResearchResult(id=rows.result, run_id=rows.run, position=0, company_name=name),
             Medium(key=name, org_id=rows.org, artifact_id=rows.artifact, **_file(name)),
             DealContact(deal_id=rows.deal, contact_id=rows.contact, role=name),
             StageChange(deal_id=rows.deal, to_stage_id=rows.stage, by=name),
@@ -119,6 +128,12 @@ async def organization(database: Database, name: str) -> Rows:
                 explanation=name,
                 sample_size=1,
             ),
+        )
+        await session.flush()
+        session.add(CXReport(id=rows.report, result_id=rows.result))
+        await session.flush()
+        session.add(
+            CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={})
         )
     return rows
 
