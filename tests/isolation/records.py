@@ -12,9 +12,11 @@ from jobs.queue import enqueue
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.health import factors_of, refresh_health
+from storage.queries.artifacts import publish
 from storage.tables import (
     Account,
     Activity,
+    Artifact,
     Contact,
     CXReport,
     CXReportRevision,
@@ -48,15 +50,28 @@ async def fill_organization(world: World, organization: Organization, member: st
         job = await enqueue(session, mark, {"mark": mark})
     run = ResearchRun(name=mark, result_count=1)
     result = ResearchResult(run_id=run.id, position=0, company_name=mark, domain=mark, status="scored", score=50)
-    report = CXReport(result_id=result.id)
+    report = CXReport(result_id=result.id, published_revision=1)
     content = CXReportRevision(
         report_id=report.id, revision=1, copy_blobs={"headline": mark}, analysis={}, brand={"company": mark}
     )
     await world.add(organization, run, result, report, content)
+    file = Artifact(
+        subject_id=report.id,
+        kind="PDF",
+        revision=1,
+        storage_name=f"{organization.id}/report.pdf",
+        file_name=mark,
+        content_type="application/pdf",
+        bytes=4,
+        sha256=mark,
+    )
+    async with world.database.writing(organization.id) as session:
+        [key_of_file] = await publish(session, file)
     return {
         "run": run.id,
         "result": result.id,
         "report": report.id,
+        "file": key_of_file,
         "account": account.id,
         "domain": mark,
         "contact": contact.id,

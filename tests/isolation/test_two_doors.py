@@ -595,7 +595,8 @@ async def test_the_same_missing_records(doors: Doors) -> None:
         [shown] = (await send(doors.gateway, by_graph.filled(values), doors.headers)).json()["data"].values()
         assert (response.status_code, _said(response)["detail"]) == (404, "Not found")
         if shown is not None:
-            assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": ["id"]}]
+            field = "resultId" if name == "cx_reports.edit_report" else "id"
+            assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": [field]}]
         assert (shown is None) == (name == "deals.get_deal")
         compared += 1
     assert compared == 7
