@@ -7,18 +7,21 @@ an import contract says so.
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from contract.errors import Problems
 from jobs.queue import enqueue
 from jobs.work import Run, WorkFailed, work
 from providers.artifacts import Artifacts
 from reports.content import Content
-from reports.files import RenderedFile, render_all
 from reports.reading import content_of
 from storage.base import new_id
 from storage.queries import artifacts, research
 from storage.sessions import TenantSession
 from storage.tables import Artifact, CXReport, Job
+
+if TYPE_CHECKING:
+    from reports.files import RenderedFile
 
 RENDER = "cx_report_render"
 
@@ -36,7 +39,7 @@ async def render_report(run: Run, report_id: str, revision: int) -> None:
     content = await _content(run, report_id, revision)
     if content is None:
         return
-    rendered = await asyncio.to_thread(render_all, content)
+    rendered = await asyncio.to_thread(_rendered, content)
     await run.progress(0.7)
     files = [_file(run, report_id, revision, file) for file in rendered]
     try:
@@ -73,7 +76,13 @@ async def _content(run: Run, report_id: str, revision: int) -> Content | None:
         raise WorkFailed(f"The report cannot be rendered: {error.message}") from None
 
 
-def _file(run: Run, report_id: str, revision: int, made: RenderedFile) -> Artifact:
+def _rendered(content: Content) -> "tuple[RenderedFile, ...]":
+    from reports.files import render_all  # the libraries take their time to load, and most processes never render
+
+    return render_all(content)
+
+
+def _file(run: Run, report_id: str, revision: int, made: "RenderedFile") -> Artifact:
     identifier = new_id()
     return Artifact(
         id=identifier,
