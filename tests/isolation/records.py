@@ -39,6 +39,7 @@ async def fill_organization(world: World, organization: Organization, member: st
     contact = Contact(first_name=mark, last_name=mark, account_id=account.id)
     stages = [PipelineStage(name=mark, position=0), PipelineStage(name=mark, position=1)]
     await world.add(organization, account, contact, *stages)
+    await world.publish(organization, mark.encode(), name=mark)
     context = await world.context(member, organization)
     deal = await create_deal(context, DealCreate(name=mark, account_id=account.id, stage_id=stages[1].id))
     meeting = Activity(subject=mark, account_id=account.id, contact_id=contact.id, deal_id=deal.id)

@@ -10,7 +10,6 @@ import pytest
 from rest_compat.media import disposition
 from storage.base import new_id
 from storage.queries import artifacts
-from storage.tables import Artifact
 from tests.rest_compat.conftest import REQUEST_ID
 from tests.support.world import World
 
@@ -30,24 +29,7 @@ HEADERS = {
 @pytest.fixture
 async def key(world: World) -> str:
     """Of a public file of organization one."""
-    return await published(world, DATA)
-
-
-async def published(world: World, data: bytes, revision: int = 1, subject: str | None = None) -> str:
-    artifact = Artifact(
-        subject_id=subject or new_id(),
-        kind="PDF",
-        revision=revision,
-        storage_name=f"{world.one.id}/{new_id()}.pdf",
-        file_name=f"Bericht München - r{revision}.pdf",
-        content_type="application/pdf",
-        bytes=len(data),
-        sha256=sha256(data).hexdigest(),
-    )
-    await world.shelf.put(artifact.storage_name, data)
-    async with world.database.writing(world.one.id) as session:
-        [key] = await artifacts.publish(session, artifact)
-    return key
+    return await world.publish(world.one, DATA, name="Bericht München - r1.pdf")
 
 
 async def test_the_whole(client: httpx.AsyncClient, world: World, key: str) -> None:
@@ -137,7 +119,7 @@ async def test_a_part_behind_the_end(client: httpx.AsyncClient, key: str, asked:
 
 
 async def test_an_empty_file(client: httpx.AsyncClient, world: World) -> None:
-    key = await published(world, b"")
+    key = await world.publish(world.one, b"")
     response = await client.get(f"/media/{key}")
     assert (response.status_code, response.content, response.headers["content-length"]) == (200, b"", "0")
     assert (await client.get(f"/media/{key}", headers={"Range": "bytes=0-"})).status_code == 416
@@ -170,7 +152,9 @@ async def test_a_file_that_the_store_has_not_and_a_store_that_is_away(
 
 async def test_older_revisions_go_together_with_their_keys(client: httpx.AsyncClient, world: World) -> None:
     subject = new_id()
-    old, new = [await published(world, b"%d" % revision, revision, subject) for revision in (1, 2)]
+    old, new = [
+        await world.publish(world.one, b"%d" % revision, revision=revision, subject=subject) for revision in (1, 2)
+    ]
     async with world.database.writing(world.two.id) as session:
         assert await artifacts.remove_before(session, subject, 3) == []
     async with world.database.writing(world.one.id) as session:

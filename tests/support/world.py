@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from joserfc.jwk import ECKey
@@ -23,8 +24,9 @@ from providers.notifications import Notification
 from resolvers.context import Context, Services
 from storage.base import Tenant, new_id
 from storage.database import Database
+from storage.queries import artifacts
 from storage.queries import organizations as directory
-from storage.tables import Credential
+from storage.tables import Artifact, Credential
 
 PEPPER = bytes(32)
 Headers = dict[str, str]
@@ -161,6 +163,31 @@ class World:
             for record in records:
                 session.add(record)
                 await session.flush()
+
+    async def publish(
+        self,
+        organization: Organization,
+        data: bytes,
+        *,
+        name: str = "Report.pdf",
+        revision: int = 1,
+        subject: str | None = None,
+    ) -> str:
+        """Make a file of these bytes public; its key."""
+        artifact = Artifact(
+            subject_id=subject or new_id(),
+            kind="PDF",
+            revision=revision,
+            storage_name=f"{organization.id}/{new_id()}.pdf",
+            file_name=name,
+            content_type="application/pdf",
+            bytes=len(data),
+            sha256=sha256(data).hexdigest(),
+        )
+        await self.services.artifacts.put(artifact.storage_name, data)
+        async with self.database.writing(organization.id) as session:
+            [key] = await artifacts.publish(session, artifact)
+        return key
 
     async def dump(self) -> dict[str, list[tuple[Any, ...]]]:
         """Every row of every table, without when a credential was last used: what a refusal must not change."""
