@@ -18,7 +18,8 @@ _ROASTER = """<!doctype html><html lang="en"><title>Harbor Coffee Roasters</titl
 <a href="mailto:hello@harbor.example">Write to us</a> <a href="tel:+15550100">Call us</a> <a href="/contact">Contact</a>
 <a href="/help">Help</a> <a href="/account/login">Log in</a> <a href="/privacy">Privacy</a> <img src="/beans.jpg">"""
 _BAKERY = """<!doctype html><html><title>North Bakery</title><style>h1 { color: #8a4b08 }</style>
-<h1>Bread</h1><h1>Cake</h1><a href="https://www.instagram.com/north.example">Instagram</a> <a href="/about">About</a> <img src="/bread.jpg">"""
+<h1>Bread</h1><h1>Cake</h1><a href="https://www.instagram.com/north.example">Instagram</a>
+<a href="/about">About</a> <img src="/bread.jpg">"""
 _PLAIN = "<!doctype html><html lang=en><title>{0}</title><meta name=viewport content='width=device-width'><h1>{0}</h1>"
 _COMPANIES = (
     ("Harbor Coffee Roasters", "harbor.example", "https", _ROASTER, ("contact", "help", "privacy"), 3, 0.21),

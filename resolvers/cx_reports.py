@@ -32,6 +32,7 @@ from storage.tables import CXReport, CXReportRevision, Job, ResearchResult
 
 MEDIA = "/media/"
 _RACES = 5
+_ORDER = tuple(ArtifactKind)
 _PATCHES = {"copy_blobs": "copy_blobs", "analysis": "analysis_patch", "brand": "brand_patch"}
 """The documents of a report, by what the input calls their patches."""
 
@@ -91,7 +92,7 @@ async def artifacts_of(ctx: Context, report_id: str) -> Sequence[Artifact]:
     async def load(ids: list[str]) -> list[list[Artifact]]:
         async with ctx.reading() as session:
             found = await research.files(session, ids)
-        return [[_artifact(file) for file in found[i]] for i in ids]
+        return [sorted(map(_artifact, found[i]), key=lambda file: _ORDER.index(file.kind)) for i in ids]
 
     artifacts: list[Artifact] = await ctx.loader("cx_report_files", load).load(report_id)
     return artifacts

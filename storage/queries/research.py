@@ -151,7 +151,7 @@ _MEASURED = ("company_name", "domain", "score", "factors")
 
 
 async def files(session: TenantSession, report_ids: Sequence[str]) -> dict[str, list[Any]]:
-    """The public files of the reports' published revisions, each with its `key`, in the order of their kinds."""
+    """The public files of the reports' published revisions, each with its `key`."""
 
     def build() -> Select[Any]:
         own = col(CXReport.org_id)
@@ -171,7 +171,6 @@ async def files(session: TenantSession, report_ids: Sequence[str]) -> dict[str, 
             )
             .join(Medium, and_(col(Medium.org_id) == own, col(Medium.artifact_id) == col(Artifact.id)))
             .where(own == ORGANIZATION, one_of(col(CXReport.id), "ids"))
-            .order_by(col(Artifact.kind))
         )
 
     found: dict[str, list[Any]] = {i: [] for i in report_ids}

@@ -53,7 +53,7 @@ async def fetch(gateway: Gateway, report: dict[str, Any], revision: int) -> dict
         assert (len(response.content), artifact["revision"]) == (artifact["bytes"], revision)
         assert hashlib.sha256(response.content).hexdigest() == artifact["sha256"]
         found[artifact["kind"]] = response.content
-    assert set(found) == set(FILES)
+    assert list(found) == list(FILES)
     return found
 
 
