@@ -81,7 +81,7 @@ class ScopeGroup(Enum):
 
     def passes(self, scopes: frozenset[str]) -> bool:
         """Whether a caller with these scopes may use what the group guards."""
-        return not self.value.isdisjoint(scopes)
+        return not self._value_.isdisjoint(scopes)
 
 
 class Role(StrEnum):

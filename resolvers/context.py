@@ -1,17 +1,16 @@
 """What a resolver has at hand for one request: the services, the caller, and the loaders that batch its look-ups."""
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Hashable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
-
-from strawberry.dataloader import DataLoader
 
 from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
 from identity.principal import Principal
 from providers.artifacts import Artifacts
 from providers.notifications import Notifications
+from resolvers.loader import Batch, Loader
 from storage.database import Database
 from storage.sessions import TenantSession
 
@@ -35,7 +34,7 @@ class Context:
     request_id: str
     worked_out: dict[Hashable, Any] = field(default_factory=dict)
     """What follows from the text of the document that is being run; it outlives the request and knows nothing of it."""
-    _loaders: dict[Hashable, DataLoader[Any, Any]] = field(default_factory=dict)
+    _loaders: dict[Hashable, Loader] = field(default_factory=dict)
 
     @property
     def caller(self) -> Principal:
@@ -63,11 +62,12 @@ class Context:
         """The same for operations that read and insert only, and are in a hurry."""
         return self.services.database.appending(self.org_id)
 
-    def loader(self, key: Hashable, batch: Callable[[list[Any]], Awaitable[list[Any]]]) -> DataLoader[Any, Any]:
+    def loader(self, key: Hashable, batch: Batch) -> Loader:
         """The request's loader under this key: what is asked of it in one turn of the loop comes in one statement."""
-        if key not in self._loaders:
-            self._loaders[key] = DataLoader(load_fn=batch)
-        return self._loaders[key]
+        found = self._loaders.get(key)
+        if found is None:
+            found = self._loaders[key] = Loader(batch)
+        return found
 
     def forget(self) -> None:
         """Drop what the loaders hold; a mutation calls it after its commit, so that later fields see its effect."""

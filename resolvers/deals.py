@@ -16,10 +16,12 @@ from resolvers.context import Context
 from resolvers.inputs import Amount, CalendarDate, Currency, Input, Line, Reference, RequiredLine, Text, not_null
 from resolvers.lists import PageOf, by_id, children, page_of
 from storage.base import Record, now
+from storage.drafts import draft
 from storage.queries import deals as statements
 from storage.queries import nouns, records
+from storage.queries.appending import append
 from storage.sessions import TenantSession
-from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage, StageChange
+from storage.tables import Account, Activity, Contact, Deal, DealContact, Event, PipelineStage, StageChange
 
 _REFERENCES: dict[str, type[Record]] = {"account_id": Account, "stage_id": PipelineStage, "champion_id": Contact}
 
@@ -153,30 +155,38 @@ async def unstaged_deals(ctx: Context, condition: Condition) -> PageOf:
 
 
 @requires(ScopeGroup.CRM_MANAGE)
-async def create_deal(ctx: Context, input: DealCreate) -> Deal:
+async def create_deal(ctx: Context, input: DealCreate) -> Any:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
-    fields = _values(input)
-    deal = Deal(**fields, owner_id=ctx.caller.subject)
-    async with ctx.appending() as session:
-        await changes.check_references(session, fields, _REFERENCES)
-        move = await _entered(ctx, session, deal, None) if deal.stage_id is not None else None
-        await session.insert(deal)
-        if move is not None:
-            await session.insert(move)
-        await records.append_event(
-            session,
-            type="deal_created",
-            area="crm",
-            actor=ctx.caller.subject,
-            request_id=ctx.request_id,
-            data=_created(deal),
-        )
+    fields = _values(input) | {"org_id": ctx.org_id, "owner_id": ctx.caller.subject}
+    deal = draft(Deal, **fields)
+    # A stage has to be looked at before, and what is wrong with a reference is said in words.
+    if deal.stage_id is not None or not await append(
+        ctx.services.database, ctx.org_id, deal, _REFERENCES, draft(Event, **_creation(ctx, deal))
+    ):
+        async with ctx.appending() as session:
+            await changes.check_references(session, fields, _REFERENCES)
+            if deal.stage_id is not None:
+                deal = draft(Deal, **fields, status=await _status(session, deal.stage_id))
+            await session.insert(deal)
+            if deal.stage_id is not None:
+                await session.insert(_move(ctx, deal, None))
+            await records.append_event(session, **_creation(ctx, deal))
     ctx.forget()
     ctx.services.notifications.hand(Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal)))
     return deal
 
 
-def _created(deal: Deal) -> dict[str, Any]:
+def _creation(ctx: Context, deal: Any) -> dict[str, Any]:
+    return {
+        "type": "deal_created",
+        "area": "crm",
+        "actor": ctx.caller.subject,
+        "request_id": ctx.request_id,
+        "data": _created(deal),
+    }
+
+
+def _created(deal: Any) -> dict[str, Any]:
     """What both events say of a new deal (specification part 6; decision 11)."""
     return {
         "deal_id": deal.id,
@@ -207,7 +217,8 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
         before = deal.stage_id
         changes.apply(deal, fields)
         if deal.stage_id != before:
-            session.add(await _entered(ctx, session, deal, before))
+            deal.status = await _status(session, deal.stage_id)
+            await session.insert(_move(ctx, deal, before))
     ctx.forget()
     return deal
 
@@ -219,12 +230,16 @@ def _values(input: DealCreate | DealUpdate) -> dict[str, Any]:
     return fields
 
 
-async def _entered(ctx: Context, session: TenantSession, deal: Deal, before: str | None) -> StageChange:
-    """The move to be noted, after the deal's status has followed the type of its new stage (decision 4)."""
-    stage = await records.one(session, nouns.STAGES, deal.stage_id)
-    deal.status = DealStatus.OPEN.value if stage is None else stage.type
-    return StageChange(
-        deal_id=deal.id, from_stage_id=before, to_stage_id=deal.stage_id, at=now(), by=ctx.caller.subject
+async def _status(session: TenantSession, stage_id: str | None) -> str:
+    """The status of a deal in this stage: the stage's type (decision 4)."""
+    stage = await records.one(session, nouns.STAGES, stage_id)
+    return DealStatus.OPEN.value if stage is None else str(stage.type)
+
+
+def _move(ctx: Context, deal: Any, before: str | None) -> Any:
+    """The draft of the deal's move to the stage that it is in now."""
+    return draft(
+        StageChange, deal_id=deal.id, from_stage_id=before, to_stage_id=deal.stage_id, at=now(), by=ctx.caller.subject
     )
 
 

@@ -108,8 +108,23 @@ class Database:
         self, organization: str | None, key: Hashable, build: Callable[[], Any], values: Mapping[str, Any]
     ) -> list[Any]:
         """All rows of a shape, which is a transaction of its own."""
-        prepared = self.prepared((key, organization is None), build, tenant=organization is not None, walled=True)
-        parameters = prepared.parameters(organization or "", values)
+        is_tenant = organization is not None
+        prepared = self.prepared((key, not is_tenant), build, tenant=is_tenant, walled=True)
+        return await self._alone(prepared, prepared.parameters(organization or "", values))
+
+    async def send_at_once(
+        self, organization: str, key: Hashable, build: Callable[[], Any], values: Mapping[str, Any]
+    ) -> list[Any]:
+        """All rows of a statement that writes, a transaction of its own that sets the organization itself (wall 5)."""
+        prepared = self.prepared((key, "at once"), build)
+        try:
+            return await self._alone(prepared, prepared.parameters(_known(organization), values))
+        except Exception as error:
+            if is_away(error):
+                raise Unavailable() from error
+            raise
+
+    async def _alone(self, prepared: Prepared, parameters: list[Any]) -> list[Any]:
         taken = await self.connections.take()
         try:
             rows = await self.send(taken.driver, prepared, parameters)

@@ -13,6 +13,7 @@ from contract.errors import Unavailable
 from storage import tenancy
 from storage.away import is_away
 from storage.base import Tenant
+from storage.drafts import entity, model_of
 from storage.prepared import ORGANIZATION, attributes, insertion
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class TenantSession:
         self._session = session
         self.org_id = organization or ""
         session.sync_session.info["organization"] = organization
+
+    @property
+    def dialect(self) -> str:
+        """The database's kind: `postgresql` or `sqlite`."""
+        return self._session.sync_session.get_bind().dialect.name
 
     async def fetch(self, key: Hashable, build: Callable[[], Any], **values: Any) -> Sequence[Any]:
         """All rows of a shape, which `build` makes where `key` is not known yet (storage/prepared.py)."""
@@ -59,9 +65,9 @@ class TenantSession:
             statement = statement.with_for_update()
         return (await self.execute(statement)).scalars().first()
 
-    async def insert(self, *records: SQLModel) -> None:
-        """Insert the records now, in this order; those of a tenant table get this session's organization."""
-        self.add(*records)
+    async def insert(self, *records: Any) -> None:
+        """Insert entities or drafts now, in this order; those of a tenant table get this session's organization."""
+        self.add(*map(entity, records))
         await self.flush()
 
     def add(self, *records: SQLModel) -> None:
@@ -93,6 +99,11 @@ class ReadingSession(TenantSession):
         self._database = database
         self._organization = organization
         self.org_id = organization or ""
+
+    @property
+    def dialect(self) -> str:
+        """The database's kind."""
+        return self._database.dialect
 
     @cached_property
     def _session(self) -> AsyncSession:  # type: ignore[override]  # the writing session is given one
@@ -140,13 +151,12 @@ class AppendingSession(TenantSession):
         prepared = self._database.prepared((key, "within"), build)
         return await self._database.send(self._driver, prepared, prepared.parameters(self.org_id, values))
 
-    async def insert(self, *records: SQLModel) -> None:
-        """Insert the records now, in this order. Raises TenantBreach for one of another organization (wall 3)."""
-        self._own(records)
+    async def insert(self, *records: Any) -> None:
+        """Insert entities or drafts now, in order. Raises TenantBreach for one of another organization (wall 3)."""
         for record in records:
-            if isinstance(record, Tenant) and record.org_id != self.org_id:
+            model = model_of(record)
+            if issubclass(model, Tenant) and record.org_id not in ("", self.org_id):
                 raise tenancy.TenantBreach("a record of another organization")
-            model = type(record)
             prepared = self._database.prepared(("insert", model), partial(insertion, model))
             values = {name: getattr(record, attribute) for name, attribute in attributes(model)}
             await self._database.send(self._driver, prepared, prepared.parameters(self.org_id, values))

@@ -194,6 +194,8 @@ class _Writer:
         if found is None:
             return None
         test, value = found
+        if isinstance(kind.of_type, GraphQLObjectType):  # whose function takes no null
+            return f"{variable}.__class__ is not list", f"[{value} for i in {variable}]"
         unlike = f"{variable}.__class__ is not list or any(i is None or {test} for i in {variable})"
         return unlike, variable if value == "i" else f"[{value} for i in {variable}]"
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, func, literal_column, or_, select
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, func, literal_column, or_, select, true
 from sqlmodel import col
 from sqlmodel.sql.sqltypes import UTCDateTime
 
@@ -170,26 +168,31 @@ async def latest(
     session: TenantSession, account_ids: Sequence[str], *, until: datetime | None = None
 ) -> dict[str, Any]:
     """The most recent snapshot of each account that has one, by account; with `until`, of those not after it."""
-    alone = len(account_ids) == 1
+    alone, lateral = len(account_ids) == 1, session.dialect == "postgresql"
     values: dict[str, Any] = {"ids": list(account_ids), "id": next(iter(account_ids), None), "until": until}
-    build = partial(_latest, alone=alone, is_bounded=until is not None)
+
+    def build() -> Select[Any]:
+        return select(_latest(alone=alone, lateral=lateral, is_bounded=until is not None))
+
     return {r.account_id: r for r in await session.fetch(("latest", alone, until is None), build, **values)}
 
 
 async def latest_with_factors(session: TenantSession, account_ids: Sequence[str]) -> dict[str, tuple[Any, list[Any]]]:
     """The most recent snapshot of each account that has one, with its factors, oldest-inserted first, by account."""
-    alone = len(account_ids) == 1
+    alone, lateral = len(account_ids) == 1, session.dialect == "postgresql"
+    values = {"ids": list(account_ids), "id": next(iter(account_ids), None)}
 
     def build() -> Select[Any]:
-        columns = (c.label(f"factor{INSIDE}{c.key}") for c in FACTORS.columns)
-        ours = and_(
-            col(HealthFactor.org_id) == col(HealthSnapshot.org_id),
-            col(HealthFactor.health_score_id) == col(HealthSnapshot.id),
-        )
-        return _latest(alone=alone).add_columns(*columns).join(HealthFactor, ours, isouter=True)
+        newest = _latest(alone=alone, lateral=lateral)
+        factors = FACTORS.select(ORGANIZATION, *(c.label(f"factor{INSIDE}{c.key}") for c in FACTORS.columns))
+        if not lateral:
+            ours = and_(col(HealthFactor.org_id) == ORGANIZATION, col(HealthFactor.health_score_id) == newest.c.id)
+            return select(newest).add_columns(*factors.selected_columns).join(HealthFactor, ours, isouter=True)
+        fenced = factors.where(col(HealthFactor.health_score_id) == newest.c.id).offset(literal_column("0"))
+        of_snapshot = fenced.lateral("factor")
+        return select(newest, of_snapshot).join(of_snapshot, true(), isouter=True)
 
     found: dict[str, tuple[Any, list[Any]]] = {}
-    values = {"ids": list(account_ids), "id": next(iter(account_ids), None)}
     for row in await session.fetch(("latest_with_factors", alone), build, **values):
         _, factors = found.setdefault(row.account_id, (row, []))
         if row.factor is not None:
@@ -199,26 +202,31 @@ async def latest_with_factors(session: TenantSession, account_ids: Sequence[str]
     return found
 
 
-def _latest(*, alone: bool, is_bounded: bool = False) -> Select[Any]:
-    other = aliased(HealthSnapshot)
+def _latest(*, alone: bool, lateral: bool, is_bounded: bool = False) -> Any:
+    """The newest snapshots as a source of rows: a look into the index for each account, not a reading of its history.
+
+    On PostgreSQL by lateral joins: what is behind a policy is looked up by a value from outside of its own query, but
+    not by another table's column beside it.
+    """
     newest = (
-        select(col(other.id))
-        .where(col(other.org_id) == ORGANIZATION)
-        .order_by(col(other.snapshot_at).desc(), col(other.id).desc())
+        SNAPSHOTS.select(ORGANIZATION)
+        .order_by(col(HealthSnapshot.snapshot_at).desc(), col(HealthSnapshot.id).desc())
         .limit(literal_column("1", Integer))  # as a parameter it would be unknown to a generic plan
     )
     if is_bounded:
-        newest = newest.where(col(other.snapshot_at) <= bindparam("until", type_=UTCDateTime))
+        newest = newest.where(col(HealthSnapshot.snapshot_at) <= bindparam("until", type_=UTCDateTime))
     if alone:
-        found = newest.where(these(col(other.account_id), alone)).cte("newest")
-    else:
-        # By way of the accounts, so that each costs one look into the index and not a reading of its whole history; and
-        # apart from the rest, since what is behind a policy is not looked up by the result of a subquery.
-        its_newest = newest.where(col(other.account_id) == col(Account.id)).correlate(Account).scalar_subquery()
-        accounts = select(its_newest.label("id")).where(col(Account.org_id) == ORGANIZATION)
-        found = accounts.where(these(col(Account.id), alone)).cte("newest")
-    materialized = found.prefix_with("MATERIALIZED")
-    return SNAPSHOTS.select(ORGANIZATION).join(materialized, materialized.c.id == col(HealthSnapshot.id))
+        return newest.where(these(col(HealthSnapshot.account_id), alone)).subquery("newest")
+    accounts = select(col(Account.id)).where(col(Account.org_id) == ORGANIZATION, these(col(Account.id), alone))
+    if lateral:
+        asked = accounts.subquery("asked")
+        of_each = newest.where(col(HealthSnapshot.account_id) == asked.c.id).lateral("of_each")
+        return select(of_each).select_from(asked.join(of_each, true())).subquery("newest")
+    its_newest = newest.with_only_columns(col(HealthSnapshot.id)).where(
+        col(HealthSnapshot.account_id) == col(Account.id)
+    )
+    ids = accounts.with_only_columns(its_newest.correlate(Account).scalar_subquery())
+    return SNAPSHOTS.select(ORGANIZATION).where(col(HealthSnapshot.id).in_(ids)).subquery("newest")
 
 
 async def factors(session: TenantSession, snapshot_ids: Sequence[str]) -> dict[str, list[Any]]:

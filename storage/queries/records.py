@@ -9,6 +9,7 @@ from sqlmodel import col
 from contract.criteria import Compare, Listing, Op, Order, Page
 from contract.vocabulary import SortDirection
 from storage.base import Identifier, Record, as_uuid, now
+from storage.drafts import draft
 from storage.prepared import ORGANIZATION
 from storage.queries.nouns import Noun
 from storage.queries.paging import by_ids, page
@@ -79,7 +80,7 @@ async def append_event(
     if not counted:
         await session.insert(EventCounter(last=1))
     sequence = counted[0].last if counted else 1
-    event = Event(sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data)
+    event = draft(Event, sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data)
     await session.insert(event)
 
 

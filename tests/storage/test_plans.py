@@ -30,7 +30,7 @@ from storage.seeding import Plan, seed
 from storage.seeding.generate import Rows
 from storage.seeding.load import Loader
 from storage.seeding.plan import EPOCH
-from storage.tables import Activity, Contact, Credential, Deal, HealthSnapshot, Member
+from storage.tables import Activity, Contact, Credential, Deal, HealthFactor, HealthSnapshot, Member
 from tests.support.postgresql import Server
 
 PLAN = Plan(2, 4_000, 6_000, 6_000, 30_000, seed=5, largest_meetings=28_000)
@@ -89,6 +89,16 @@ async def _fill(url: str) -> str:
     async with database.writing(organization) as session:
         columns = ("id", "account_id", "score", "snapshot_at", "formula_version")
         await Loader(database.engine.dialect).insert(session, Rows(HealthSnapshot, columns, snapshots))
+        factors = [
+            (new_id(), account_id, snapshot_id, at, position, f"key{position}", "l", 50, 0.1, "e", 1)
+            for snapshot_id, account_id, _, at, _ in snapshots[::10]
+            for position in range(9)
+        ]
+        columns = (
+            *("id", "account_id", "health_score_id", "snapshot_at", "position", "key", "label", "score", "weight"),
+            *("explanation", "sample_size"),
+        )
+        await Loader(database.engine.dialect).insert(session, Rows(HealthFactor, columns, factors))
     async with database.directory(writing=True) as directory:
         subject = (await directory.scalar(select(col(Member.subject)).order_by(col(Member.subject)).limit(1))) or ""
         for number in range(KEYS):
