@@ -17,6 +17,7 @@ GatewayError
 ├── PreconditionFailed    412  the version that the caller saw is not the current one
 ├── TooLarge              413  a body over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
+├── RangeNotSatisfiable   416  a part of a file that lies behind its end
 └── Unavailable           503  something needed cannot be reached right now
 """
 
@@ -181,6 +182,18 @@ class UnsupportedMedia(GatewayError):
 
     status = 415
     code = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class RangeNotSatisfiable(GatewayError):
+    """The part of a file that is asked for begins behind its end."""
+
+    status = 416
+    code = "RANGE_NOT_SATISFIABLE"
+    message = "Range not satisfiable"
+
+    def __init__(self, size: int = 0) -> None:
+        super().__init__()
+        self.size = size
 
 
 class Unavailable(GatewayError):

@@ -60,6 +60,11 @@ REQUEST_ID_MAX = 128
 # A snapshot always has nine factors, and its trend moves at five points (specification 2.3).
 HEALTH_FACTORS = 9
 
+# Research runs and CX reports (decisions 62 and 64).
+RESEARCH_TARGETS_MAX = 200
+RESEARCH_NAME_MAX = 200
+REPORT_MAX_BYTES = 1024 * 1024
+
 # Credentials.
 ACCESS_TOKEN_SECONDS = 300
 LAST_USED_SECONDS = 60

@@ -15,6 +15,14 @@ class ActivitySource(StrEnum):
     ZOOM = "zoom"
 
 
+class MediaType(StrEnum):
+    """What the files of a CX report are, to those who open them."""
+
+    PDF = "application/pdf"
+    SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    DECK = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
+
 class MeetingState(StrEnum):
     """What a meeting's times say about it at the moment of asking."""
 
@@ -113,6 +121,25 @@ class CredentialKind(StrEnum):
     SESSION = "session"
     ORGANIZATION_KEY = "organization_key"
     USER_TOKEN = "user_token"
+
+
+class ResearchRunStatus(StrEnum):
+    """How far a research run has come."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class ResearchResultStatus(StrEnum):
+    """What has become of one company of a research run."""
+
+    PENDING = "pending"
+    SCORED = "scored"
+    FAILED = "failed"
 
 
 class JobStatus(StrEnum):

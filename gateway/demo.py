@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from contract.scopes import Role
+from gateway.demo_research import write_research
 from gateway.runtime import embedded_issuer
 from gateway.settings import Settings
 from identity import secrets
@@ -32,6 +33,7 @@ async def prepare(settings: Settings, database: Database) -> Ready:
     demo = await seed_demo(database, now=now(), score=partial(refresh_many, database))
     if demo.created:
         await _write_keys(settings, database, demo)
+        await write_research(database, demo.organization, demo.member)
     token = embedded_issuer(settings).mint(
         demo.admin, organization=demo.organization, scopes=sorted(Role.ADMIN.scopes), ttl=TOKEN_SECONDS
     )

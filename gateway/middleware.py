@@ -14,6 +14,7 @@ from rest_compat.errors import error_response
 
 _SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
 _PATH_SHOWN = 500
+_MEDIA = "/media/"
 
 
 def request_id(scope: Scope) -> str:
@@ -23,6 +24,11 @@ def request_id(scope: Scope) -> str:
             text = value.decode("latin-1")
             return text if _SANE.fullmatch(text) else token_hex(16)
     return token_hex(16)
+
+
+def _shown(path: str) -> str:
+    """A path as the log may have it: who has a key from there could read the file."""
+    return f"{_MEDIA}***" if path.startswith(_MEDIA) else path[:_PATH_SHOWN]
 
 
 class Requests:
@@ -53,7 +59,7 @@ class Requests:
             seconds = time.perf_counter() - began
             door = "graphql" if scope["path"].startswith("/graphql") else "rest"
             count_request(door, status, seconds)
-            logs.access.write(scope["method"], scope["path"][:_PATH_SHOWN], status, seconds, identifier)
+            logs.access.write(scope["method"], _shown(scope["path"]), status, seconds, identifier)
 
 
 class Unbroken:

@@ -17,7 +17,9 @@ from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from jobs.worker import Worker
+from providers.artifacts import artifacts_at
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
+from providers.outbound import Outbound
 from providers.ports import Ports
 from resolvers.context import Services
 from rest_compat.operations import Check
@@ -51,17 +53,25 @@ class Runtime:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.http = httpx.AsyncClient(timeout=_HTTP, follow_redirects=False)
+        certificates = httpx.create_ssl_context()
+        self.http = httpx.AsyncClient(timeout=_HTTP, follow_redirects=False, verify=certificates)
+        self.outbound = Outbound(allow_loopback=settings.outbound_allow_loopback, certificates=certificates)
         self.database = database_of(settings)
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         url = settings.notifications_url
         deliver = HttpDelivery(self.http, url) if url else embedded
-        self.ports = Ports(self.http, WorkflowActors(deliver, count_notification))
+        self.ports = Ports(
+            http=self.http,
+            notifications=WorkflowActors(deliver, count_notification),
+            outbound=self.outbound,
+            artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
+        )
         self.services = Services(
             database=self.database,
             identity=Identity(self.database, self.issuer, pepper(settings.data_dir), self._external()),
             notifications=self.ports.notifications,
+            artifacts=self.ports.artifacts,
         )
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self.worker: Worker | None = None
@@ -94,6 +104,7 @@ class Runtime:
             await self.services.identity.close()
             if self.keys is not None:
                 await self.keys.stop()
+            await self.outbound.close()
             await self.http.aclose()
             await self.database.close()
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from providers.artifacts import check_artifacts_address
 from storage.migrate import check_address
 
 
@@ -26,7 +27,7 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         default=Path(".crm"),
         validation_alias="CRM_DATA_DIR",
-        description="SQLite file, signing key, pepper; mode 0700.",
+        description="SQLite file, signing key, pepper, artifacts; mode 0700.",
     )
     database_url: SecretStr = Field(
         default=SecretStr(""),
@@ -71,6 +72,16 @@ class Settings(BaseSettings):
         validation_alias="CRM_NOTIFICATIONS_URL",
         description="A workflow service that takes notification events; the embedded actor unless set.",
     )
+    outbound_allow_loopback: bool = Field(
+        default=False,
+        validation_alias="CRM_OUTBOUND_ALLOW_LOOPBACK",
+        description="Whether research and webhooks may call this machine; for tests.",
+    )
+    artifacts_url: str = Field(
+        default="",
+        validation_alias="CRM_ARTIFACTS_URL",
+        description="Where rendered files lie: file:///… or s3://BUCKET/PREFIX; in the data folder unless set.",
+    )
     introspection: bool = Field(
         default=True, validation_alias="CRM_INTROSPECTION", description="Whether the schema is shown."
     )
@@ -109,6 +120,12 @@ class Settings(BaseSettings):
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
+
+    @field_validator("artifacts_url")
+    @classmethod
+    def _artifact_store(cls, value: str) -> str:
+        check_artifacts_address(value)
+        return value
 
     @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url")
     @classmethod

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import httpx
 
+from providers.artifacts import Artifacts
 from providers.notifications import Notifications
+from providers.outbound import Outbound
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +15,6 @@ class Ports:
 
     http: httpx.AsyncClient
     notifications: Notifications
+    outbound: Outbound
+    """For addresses that somebody else chose: web sites to look at, receivers of webhooks."""
+    artifacts: Artifacts

@@ -8,6 +8,7 @@ from typing import Any
 from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
 from identity.principal import Principal
+from providers.artifacts import Artifacts
 from providers.notifications import Notifications
 from resolvers.loader import Batch, Loader
 from storage.database import Database
@@ -21,6 +22,7 @@ class Services:
     database: Database
     identity: Identity
     notifications: Notifications
+    artifacts: Artifacts
 
 
 @dataclass(slots=True)

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
-from itertools import pairwise
-from math import floor
 from typing import Final
 
+from contract.curves import Curve, along, half_up, tenths
 from contract.health_facts import (
     ACCOUNT_FIELDS,
     CADENCE_WEEKS,
@@ -33,8 +32,6 @@ FORMULA_VERSION: Final = "1"
 NEUTRAL_SCORE: Final = 50
 TREND_POINTS: Final = 5
 
-Curve = tuple[tuple[int, int], ...]
-# (input, score) corners: straight lines between them, level before the first and after the last.
 RECENCY_CURVE: Final[Curve] = ((7, 100), (21, 80), (45, 50), (90, 20), (180, 0))
 CADENCE_CURVE: Final[Curve] = ((0, 0), (2, 40), (6, 100))
 STAKEHOLDER_CURVE: Final[Curve] = ((0, 0), (1, 30), (2, 55), (3, 75), (4, 90), (5, 100))
@@ -75,7 +72,7 @@ def assess(facts: AccountFacts, now: datetime, previous_score: int | None) -> As
         raise ValueError("the last meeting lies after the moment of the assessment")
     factors = tuple(_factor(rule, facts, now) for rule in _RULES)
     points = sum(rule.sixteenths * factor.score for rule, factor in zip(_RULES, factors, strict=True))
-    score = _half_up(Fraction(points, 16))
+    score = half_up(Fraction(points, 16))
     return Assessment(score, trend_of(score, previous_score), FORMULA_VERSION, factors)
 
 
@@ -108,7 +105,7 @@ def _meeting_recency(facts: AccountFacts, now: datetime) -> _Reading | str:
         return "No meeting has been held yet"
     days = (now - last) // timedelta(days=1)
     text = f"The last meeting was held {_count(days, 'day')} ago."
-    return _Reading(_along(RECENCY_CURVE, Fraction(days)), Fraction(days), facts.meetings.held, text)
+    return _Reading(along(RECENCY_CURVE, Fraction(days)), Fraction(days), facts.meetings.held, text)
 
 
 def _meeting_cadence(facts: AccountFacts, now: datetime) -> _Reading | str:
@@ -116,7 +113,7 @@ def _meeting_cadence(facts: AccountFacts, now: datetime) -> _Reading | str:
         return "No meeting has been held yet"
     weeks = sum(1 for count in facts.meetings.held_by_week if count)
     text = f"Meetings were held in {weeks} of the last {CADENCE_WEEKS} weeks."
-    return _Reading(_along(CADENCE_CURVE, Fraction(weeks)), Fraction(weeks), facts.meetings.held, text)
+    return _Reading(along(CADENCE_CURVE, Fraction(weeks)), Fraction(weeks), facts.meetings.held, text)
 
 
 def _stakeholder_breadth(facts: AccountFacts, now: datetime) -> _Reading | str:
@@ -124,7 +121,7 @@ def _stakeholder_breadth(facts: AccountFacts, now: datetime) -> _Reading | str:
     if not total:
         return "The account has no contacts yet"
     text = f"Of {_count(total, 'contact')}, {met} took part in a meeting held in the last {STAKEHOLDER_DAYS} days."
-    return _Reading(_along(STAKEHOLDER_CURVE, Fraction(met)), Fraction(met), total, text)
+    return _Reading(along(STAKEHOLDER_CURVE, Fraction(met)), Fraction(met), total, text)
 
 
 def _champion_presence(facts: AccountFacts, now: datetime) -> _Reading | str:
@@ -170,7 +167,7 @@ def _outreach_engagement(facts: AccountFacts, now: datetime) -> _Reading | str:
         f"Of {_count(enrolled, 'outreach enrollment')} in the last {OUTREACH_DAYS} days, "
         f"{replied} ({_percent(share)}) got a reply."
     )
-    return _Reading(_along(OUTREACH_CURVE, share), share, enrolled, text)
+    return _Reading(along(OUTREACH_CURVE, share), share, enrolled, text)
 
 
 def _follow_through(facts: AccountFacts, now: datetime) -> _Reading | str:
@@ -226,30 +223,12 @@ def _factor(rule: _Rule, facts: AccountFacts, now: datetime) -> Factor:
     if isinstance(reading, str):
         text = f"{reading}, so this factor counts as a neutral {NEUTRAL_SCORE}."
         return Factor(rule.key, rule.label, NEUTRAL_SCORE, weight, None, text, 0)
-    score, value = _half_up(reading.score), _tenths(reading.value)
+    score, value = half_up(reading.score), tenths(reading.value)
     return Factor(rule.key, rule.label, score, weight, value, reading.explanation, reading.sample_size)
 
 
-def _along(curve: Curve, x: Fraction) -> Fraction:
-    if x <= curve[0][0]:
-        return Fraction(curve[0][1])
-    for (x0, y0), (x1, y1) in pairwise(curve):
-        if x <= x1:
-            return y0 + (x - x0) * Fraction(y1 - y0, x1 - x0)
-    return Fraction(curve[-1][1])
-
-
-def _half_up(x: Fraction) -> int:
-    """Round half up: `round` would take halves to the even neighbour."""
-    return floor(x + Fraction(1, 2))
-
-
-def _tenths(x: Fraction) -> float:
-    return _half_up(10 * x) / 10
-
-
 def _percent(share: Fraction) -> str:
-    return f"{_tenths(share):g}%"
+    return f"{tenths(share):g}%"
 
 
 def _count(number: int, noun: str) -> str:

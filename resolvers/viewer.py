@@ -19,6 +19,7 @@ from resolvers.leads import get_lead
 from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.pipeline_stages import get_stage
+from resolvers.research import get_result, get_run
 from storage.queries import nouns
 
 _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
@@ -39,6 +40,8 @@ _RECORDS = {
     "Lead": (nouns.LEADS, rule_of(get_lead)),
     "Meeting": (nouns.MEETINGS, rule_of(get_meeting)),
     "HealthSnapshot": (nouns.SNAPSHOTS, rule_of(latest_health)),
+    "ResearchRun": (nouns.RESEARCH_RUNS, rule_of(get_run)),
+    "ResearchResult": (nouns.RESEARCH_RESULTS, rule_of(get_result)),
     "Job": (nouns.JOBS, rule_of(get_job)),
     "HealthFactor": (nouns.FACTORS, rule_of(latest_health)),
 }

@@ -13,10 +13,10 @@ from contract.errors import NotFound
 from contract.limits import LISTING_DEFAULT
 from resolvers.deals import DealCreate, DealUpdate, create_deal, get_deal, list_deals, unlink_contact, update_deal
 from resolvers.inputs import Currency, Input, RequiredLine
+from rest_compat.etags import has_seen, tags
 from rest_compat.operations import Answer, Call
 from rest_compat.parameters import Limit, Offset
 
-_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
 _VERSION = re.compile(r"[1-9][0-9]{0,17}")
 
 
@@ -86,8 +86,7 @@ async def detail(call: Call) -> Answer:
     deal = await get_deal(call.ctx, call.path["deal_id"])
     if deal is None:
         raise NotFound()
-    known = call.headers.get("if-none-match")
-    if known is not None and (known.strip() == "*" or str(deal.version) in _tags(known, weak=True)):
+    if has_seen(call.headers.get("if-none-match"), str(deal.version)):
         return Answer(None, _etag(deal), status=304)
     return _deal(deal)
 
@@ -145,8 +144,4 @@ def _seen(if_match: str | None) -> Collection[int] | None:
     """The versions that If-Match lets be changed; None for any. A weak or malformed tag is no version."""
     if if_match is None or if_match.strip() == "*":
         return None
-    return {int(tag) for tag in _tags(if_match, weak=False) if _VERSION.fullmatch(tag)}
-
-
-def _tags(header: str, *, weak: bool) -> set[str]:
-    return {tag for prefix, tag in _TAG.findall(header) if weak or not prefix}
+    return {int(tag) for tag in tags(if_match, weak=False) if _VERSION.fullmatch(tag)}

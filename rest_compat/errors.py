@@ -10,7 +10,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from contract.errors import Forbidden, GatewayError, NotFound, Problems, Unauthenticated
+from contract.errors import Forbidden, GatewayError, NotFound, Problems, RangeNotSatisfiable, Unauthenticated
 from contract.places import place
 
 _log = logging.getLogger(__name__)
@@ -45,6 +45,8 @@ def _body(detail: str, code: str, request_id: str) -> dict[str, Any]:
 def _headers(error: GatewayError) -> dict[str, str]:
     if isinstance(error, Unauthenticated):
         return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, RangeNotSatisfiable):
+        return {"Content-Range": f"bytes */{error.size}"}
     retry_after = getattr(error, "retry_after", None)
     return {} if retry_after is None else {"Retry-After": str(retry_after)}
 

@@ -18,6 +18,8 @@ _CREDENTIAL_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b09"
 _JOB: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
 _LEAD_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
 _FEEDBACK: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
+_RUN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
+_RESULT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0c"
 _USER: Final = "user_2mF7"
 
 _CREDENTIAL: Final = {
@@ -171,6 +173,14 @@ ANSWERS: Final[dict[str, Any]] = {
     },
     "HealthSnapshot": _HEALTH,
     "LatestHealth": _HEALTH,
+    "CXReportEdited": {
+        "job_id": _JOB,
+        "run_id": _RUN,
+        "result_id": _RESULT,
+        "revision": 2,
+        "status": "queued",
+        "status_url": f"/jobs/{_JOB}",
+    },
     "Job": {
         "id": _JOB,
         "org_id": _ORGANIZATION,
@@ -227,6 +237,12 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     },
     "LeadConversion": {"account_id": _ACCOUNT, "deal_name": "Example pilot"},
     "FeedbackCreate": {"kind": "idea", "message": "Let the board be filtered by owner.", "page": "/deals/board"},
+    "CXReportPatch": {
+        "copy_blobs": {"headline": "Three quick wins", "next_steps": ["Agree on an owner", "Measure again in spring"]},
+        "analysis_patch": {"benchmarks": [{"name": "Peers", "score": 61}]},
+        "brand_patch": {"colors": {"primary": "#0b3d5c"}},
+        "bpo_prefix": "Nordic CX",
+    },
     "CredentialCreate": {"name": "Nightly export"},
     "CredentialRename": {"name": "Weekly export"},
     "ExchangeForm": {

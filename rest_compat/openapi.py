@@ -38,14 +38,20 @@ _ORGANIZATION: Final = {
 }
 _REQUEST_HEADERS: Final = {
     "If-Match": "The ETags of the versions that may be changed, or `*`; another version is a 412.",
+    "Range": "A part of the file: `bytes=0-99`, `bytes=100-`, `bytes=-100`.",
+    "If-Range": "The ETag of the version that the caller has a part of; of another one the whole is the answer.",
     "If-None-Match": "The ETags of the versions that the caller has, or `*`; for these the answer is a 304.",
 }
 _HEADERS: Final = {
     "X-Request-Id": "The id of the request: the caller's own where it sent a sane one.",
     "X-Ignored-Fields": "The fields of the body that were not kept, separated by commas; absent where there are none.",
-    "ETag": "The version of the record.",
+    "ETag": "The version of the record, or of the file its SHA-256.",
+    "Accept-Ranges": "bytes",
+    "Content-Range": "Which part of how many bytes it is.",
+    "Content-Disposition": "The name to save the file under.",
+    "X-Content-Type-Options": "nosniff",
     "Location": "The path of the new record.",
-    "Cache-Control": "no-store",
+    "Cache-Control": "no-store; of a public file, for good.",
     "WWW-Authenticate": "Bearer",
     "Retry-After": "Seconds.",
 }
@@ -69,6 +75,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     412: (e.PreconditionFailed,),
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
+    416: (e.RangeNotSatisfiable,),
     500: (GatewayError,),
     503: (e.Unavailable,),
 }
@@ -152,7 +159,13 @@ def _responses(operation: Operation) -> dict[str, Any]:
             else {"schema": schema, "example": one}
         )
         success["content"] = {"application/json": content}
+    if operation.files:
+        schema = {"type": "string", "format": "binary"}
+        success["content"] = {kind: {"schema": schema, "example": "…"} for kind in operation.files}
     responses = {str(operation.status): success}
+    if "Range" in operation.request_headers:
+        headers = {**success["headers"], **_header_refs("Content-Range")}
+        responses["206"] = {**success, "description": HTTPStatus(206).phrase, "headers": headers}
     for status in _refusals(operation):
         responses[str(status)] = _refusal(operation, status)
     return responses
@@ -172,7 +185,9 @@ def _refusals(operation: Operation) -> list[int]:
 
 
 def _refusal(operation: Operation, status: int) -> dict[str, Any]:
-    headers = {304: ("ETag",), 401: ("WWW-Authenticate",), 503: ("Retry-After",)}.get(status, ())
+    headers = {304: ("ETag",), 416: ("Content-Range",), 401: ("WWW-Authenticate",), 503: ("Retry-After",)}.get(
+        status, ()
+    )
     described: dict[str, Any] = {
         "description": _PHRASES.get(status) or HTTPStatus(status).phrase,
         "headers": _header_refs("X-Request-Id", *headers),
@@ -182,7 +197,7 @@ def _refusal(operation: Operation, status: int) -> dict[str, Any]:
     content: dict[str, Any]
     if status == 422:
         content = {"schema": _ref("ValidationError"), "example": examples.VALIDATION}
-    elif status == 503 and operation.rule is None and operation.form is None:
+    elif status == 503 and operation.answer == "Readiness":
         content = {"schema": _ref("Readiness"), "example": examples.NOT_READY}
     else:
         needs_organization = operation.rule is None or operation.rule.organization

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from contract.errors import Path
+from providers.artifacts import Pieces
 from resolvers.access import Rule, rule_of
 from resolvers.context import Context
 from resolvers.inputs import Input
@@ -45,12 +46,14 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What goes back: a JSON value, or bytes that are JSON already, or None for no body; the operation's own status
-    unless another is named.
+    unless another is named. A `stream` takes the content's place: it is opened where its bytes are wanted, which those
+    of an answer to HEAD are not, and closed whatever becomes of them; type and length stand in the headers.
     """
 
     content: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int | None = None
+    stream: Callable[[], Awaitable[Pieces]] | None = None
 
 
 Handler = Callable[[Call], Awaitable[Answer]]
@@ -67,8 +70,8 @@ class Operation:
     its headers is read. Without one the operation is public. Where a body is not required, none is an empty object.
     `dropped` are fields of the body that are checked and not
     kept. `form` lets a body be a form, which the handler reads. The rest is for the description: `answer` names a
-    schema of schemas.py (`many` of them in an array), `twin` the GraphQL field that does the same, `errors` what it
-    can answer beside what follows from the rest.
+    schema of schemas.py (`many` of them in an array), `files` the media types of a file that takes an answer's place,
+    `twin` the GraphQL field that does the same, `errors` what it can answer beside what follows from the rest.
     """
 
     method: str
@@ -84,6 +87,7 @@ class Operation:
     form: type[Input] | None = None
     answer: str | None = None
     many: bool = False
+    files: tuple[str, ...] = ()
     twin: str | None = None
     description: str = ""
     request_headers: tuple[str, ...] = ()

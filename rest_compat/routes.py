@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from resolvers import competitors as competitor_resolvers
 from resolvers import credentials as credential_resolvers
+from resolvers import cx_reports as cx_report_resolvers
 from resolvers import deals as deal_resolvers
 from resolvers import feedback as feedback_resolvers
 from resolvers import health as health_resolvers
@@ -22,6 +23,7 @@ from resolvers.leads import CardCapture
 from rest_compat import (
     competitors,
     credentials,
+    cx_reports,
     deals,
     exchange,
     feedback,
@@ -29,9 +31,11 @@ from rest_compat import (
     jobs,
     leads,
     liveness,
+    media,
     meetings,
     serving,
 )
+from rest_compat.media import MEDIA_TYPES
 from rest_compat.operations import Operation, Readiness
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
@@ -143,6 +147,21 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         answer="HealthSnapshot",
         twin="Mutation.accountHealthRefresh",
         description="Computes and stores a new snapshot with its nine factors.",
+        errors=(404,),
+    ),
+    Operation(
+        "PATCH",
+        "/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report",
+        cx_reports.change,
+        "Edit a CX report by hand and render it again",
+        resolver=cx_report_resolvers.edit_report,
+        status=202,
+        body=cx_reports.CXReportPatch,
+        answer="CXReportEdited",
+        twin="Mutation.cxReportEdit",
+        description="Writes a new revision and queues the rendering of PDF, review spreadsheet and deck, and nothing "
+        "else. A render that still waits is superseded; until all three new files are there, the last ones stay.",
+        response_headers=("Location", "X-Ignored-Fields"),
         errors=(404,),
     ),
     Operation(
@@ -326,6 +345,18 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "both are given. A session token cannot be exchanged. A user token may name an organization.",
         response_headers=("Cache-Control",),
         errors=(400, 401, 403, 413, 422),
+    ),
+    Operation(
+        "GET",
+        "/media/{key}",
+        media.read,
+        "Read a public file",
+        files=MEDIA_TYPES,
+        description="A file of a rendered report: its address is an artifact's url. Whoever knows the key may read it; "
+        "the bytes of a key never change. Several ranges in one request are answered with the whole.",
+        request_headers=("If-None-Match", "Range", "If-Range"),
+        response_headers=("ETag", "Cache-Control", "Accept-Ranges", "Content-Disposition", "X-Content-Type-Options"),
+        errors=(304, 404, 416, 503),
     ),
     Operation(
         "GET",

@@ -227,6 +227,17 @@ SCHEMAS: Final[dict[str, Schema]] = {
         "anyOf": [_ref("HealthSnapshot"), {"type": "object", "maxProperties": 0}],
         "description": "The snapshot, or an empty object for an account that was never scored.",
     },
+    "CXReportEdited": _object(
+        {
+            "job_id": _UUID,
+            "run_id": _UUID,
+            "result_id": _UUID,
+            "revision": {**_WHOLE, "description": "The report's new revision."},
+            "status": {"const": "queued"},
+            "status_url": {**_TEXT, "description": "The path of the job that renders it."},
+        },
+        "The queued render of an edited report.",
+    ),
     "Job": _object(
         {
             "id": _UUID,

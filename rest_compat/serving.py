@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
 
@@ -17,11 +18,12 @@ import orjson
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from contract.errors import Problem, Problems
+from providers.artifacts import Pieces
 from resolvers.context import Context, Services
 from resolvers.inputs import Input, problems_of
 from rest_compat import bodies
@@ -57,7 +59,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             answer = await operation.handler(call)
         except Problems as error:
             raise Problems([Problem(operation.locate(p.path), p.message, p.type) for p in error.problems]) from None
-        return _response(operation, answer, ignored)
+        return await _response(operation, answer, ignored, scope["method"])
 
     return endpoint
 
@@ -95,6 +97,19 @@ class _Path:
         if scope["method"] == "HEAD":
             response.body = b""  # the headers stay those of GET
         await response(scope, receive, send)
+
+
+class _Streamed(Response):
+    """A response whose body is read while it is sent; what it is read from is closed, whoever leaves early."""
+
+    def __init__(self, pieces: Pieces, status: int, headers: Mapping[str, str]) -> None:
+        self._pieces = pieces
+        self._answer = StreamingResponse(pieces, status, headers)
+        self.body = b""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._pieces):
+            await self._answer(scope, receive, send)
 
 
 def _request_id(scope: Scope) -> str:
@@ -145,11 +160,13 @@ def _instance(model: type[Input], fields: Mapping[str, Any], place: str, problem
         return None
 
 
-def _response(operation: Operation, answer: Answer, ignored: list[str]) -> Response:
+async def _response(operation: Operation, answer: Answer, ignored: list[str], method: str) -> Response:
     headers = dict(answer.headers)
     if ignored and (names := bodies.ignored_header(ignored)):
         headers["X-Ignored-Fields"] = names
     status = answer.status or operation.status
+    if answer.stream is not None and method != "HEAD":
+        return _Streamed(await answer.stream(), status, headers)
     if answer.content is None:
         return Response(None, status, headers)
     content = answer.content if isinstance(answer.content, bytes) else encoded(answer.content)

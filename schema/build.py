@@ -12,6 +12,7 @@ from schema.accounts import AccountMutations, AccountQueries
 from schema.competitors import CompetitorMutations, CompetitorQueries
 from schema.contacts import ContactMutations, ContactQueries
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
+from schema.cx_reports import CXReportMutations
 from schema.deals import DealMutations, DealQueries
 from schema.events import EventQueries
 from schema.feedback import FeedbackMutations
@@ -21,6 +22,7 @@ from schema.jobs import JobQueries
 from schema.leads import LeadMutations, LeadQueries
 from schema.meetings import MeetingMutations, MeetingQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
+from schema.research import ResearchMutations, ResearchQueries
 from schema.scalars import SCALARS
 from schema.search import SearchQueries
 from schema.viewer import ViewerQueries
@@ -37,6 +39,7 @@ Query = merge_types(
         PipelineStageQueries,
         LeadQueries,
         CredentialQueries,
+        ResearchQueries,
         JobQueries,
         EventQueries,
         SearchQueries,
@@ -54,6 +57,8 @@ Mutation = merge_types(
         LeadMutations,
         CredentialMutations,
         FeedbackMutations,
+        ResearchMutations,
+        CXReportMutations,
     ),
 )
 

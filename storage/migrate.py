@@ -147,6 +147,8 @@ async def _command(url: str, run: Callable[["Config"], object]) -> None:
         run(config)
 
     async with _connection(address, writing=True) as connection:
+        # Begun before Alembic looks: else, on SQLite, it would commit after each migration and let others in between.
+        await connection.begin()
         if address.get_backend_name() == "postgresql":
             await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         await connection.run_sync(inside)

@@ -194,6 +194,37 @@ FACTORS = Noun(
     {"position": (Key("position"), _ID)},
     Order("position", SortDirection.ASC),
 )
+_CONTENT = (
+    col(t.CXReportRevision.copy_blobs),
+    col(t.CXReportRevision.analysis),
+    col(t.CXReportRevision.brand),
+    col(t.CXReportRevision.bpo_prefix),
+)
+RESEARCH_RUNS = Noun(t.ResearchRun, _columns(t.ResearchRun), _orders(), _NEWEST)
+RESEARCH_RESULTS = Noun(
+    t.ResearchResult,
+    _columns(t.ResearchResult),
+    {"position": (Key("position"), _ID)},
+    Order("position", SortDirection.ASC),
+)
+CX_REPORTS = Noun(
+    t.CXReport,
+    (*_columns(t.CXReport), *_CONTENT),
+    {"updated_at": (Key("updated_at"), _ID)},
+    Order("updated_at"),
+    joins=(
+        (
+            t.CXReportRevision,
+            and_(
+                col(t.CXReportRevision.org_id) == col(t.CXReport.org_id),
+                col(t.CXReportRevision.report_id) == col(t.CXReport.id),
+                col(t.CXReportRevision.revision) == col(t.CXReport.revision),
+            ),
+            False,
+        ),
+    ),
+)
+"""Reports with the content of their newest revision."""
 JOBS = Noun(t.Job, _columns(t.Job), _orders(), _NEWEST)
 EVENTS = Noun(t.Event, _columns(t.Event), {"sequence": (Key("sequence"),)}, Order("sequence", SortDirection.ASC))
 _LINKED = (col(t.DealContact.role), col(t.DealContact.is_primary), col(t.DealContact.linked_at))

@@ -1,9 +1,11 @@
 """The tables, one module per noun; importing the package registers them all."""
 
 from storage.tables.accounts import Account
+from storage.tables.artifacts import Artifact, Medium
 from storage.tables.competitors import Competitor
 from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
+from storage.tables.cx_reports import CXReport, CXReportRevision
 from storage.tables.deals import Deal, DealContact
 from storage.tables.events import Event
 from storage.tables.feedback import Feedback
@@ -13,12 +15,16 @@ from storage.tables.leads import Lead
 from storage.tables.meetings import Activity
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.pipeline_stages import PipelineStage, StageChange
+from storage.tables.research import ResearchResult, ResearchRun
 from storage.tables.search import SEARCHED, SearchEntry
 
 __all__ = [
     "SEARCHED",
     "Account",
     "Activity",
+    "Artifact",
+    "CXReport",
+    "CXReportRevision",
     "Competitor",
     "Contact",
     "Credential",
@@ -32,11 +38,14 @@ __all__ = [
     "Job",
     "JobWorker",
     "Lead",
+    "Medium",
     "Member",
     "Membership",
     "Organization",
     "PipelineStage",
     "QueuedJob",
+    "ResearchResult",
+    "ResearchRun",
     "SearchEntry",
     "StageChange",
 ]

@@ -250,6 +250,12 @@ async def test_a_path_cannot_write_a_line_of_its_own(gateway: Gateway, log: Stri
     assert all(character == "\n" or " " <= character <= "~" for character in text)
 
 
+async def test_no_key_of_a_public_file_reaches_the_log(gateway: Gateway, log: StringIO) -> None:
+    assert (await gateway.http.get(f"/media/{'ab' * 16}")).status_code == 404
+    [line] = log.getvalue().splitlines()
+    assert json.loads(line)["path"] == "/media/***"
+
+
 async def test_a_long_path_makes_a_short_line_in_no_time(gateway: Gateway, log: StringIO) -> None:
     for part in ("a", "://:", "eyJ", "ak_", "ak_a.", "://a:b@"):
         assert (await gateway.http.get("/" + part * (60_000 // len(part)))).status_code == 404

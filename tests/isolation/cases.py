@@ -109,6 +109,8 @@ _RECORDS = [
     "meeting",
     "snapshot",
     "factor",
+    "run",
+    "result",
     "job",
     "competitor",
     "key",
@@ -533,6 +535,71 @@ CASES: dict[str, Case] = {
         "PATS_DELETE",
         (Rest("DELETE", "/user-pats/<token>"), by_id("userTokenRevoke", "token", "deletedId")),
         organization=False,
+    ),
+    # Customer intelligence.
+    "research.get_run": Case("CRM_READ", (q("query($id: ID!) { researchRun(id: $id) { name status } }", id="<run>"),)),
+    "research.list_runs": Case("CRM_READ", (q("{ researchRuns { nodes { name status } totalCount } }"),)),
+    "research.get_result": Case(
+        "CRM_READ",
+        (q("query($id: ID!) { researchResult(id: $id) { companyName domain factors error } }", id="<result>"),),
+    ),
+    "research.results_of_run": Case(
+        "CRM_READ",
+        (
+            q(
+                "query($id: ID!) { researchRun(id: $id) { id results { nodes { companyName } totalCount } } }",
+                id="<run>",
+            ),
+        ),
+        below=("research.get_run",),
+        direct=("<run>", Listing()),
+    ),
+    "research.create_run": Case(
+        "CRM_MANAGE",
+        (
+            put(
+                "researchRunCreate",
+                "ResearchRunInput",
+                "run { name }",
+                name="<name>",
+                targets=[{"companyName": "Company", "domain": "company.example"}],
+            ),
+        ),
+    ),
+    "research.cancel_run": Case("CRM_MANAGE", (by_id("researchRunCancel", "run", "run { status }"),)),
+    "cx_reports.report_of_result": Case(
+        "CRM_READ",
+        (q("query($id: ID!) { researchResult(id: $id) { id cxReport { copyBlobs brand } } }", id="<result>"),),
+        below=("research.get_result",),
+        direct=("<result>",),
+    ),
+    "cx_reports.artifacts_of": Case(
+        "CRM_READ",
+        (q("query($id: ID!) { researchResult(id: $id) { id cxReport { artifacts { url } } } }", id="<result>"),),
+        below=("research.get_result", "cx_reports.report_of_result"),
+        direct=("<report>",),
+    ),
+    "cx_reports.edit_report": Case(
+        "CRM_MANAGE",
+        tuple(
+            request
+            for run, result in (("<run>", "<result>"), ("<own run>", "<result>"), ("<run>", "<own result>"))
+            for request in (
+                Rest(
+                    "PATCH",
+                    f"/customer-intelligence/runs/{run}/results/{result}/cx-report",
+                    {"copy_blobs": {"headline": "<name>"}},
+                ),
+                q(
+                    "mutation($run: ID!, $result: ID!, $input: CXReportEditInput!)"
+                    " { cxReportEdit(runId: $run, resultId: $result, input: $input)"
+                    f" {{ report {{ copyBlobs }} job {{ id }} {_ERRORS} }} }}",
+                    run=run,
+                    result=result,
+                    input={"copyBlobs": {"headline": "<name>"}},
+                ),
+            )
+        ),
     ),
     # Jobs.
     "jobs.get_job": Case("CRM_READ", (Rest("GET", "/jobs/<job>"), of("job", "kind status error"))),

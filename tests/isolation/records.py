@@ -15,7 +15,20 @@ from resolvers.credentials import CredentialCreate, create_organization_key, cre
 from resolvers.deals import DealCreate, create_deal
 from resolvers.feedback import FeedbackCreate, submit_feedback
 from resolvers.health import factors_of, refresh_health
-from storage.tables import Account, Activity, Contact, DealContact, Lead, PipelineStage
+from storage.queries.artifacts import publish
+from storage.tables import (
+    Account,
+    Activity,
+    Artifact,
+    Contact,
+    CXReport,
+    CXReportRevision,
+    DealContact,
+    Lead,
+    PipelineStage,
+    ResearchResult,
+    ResearchRun,
+)
 from tests.isolation.cases import Graph, Rest
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, World
@@ -30,6 +43,7 @@ async def fill_organization(world: World, organization: Organization, member: st
     contact = Contact(first_name=mark, last_name=mark, account_id=account.id)
     stages = [PipelineStage(name=mark, position=0), PipelineStage(name=mark, position=1)]
     await world.add(organization, account, contact, *stages)
+    await world.publish(organization, mark.encode(), name=mark)
     context = await world.context(member, organization)
     deal = await create_deal(context, DealCreate(name=mark, account_id=account.id, stage_id=stages[1].id))
     meeting = Activity(subject=mark, account_id=account.id, contact_id=contact.id, deal_id=deal.id)
@@ -47,7 +61,30 @@ async def fill_organization(world: World, organization: Organization, member: st
     token = await create_user_token(context, CredentialCreate(name=mark))
     async with world.database.writing(organization.id) as session:
         job = await enqueue(session, mark, {"mark": mark})
+    run = ResearchRun(name=mark, result_count=1)
+    result = ResearchResult(run_id=run.id, position=0, company_name=mark, domain=mark, status="scored", score=50)
+    report = CXReport(result_id=result.id, published_revision=1)
+    content = CXReportRevision(
+        report_id=report.id, revision=1, copy_blobs={"headline": mark}, analysis={}, brand={"company": mark}
+    )
+    await world.add(organization, run, result, report, content)
+    file = Artifact(
+        subject_id=report.id,
+        kind="PDF",
+        revision=1,
+        storage_name=f"{organization.id}/report.pdf",
+        file_name=mark,
+        content_type="application/pdf",
+        bytes=4,
+        sha256=mark,
+    )
+    async with world.database.writing(organization.id) as session:
+        [key_of_file] = await publish(session, file)
     return {
+        "run": run.id,
+        "result": result.id,
+        "report": report.id,
+        "file": key_of_file,
         "account": account.id,
         "domain": mark,
         "contact": contact.id,

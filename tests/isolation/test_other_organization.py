@@ -39,6 +39,8 @@ NAMING_NOTHING = {
     "leads.confirm_capture",
     "pipeline_stages.create_stage",
     "pipeline_stages.list_stages",
+    "research.create_run",
+    "research.list_runs",
     "viewer.get_viewer",
 }
 """Operations that take no identifier: they can only be looked at for what they show."""

@@ -62,6 +62,8 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
         "{account_id}": "{account}",
         "{job_id}": "{job}",
         "{lead_id}": "{lead}",
+        "{run_id}": "{run}",
+        "{result_id}": "{result}",
     }
     expected = set()
     for (method, path), function in served.items():

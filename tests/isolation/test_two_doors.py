@@ -18,7 +18,21 @@ import rest_compat.routes as routes
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from storage.base import now
-from storage.tables import Account, Activity, Competitor, Contact, Deal, DealContact, Feedback, Job, PipelineStage
+from storage.tables import (
+    Account,
+    Activity,
+    Competitor,
+    Contact,
+    CXReport,
+    CXReportRevision,
+    Deal,
+    DealContact,
+    Feedback,
+    Job,
+    PipelineStage,
+    ResearchResult,
+    ResearchRun,
+)
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
 from tests.support.documented import (
@@ -599,6 +613,46 @@ async def _job(doors: Doors) -> None:
     assert await doors.graphql(document, id=UNKNOWN) is None
 
 
+async def _cx_report_edit(doors: Doors) -> None:
+    world = doors.gateway.world
+    run = ResearchRun(name="R", status="completed", result_count=2)
+    results = [
+        ResearchResult(run_id=run.id, position=n, company_name="C", status="scored", score=50, factors=[])
+        for n in range(2)
+    ]
+    reports = [CXReport(result_id=result.id) for result in results]
+    written = [
+        CXReportRevision(report_id=report.id, revision=1, copy_blobs={"a": "1"}, analysis={"b": 2}, brand={})
+        for report in reports
+    ]
+    await world.add(world.one, run, *results, *reports, *written)
+    fields = "revision copyBlobs analysis brand bpoPrefix render { kind status attempts error progress }"
+    document = f"query($id: ID!) {{ researchResult(id: $id) {{ cxReport {{ {fields} }} }} }}"
+    arguments = "$r: ID!, $id: ID!, $i: CXReportEditInput! -> runId: $r, resultId: $id, input: $i"
+    for body in (
+        {"copy_blobs": {"a": None, "headline": "Ü"}, "analysis_patch": {"c": {"d": 1.5}}},
+        {"brand_patch": {"colors": {"primary": "#123456"}}, "bpo_prefix": "P"},
+        {"bpo_prefix": None, "copy_blobs": None},
+    ):
+        path = f"/customer-intelligence/runs/{run.id}/results/{results[0].id}/cx-report"
+        response = await doors.rest("PATCH", path, body)
+        assert response.status_code == 202
+        shown = await doors.change(
+            "cxReportEdit",
+            arguments,
+            f"report {{ {fields} }} job {{ status }}",
+            r=run.id,
+            id=results[1].id,
+            i=plain(body) | {"copyBlobs": body.get("copy_blobs")},
+        )
+        by_path = (await doors.graphql(document, id=results[0].id))["cxReport"]
+        assert by_path == shown["report"]
+        assert (by_path["revision"], by_path["render"]["status"]) == (exact(response)["revision"], "QUEUED")
+    for run_id, result_id in ((run.id, UNKNOWN), (UNKNOWN, results[0].id)):
+        path = f"/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report"
+        assert (await doors.rest("PATCH", path, {"bpo_prefix": "x"})).status_code == 404
+
+
 Compare = Callable[[Doors], Awaitable[None]]
 COMPARED: dict[str, Compare] = {
     "Query.meetings": _meetings,
@@ -616,6 +670,7 @@ COMPARED: dict[str, Compare] = {
     "Query.lead": _lead,
     "Mutation.leadConvert": _lead_convert,
     "Mutation.feedbackSubmit": _feedback,
+    "Mutation.cxReportEdit": _cx_report_edit,
     **_credentials("/organization-pats", "organizationKey", KEY_FIELDS, plain),
     **_credentials("/user-pats", "userToken", TOKEN_FIELDS, token),
 }
@@ -707,8 +762,11 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
         assert (refused.status_code, refused.json()["detail"]) == (400, "Active organization required")
 
 
+RECORDS = ["account", "contact", "deal", "job", "lead", "run", "result", "key", "token"]
+
+
 async def test_the_same_missing_records(doors: Doors) -> None:
-    values = missing(["account", "contact", "deal", "job", "lead", "key", "token"]) | {"name": "Changed"}
+    values = missing(RECORDS) | {"name": "Changed"}
     compared = 0
     for name, by_path, by_graph in _pairs():
         if "<" not in by_path.path or "?" in by_path.path or name in ("deals.unlink_contact", "health.latest_health"):
@@ -717,12 +775,16 @@ async def test_the_same_missing_records(doors: Doors) -> None:
         [shown] = (await send(doors.gateway, by_graph.filled(values), doors.headers)).json()["data"].values()
         assert (response.status_code, _said(response)["detail"]) == (404, "Not found")
         if shown is not None:
-            named = {"lead_conversion.convert_lead": ["input", "leadId"], "competitors.detect_competitors": ["dealId"]}
+            named = {
+                "lead_conversion.convert_lead": ["input", "leadId"],
+                "competitors.detect_competitors": ["dealId"],
+                "cx_reports.edit_report": ["resultId"],
+            }
             at = named.get(name, ["id"])
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": at}]
         assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job", "leads.get_lead"))
         compared += 1
-    assert compared == 11
+    assert compared == 12
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [
@@ -848,7 +910,7 @@ async def test_who_may_by_one_door_may_by_the_other(gateway: Gateway) -> None:
     for role in Role:
         headers = world.session(f"{role.value}@one", world.one)
         for name, by_path, by_graph in _pairs():
-            values = missing(["account", "contact", "deal", "job", "lead", "key", "token", "stage"]) | {"name": ""}
+            values = missing([*RECORDS, "stage"]) | {"name": ""}
             twins = {o.twin for o in routes.OPERATIONS if o.resolver and o.resolver.__name__ == name.split(".")[1]}
             [twin] = twins
             allowed = (await send(gateway, by_path.filled(values), headers)).status_code != 403

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +15,8 @@ from contract.vocabulary import JobStatus
 from jobs.queue import status
 from jobs.work import KINDS
 from jobs.worker import Worker
+from providers.artifacts import Files
+from providers.outbound import Outbound
 from providers.ports import Ports
 from storage.database import Database
 from tests.support.world import Recorder, World, open_world
@@ -35,9 +38,11 @@ async def world(open_database: Callable[[], Database]) -> AsyncIterator[World]:
 
 
 @pytest.fixture
-async def ports() -> AsyncIterator[Ports]:
+async def ports(tmp_path: Path) -> AsyncIterator[Ports]:
+    outbound = Outbound(allow_loopback=True)
     async with httpx.AsyncClient() as http:
-        yield Ports(http, Recorder())
+        yield Ports(http, Recorder(), outbound, Files(tmp_path / "artifacts"))
+    await outbound.close()
 
 
 async def until(world: World, job_id: str, *states: JobStatus) -> Any:

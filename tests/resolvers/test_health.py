@@ -19,6 +19,7 @@ from contract.scopes import Scope, ScopeGroup
 from contract.vocabulary import CredentialKind, HealthFactorKey
 from identity.authenticate import Identity
 from identity.principal import Organization, Principal
+from providers.artifacts import Artifacts
 from providers.notifications import Notifications
 from resolvers import health
 from resolvers.access import rule_of
@@ -39,7 +40,11 @@ def context(database: Database, organization: str | None, *scopes: Scope) -> Con
     active = Organization(organization, organization, "Example") if organization else None
     principal = Principal("user-1", CredentialKind.SESSION, frozenset(scopes or Scope), active, ())
     # Health uses the database alone.
-    return Context(Services(database, cast(Identity, None), cast(Notifications, None)), principal, "request-1")
+    return Context(
+        Services(database, cast(Identity, None), cast(Notifications, None), cast(Artifacts, None)),
+        principal,
+        "request-1",
+    )
 
 
 @pytest.fixture

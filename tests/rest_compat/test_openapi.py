@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
@@ -36,6 +37,12 @@ PATHS = {
     ("GET", "/leads/{lead_id}"): ("CRM_READ", True, 200, "Query.lead"),
     ("POST", "/leads/{lead_id}/convert"): ("CRM_MANAGE", True, 200, "Mutation.leadConvert"),
     ("POST", "/feedback"): (None, False, 201, "Mutation.feedbackSubmit"),
+    ("PATCH", "/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report"): (
+        "CRM_MANAGE",
+        True,
+        202,
+        "Mutation.cxReportEdit",
+    ),
     ("POST", "/organization-pats"): ("PATS_CREATE", True, 201, "Mutation.organizationKeyCreate"),
     ("GET", "/organization-pats"): ("PATS_READ", True, 200, "Query.organizationKeys"),
     ("PATCH", "/organization-pats/{id}"): ("PATS_CREATE", True, 200, "Mutation.organizationKeyRename"),
@@ -45,6 +52,7 @@ PATHS = {
     ("PATCH", "/user-pats/{id}"): ("PATS_CREATE", False, 200, "Mutation.userTokenRename"),
     ("DELETE", "/user-pats/{id}"): ("PATS_DELETE", False, 204, "Mutation.userTokenRevoke"),
     ("POST", "/pat/exchange"): (None, False, 200, None),
+    ("GET", "/media/{key}"): (None, False, 200, None),
     ("GET", "/health"): (None, False, 200, None),
     ("GET", "/ready"): (None, False, 200, None),
 }
@@ -56,6 +64,7 @@ def _validator(schema: dict[str, Any]) -> Draft202012Validator:
 
 def test_it_is_valid() -> None:
     validate(DOCUMENT)
+    assert orjson.loads(orjson.dumps(DOCUMENT)) == DOCUMENT
     assert (DOCUMENT["openapi"], DOCUMENT["info"]["version"]) == ("3.1.0", "0.0.1")
 
 

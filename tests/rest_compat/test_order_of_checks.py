@@ -8,7 +8,7 @@ import pytest
 from contract.vocabulary import CredentialKind
 from rest_compat.operations import Operation
 from rest_compat.routes import OPERATIONS
-from storage.tables import Account, Contact, Deal, DealContact, Job, Lead
+from storage.tables import Account, Contact, CXReport, Deal, DealContact, Job, Lead, ResearchResult, ResearchRun
 from tests.rest_compat.conftest import REQUEST_ID
 from tests.support.world import World, bearer
 
@@ -145,7 +145,10 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     link = DealContact(deal_id=deal.id, contact_id=contact.id)
     job = Job(kind="some_work", arguments={})
     lead = Lead(name="L")
-    await world.add(world.one, account, contact, deal, link, job, lead)
+    run = ResearchRun(name="R", result_count=1)
+    result = ResearchResult(id=run.id, run_id=run.id, position=0, company_name="C")  # one identifier for both places
+    report = CXReport(result_id=result.id)
+    await world.add(world.one, account, contact, deal, link, job, lead, run, result, report)
     key = await world.credential("admin@one", world.one)
     token = await world.credential("admin@one", None)
     mine = world.session("admin@one", world.one)
@@ -156,17 +159,18 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
         "deals": deal.id,
         "jobs": job.id,
         "leads": lead.id,
+        "customer-intelligence": result.id,
         "organization-pats": key_record["id"],
         "user-pats": token_record["id"],
     }
     headers = world.session("admin@two", world.two)
     before = await world.dump()
     named = [o for o in GUARDED if o.path_parameters]
-    assert len(named) == 13
+    assert len(named) == 14
     for operation in named:
         known = owned[operation.path.split("/")[1]]
         for identifier in (known, known.upper(), UNKNOWN, "no-uuid", "%00", "é"):
-            body = {"name": "Other"} if operation.body is not None else None
+            body = {"name": "Other", "bpo_prefix": "Other"} if operation.body is not None else None
             response = await client.request(operation.method, _url(operation, identifier), json=body, headers=headers)
             if operation.path.endswith("/latest"):
                 assert (response.status_code, response.json()) == (200, {})

@@ -34,7 +34,7 @@ def on_disk(folder: str) -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in paths}
 
 
-@pytest.mark.parametrize("folder", ["gateway/static", "storage/migrations", "schema"])
+@pytest.mark.parametrize("folder", ["gateway/static", "storage/migrations", "schema", "reports"])
 def test_data_files_go_along(wheel: zipfile.Path, folder: str) -> None:
     assert names(wheel, folder) == on_disk(folder)
 

@@ -114,6 +114,7 @@ LEAD = [
     "updated_at",
     "version",
 ]
+CX_REPORT_EDITED = ["job_id", "run_id", "result_id", "revision", "status", "status_url"]
 ACCESS_TOKEN = ["access_token", "issued_token_type", "token_type", "expires_in", "scope", "organization_id"]
 DETECTION = ["deal_id", "competitors", "detected"]
 DETECTED = ["name", "confidence", "evidence"]
@@ -132,6 +133,7 @@ _RECORDS = {
     ("/leads/{lead_id}/convert", "POST"): ["lead_id", "account_id", "contact_id", "deal_id"],
     ("/feedback", "POST"): ["id"],
     ("/deals/{deal_id}/competitors/detect", "POST"): DETECTION,
+    ("/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report", "PATCH"): CX_REPORT_EDITED,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
     ("/organization-pats", "GET"): CREDENTIAL,
     ("/organization-pats/{id}", "PATCH"): CREDENTIAL,

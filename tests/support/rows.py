@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlmodel import SQLModel
@@ -12,9 +13,12 @@ from storage.database import Database
 from storage.tables import (
     Account,
     Activity,
+    Artifact,
     Competitor,
     Contact,
     Credential,
+    CXReport,
+    CXReportRevision,
     Deal,
     DealContact,
     Event,
@@ -25,11 +29,14 @@ from storage.tables import (
     Job,
     JobWorker,
     Lead,
+    Medium,
     Member,
     Membership,
     Organization,
     PipelineStage,
     QueuedJob,
+    ResearchResult,
+    ResearchRun,
     StageChange,
 )
 
@@ -50,6 +57,10 @@ class Rows:
     activity: str
     snapshot: str
     job: str
+    run: str
+    result: str
+    report: str
+    artifact: str
 
 
 async def fill(database: Database) -> tuple[Rows, Rows]:
@@ -59,7 +70,7 @@ async def fill(database: Database) -> tuple[Rows, Rows]:
 
 async def organization(database: Database, name: str) -> Rows:
     """An organization with one row in every table."""
-    rows = Rows(name, *(new_id() for _ in range(8)))
+    rows = Rows(name, *(new_id() for _ in range(12)))
     async with database.directory(writing=True) as session:
         session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
         await session.flush()
@@ -91,12 +102,16 @@ async def organization(database: Database, name: str) -> Rows:
             ),
             HealthSnapshot(id=rows.snapshot, account_id=rows.account, score=50, formula_version=name),
             Competitor(name=name, folded_name=name),
+            Artifact(id=rows.artifact, subject_id=rows.artifact, kind="PDF", revision=1, **_file(name)),
             Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
             Job(id=rows.job, kind=name, arguments={"name": name}),
+            ResearchRun(id=rows.run, name=name, result_count=1),
         )
         await session.flush()
         session.add(
             QueuedJob(org_id=rows.org, job_id=rows.job, due_at=now()),
+            ResearchResult(id=rows.result, run_id=rows.run, position=0, company_name=name),
+            Medium(key=name, org_id=rows.org, artifact_id=rows.artifact, **_file(name)),
             DealContact(deal_id=rows.deal, contact_id=rows.contact, role=name),
             StageChange(deal_id=rows.deal, to_stage_id=rows.stage, by=name),
             Activity(
@@ -127,7 +142,17 @@ async def organization(database: Database, name: str) -> Rows:
                 sample_size=1,
             ),
         )
+        await session.flush()
+        session.add(CXReport(id=rows.report, result_id=rows.result))
+        await session.flush()
+        session.add(
+            CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={})
+        )
     return rows
+
+
+def _file(name: str) -> dict[str, Any]:
+    return {"storage_name": name, "file_name": name, "content_type": name, "bytes": 1, "sha256": name}
 
 
 async def count_rows(database: Database, organizations: tuple[Rows, ...]) -> dict[str, int]:

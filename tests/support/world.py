@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from joserfc.jwk import ECKey
@@ -18,12 +19,14 @@ from identity import secrets
 from identity.authenticate import Identity
 from identity.principal import Organization
 from identity.tokens import EmbeddedIssuer
+from providers.artifacts import ArtifactMissing, Pieces, checked
 from providers.notifications import Notification
 from resolvers.context import Context, Services
 from storage.base import Tenant, new_id
 from storage.database import Database
+from storage.queries import artifacts
 from storage.queries import organizations as directory
-from storage.tables import Credential
+from storage.tables import Artifact, Credential
 
 PEPPER = bytes(32)
 Headers = dict[str, str]
@@ -49,12 +52,50 @@ class Recorder:
 
 
 @dataclass
+class Shelf:
+    """An artifact store in memory; `away` makes it one that cannot be reached."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    away: bool = False
+    opened: int = 0
+    closed: int = 0
+
+    async def put(self, name: str, data: bytes) -> None:
+        self.files[checked(name)] = data
+
+    async def open(self, name: str, start: int, length: int) -> Pieces:
+        if self.away:
+            raise OSError("away")
+        if name not in self.files:
+            raise ArtifactMissing(name)
+        self.opened += 1
+        return _Shelved(self, self.files[name][start : start + length])
+
+    async def delete(self, name: str) -> None:
+        self.files.pop(checked(name), None)
+
+
+@dataclass
+class _Shelved:
+    shelf: Shelf
+    data: bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for start in range(0, len(self.data), 7):
+            yield self.data[start : start + 7]
+
+    async def aclose(self) -> None:
+        self.shelf.closed += 1
+
+
+@dataclass
 class World:
     """The organizations `one` and `two`. In each there is a member per role: `viewer@one` and so on."""
 
     database: Database
     services: Services
     notifications: Recorder
+    shelf: Shelf
     one: Organization
     two: Organization
 
@@ -123,6 +164,31 @@ class World:
                 session.add(record)
                 await session.flush()
 
+    async def publish(
+        self,
+        organization: Organization,
+        data: bytes,
+        *,
+        name: str = "Report.pdf",
+        revision: int = 1,
+        subject: str | None = None,
+    ) -> str:
+        """Make a file of these bytes public; its key."""
+        artifact = Artifact(
+            subject_id=subject or new_id(),
+            kind="PDF",
+            revision=revision,
+            storage_name=f"{organization.id}/{new_id()}.pdf",
+            file_name=name,
+            content_type="application/pdf",
+            bytes=len(data),
+            sha256=sha256(data).hexdigest(),
+        )
+        await self.services.artifacts.put(artifact.storage_name, data)
+        async with self.database.writing(organization.id) as session:
+            [key] = await artifacts.publish(session, artifact)
+        return key
+
     async def dump(self) -> dict[str, list[tuple[Any, ...]]]:
         """Every row of every table, without when a credential was last used: what a refusal must not change."""
         content: dict[str, list[tuple[Any, ...]]] = {}
@@ -150,12 +216,12 @@ def bearer(token: str) -> Headers:
 @asynccontextmanager
 async def open_world(database: Database, services: Services | None = None) -> AsyncIterator[World]:
     """The world over a fresh migrated database, which stays the caller's to close, with these services or its own."""
-    recorder = Recorder()
-    services = services or Services(database, Identity(database, issuer(), PEPPER), recorder)
+    recorder, shelf = Recorder(), Shelf()
+    services = services or Services(database, Identity(database, issuer(), PEPPER), recorder, shelf)
     organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
     for organization in organizations:
         await directory.create_organization(database, organization.name, organization.external_id, organization.id)
-    world = World(database, services, recorder, *organizations)
+    world = World(database, services, recorder, shelf, *organizations)
     for name, organization in zip(("one", "two"), organizations, strict=True):
         for role in Role:
             await world.join(f"{role.value}@{name}", organization, role=role)

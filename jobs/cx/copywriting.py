@@ -1,0 +1,116 @@
+"""The first draft of a report, from templates over what was found: the same findings give the same words."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from jobs.cx.signals import FORMULA_VERSION, Assessment, Factor
+from jobs.cx.site import Site
+
+STRONG, WEAK, POOR = 75, 60, 40
+"""A factor of STRONG or more is a strength; below it is a gap, below WEAK a serious one, below POOR a severe one."""
+
+_BANDS = ((85, "excellent"), (70, "good"), (50, "fair"), (30, "weak"), (0, "poor"))
+_MOST_POINTS = 4
+
+ADVICE = {
+    "contact_channels": "Offer more than one way to get in touch: phone, e-mail, a message form and chat.",
+    "contact_page": "Give customers one contact page and link it from every page.",
+    "self_service": "Publish answers to the most frequent questions, searchable, so that customers need not wait.",
+    "response_time": "Bring the time to the first byte below 800 ms with caching or a content delivery network.",
+    "page_weight": "Slim the home page down, so that it opens quickly on a phone.",
+    "mobile": "Let every page fit the width of a phone, and let people enlarge it.",
+    "accessibility": "Declare the language of pages, describe images, and label form fields.",
+    "languages": "Declare the languages of the site, and offer it in those of the most important markets.",
+    "security": "Serve everything over TLS and send the protective headers that browsers know.",
+    "structured_data": "Describe the company in structured data, so that search engines and assistants quote it right.",
+    "transparency": "Link the pages about the company, privacy and terms from the home page.",
+    "reliability": "Repair the linked pages that cannot be opened.",
+}
+"""What to do about each gap."""
+
+
+def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The narrative slots and the analysis of a report."""
+    factors = [factor for factor in assessed.factors if factor.score is not None]
+    strengths = sorted((f for f in factors if _score(f) >= STRONG), key=lambda f: (-_score(f), -f.weight))
+    gaps = sorted((f for f in factors if _score(f) < STRONG), key=lambda f: (-_lost(f), f.key))
+    band = next(word for least, word in _BANDS if assessed.score >= least)
+    copy_blobs = {
+        "headline": f"{company} scores {assessed.score} of 100: a {band} first impression online"
+        if band != "excellent"
+        else f"{company} scores {assessed.score} of 100: an excellent first impression online",
+        "executive_summary": _summary(company, site, assessed, strengths, gaps, band),
+        "strengths": _points(strengths) or ["No signal stands out yet."],
+        "gaps": _points(gaps) or ["No signal is below the mark."],
+        "recommendations": [ADVICE[f.key] for f in gaps[:_MOST_POINTS]] or ["Keep up what is in place."],
+        "next_steps": _next_steps(gaps),
+        "methodology": (
+            f"Read were {_pages(site)} of the public web site, as any visitor sees them, within its robots.txt. "
+            f"{len(assessed.factors)} signals are scored from 0 to 100 and weighted; the score is their weighted mean "
+            f"(formula {FORMULA_VERSION}). Nothing behind a login was looked at, and no customer was asked."
+        ),
+    }
+    analysis = {
+        "findings": [
+            {"title": f.name, "detail": f.finding, "severity": _severity(_score(f))}
+            for f in (*gaps, *strengths[:_MOST_POINTS])
+        ],
+        "pages": [{"kind": page.kind, "url": page.url, "title": page.title} for page in site.pages],
+        "formula_version": FORMULA_VERSION,
+    }
+    return copy_blobs, analysis
+
+
+def _summary(
+    company: str, site: Site, assessed: Assessment, strengths: Sequence[Factor], gaps: Sequence[Factor], band: str
+) -> str:
+    sentences = [
+        f"The public web site of {company} gives customers a {band} experience: {assessed.score} of 100 over "
+        f"{len(assessed.factors)} signals on {_pages(site)}."
+        if band != "excellent"
+        else f"The public web site of {company} gives customers an excellent experience: {assessed.score} of 100 over "
+        f"{len(assessed.factors)} signals on {_pages(site)}."
+    ]
+    if strengths:
+        sentences.append(f"It does best at {_named(strengths[:2])}.")
+    if gaps:
+        sentences.append(f"Most is to be gained at {_named(gaps[:2])}.")
+    return " ".join(sentences)
+
+
+def _next_steps(gaps: Sequence[Factor]) -> list[str]:
+    if not gaps:
+        return ["Measure again in three months."]
+    return [
+        f"Agree on an owner for {gaps[0].name.lower()}, the gap that costs the most.",
+        "Put the recommendations into an order by effort.",
+        "Measure again in three months.",
+    ]
+
+
+def _points(factors: Sequence[Factor]) -> list[str]:
+    return [f"{f.name} ({f.score}): {f.finding}" for f in factors[:_MOST_POINTS]]
+
+
+def _named(factors: Sequence[Factor]) -> str:
+    return " and ".join(f"{f.name.lower()} ({f.score})" for f in factors)
+
+
+def _pages(site: Site) -> str:
+    return "1 page" if len(site.pages) == 1 else f"{len(site.pages)} pages"
+
+
+def _severity(score: int) -> str | None:
+    if score >= STRONG:
+        return None
+    return "high" if score < POOR else "medium" if score < WEAK else "low"
+
+
+def _score(factor: Factor) -> int:
+    return factor.score or 0
+
+
+def _lost(factor: Factor) -> Fraction:
+    """How much of the whole score the factor leaves on the table."""
+    return Fraction(factor.weight) * (100 - _score(factor))

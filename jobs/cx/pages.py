@@ -1,0 +1,245 @@
+"""What one HTML page says, as plain facts; parsed by libxml2, which never loops and never loads anything."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from lxml import etree, html
+
+_MOST_LINKS = 1_000
+_WORDS_MAX = 200
+_CHARSET = re.compile(r"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+_COLOR = re.compile(r"#(?:[0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)
+_UNLABELLED_TYPES = {"hidden", "submit", "button", "image", "reset"}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link with its absolute address, in the page's words."""
+
+    url: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it was read. `seconds` went by until its first byte, `size` are its bytes, header names lower case."""
+
+    url: str
+    kind: str
+    seconds: float = 0.0
+    size: int = 0
+    headers: Mapping[str, str] | None = None
+    language: str = ""
+    title: str = ""
+    description: str = ""
+    viewport: str = ""
+    headings: int = 0
+    images: int = 0
+    images_described: int = 0
+    fields: int = 0
+    fields_labelled: int = 0
+    links: tuple[Link, ...] = ()
+    scripts: tuple[str, ...] = ()
+    languages: frozenset[str] = frozenset()
+    has_message_form: bool = False
+    has_search: bool = False
+    has_linked_data: bool = False
+    has_open_graph: bool = False
+    theme_color: str = ""
+    colors: tuple[str, ...] = ()
+    logos: tuple[str, ...] = ()
+
+
+def read_page(
+    body: bytes, *, url: str, kind: str, content_type: str = "", seconds: float = 0.0, headers: Mapping[str, str]
+) -> Page:
+    """The facts of a page; of a body that is no HTML, those of an empty one."""
+    found = _Reader(url)
+    root = _parsed(body, content_type)
+    if root is not None:
+        found.read(root)
+    meta = found.meta
+    return Page(
+        url=url,
+        kind=kind,
+        seconds=seconds,
+        size=len(body),
+        headers=headers,
+        language=found.language,
+        title=found.title,
+        description=meta.get("description", ""),
+        viewport=meta.get("viewport", "").replace(" ", "").lower(),
+        headings=found.headings,
+        images=found.images,
+        images_described=found.images_described,
+        fields=len(found.fields),
+        fields_labelled=sum(found.is_labelled(field) for field in found.fields),
+        links=tuple(found.links),
+        scripts=tuple(found.scripts),
+        languages=frozenset(filter(None, {found.language, *found.alternates})),
+        has_message_form=found.has_message_form,
+        has_search=found.has_search,
+        has_linked_data=found.has_linked_data,
+        has_open_graph="og:title" in meta,
+        theme_color=meta.get("theme-color", "").strip(),
+        colors=tuple(color for color, _ in found.colors.most_common(20)),
+        logos=tuple(url for _, url in sorted(found.logos)),
+    )
+
+
+def _parsed(body: bytes, content_type: str) -> html.HtmlElement | None:
+    named = _CHARSET.search(content_type) or _CHARSET.search(body[:2_000].decode("latin-1"))
+    for encoding in (named[1] if named else "utf-8", "utf-8"):
+        try:
+            parser = html.HTMLParser(encoding=encoding, no_network=True, remove_comments=True, remove_pis=True)
+            return html.document_fromstring(body, parser=parser)
+        except LookupError:  # an encoding that nobody knows
+            continue
+        except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+            return None
+    return None
+
+
+class _Reader:
+    """Goes through the elements once."""
+
+    def __init__(self, url: str) -> None:
+        self._base = url
+        self.language = self.title = ""
+        self.meta: dict[str, str] = {}
+        self.headings = self.images = self.images_described = 0
+        self.fields: list[html.HtmlElement] = []
+        self.links: list[Link] = []
+        self.scripts: list[str] = []
+        self.alternates: set[str] = set()
+        self.colors: Counter[str] = Counter()
+        self.logos: list[tuple[int, str]] = []
+        self.has_message_form = self.has_search = self.has_linked_data = False
+        self._labels: set[str] = set()
+
+    def read(self, root: html.HtmlElement) -> None:
+        self.language = _primary(root.get("lang"))
+        for element in root.iter():
+            if isinstance(element.tag, str):
+                _READERS.get(element.tag, _Reader._other)(self, element)
+            for color in _COLOR.findall(element.get("style") or ""):
+                self.colors[color.lower()] += 1
+
+    def is_labelled(self, field: html.HtmlElement) -> bool:
+        """Whether a person who does not see the field hears what it is for."""
+        named = any((field.get(name) or "").strip() for name in ("aria-label", "aria-labelledby", "title"))
+        return named or field.get("id") in self._labels or any(above.tag == "label" for above in field.iterancestors())
+
+    def _other(self, element: html.HtmlElement) -> None:
+        if element.get("role") == "search":
+            self.has_search = True
+        if element.get("itemtype"):
+            self.has_linked_data = True
+
+    def _base_address(self, element: html.HtmlElement) -> None:
+        self._base = self._address(element.get("href")) or self._base
+
+    def _title(self, element: html.HtmlElement) -> None:
+        self.title = self.title or _words(element)
+
+    def _h1(self, _element: html.HtmlElement) -> None:
+        self.headings += 1
+
+    def _meta(self, element: html.HtmlElement) -> None:
+        name = (element.get("name") or element.get("property") or "").lower()
+        if name and name not in self.meta:
+            self.meta[name] = (element.get("content") or "")[:1_000]
+
+    def _link(self, element: html.HtmlElement) -> None:
+        kinds = set((element.get("rel") or "").lower().split())
+        address = self._address(element.get("href"))
+        if "alternate" in kinds and element.get("hreflang"):
+            self.alternates.add(_primary(element.get("hreflang")))
+        if address and kinds & {"icon", "apple-touch-icon", "apple-touch-icon-precomposed"}:
+            self.logos.append((1 if "icon" not in kinds else 2, address))
+
+    def _a(self, element: html.HtmlElement) -> None:
+        address = self._address(element.get("href"))
+        if address and len(self.links) < _MOST_LINKS:
+            self.links.append(Link(address, _words(element)))
+
+    def _img(self, element: html.HtmlElement) -> None:
+        self.images += 1
+        self.images_described += element.get("alt") is not None  # an empty text says: only decoration
+        says = " ".join(element.get(name) or "" for name in ("src", "alt", "class", "id")).lower()
+        address = self._address(element.get("src"))
+        if "logo" in says and address:
+            self.logos.append((0, address))
+
+    def _label(self, element: html.HtmlElement) -> None:
+        self._labels.add(element.get("for") or "")
+        self._labels.discard("")
+
+    def _input(self, element: html.HtmlElement) -> None:
+        kind = (element.get("type") or "text").lower()
+        self.has_search = self.has_search or kind == "search"
+        if kind not in _UNLABELLED_TYPES:
+            self.fields.append(element)
+
+    def _select(self, element: html.HtmlElement) -> None:
+        self.fields.append(element)
+
+    def _textarea(self, element: html.HtmlElement) -> None:
+        self.fields.append(element)
+        self.has_message_form = self.has_message_form or any(above.tag == "form" for above in element.iterancestors())
+
+    def _script(self, element: html.HtmlElement) -> None:
+        if element.get("src"):
+            self.scripts.append((element.get("src") or "")[:500].lower())
+        if (element.get("type") or "").lower() == "application/ld+json" and (element.text or "").strip():
+            self.has_linked_data = True
+
+    def _style(self, element: html.HtmlElement) -> None:
+        for color in _COLOR.findall((element.text or "")[:200_000]):
+            self.colors[color.lower()] += 1
+
+    def _address(self, href: str | None) -> str:
+        """The absolute address, or nothing where there is none."""
+        try:
+            joined = urljoin(self._base, (href or "").strip())
+            return joined if href and urlsplit(joined).scheme else ""
+        except ValueError:  # brackets that do not match
+            return ""
+
+
+_READERS: dict[str, Callable[[_Reader, html.HtmlElement], None]] = {
+    "base": _Reader._base_address,
+    "title": _Reader._title,
+    "h1": _Reader._h1,
+    "meta": _Reader._meta,
+    "link": _Reader._link,
+    "a": _Reader._a,
+    "img": _Reader._img,
+    "label": _Reader._label,
+    "input": _Reader._input,
+    "select": _Reader._select,
+    "textarea": _Reader._textarea,
+    "script": _Reader._script,
+    "style": _Reader._style,
+}
+
+
+def _primary(tag: str | None) -> str:
+    """The language of a tag without its region: en of en-GB; nothing for x-default."""
+    primary = (tag or "").strip().lower().replace("_", "-").partition("-")[0]
+    return primary if re.fullmatch("[a-z]{2,3}", primary) else ""
+
+
+def _words(element: html.HtmlElement) -> str:
+    """The beginning of an element's text, on one line."""
+    words: list[str] = []
+    room = _WORDS_MAX
+    for text in element.itertext():
+        words += str(text)[: _WORDS_MAX * 4].split()
+        room -= len(words)
+        if room < 0:
+            break
+    return " ".join(words)[:_WORDS_MAX]

@@ -1,0 +1,186 @@
+"""Reading a company's public web site: its home page and the few pages behind it that customers look for."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from jobs.cx.pages import Link, Page, read_page
+from jobs.cx.robots import EVERYTHING, NOTHING, Robots, read_robots
+from providers.outbound import Answer, Limits, NotAllowed, Outbound, OutboundError, WrongType
+
+PAGES_MAX = 6
+"""Pages of a site that are read at most, the home page among them."""
+
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_PAGE = Limits(seconds=20, body_bytes=1_000_000, cut=True)
+_ROBOTS = Limits(seconds=10, body_bytes=500_000, cut=True)
+_DELAY_MAX = 5.0
+
+KINDS = {
+    "contact": r"contact|kontakt|contacto|contatt[io]|contato",
+    "help": r"help|support|hilfe|aide|ayuda|soporte|assistenza|ajuda|customer-?(?:service|care)|kundenservice",
+    "faq": r"faqs?|questions|haeufige-fragen|preguntas-frecuentes|domande-frequenti",
+    "about": r"about|ueber-uns|über uns|a-propos|quienes-somos|chi-siamo|sobre|company|unternehmen",
+    "privacy": r"privacy|datenschutz|confidentialit[eé]|privacidad",
+    "terms": r"terms|legal|imprint|impressum|agb|mentions-legales|aviso-legal",
+}
+"""The pages that are looked for behind the home page, in this order, by words in their address or their link."""
+_PATTERNS = {kind: re.compile(rf"\b(?:{words})", re.IGNORECASE) for kind, words in KINDS.items()}
+
+Checkpoint = Callable[[], Awaitable[None]]
+"""Awaited before each request; raises to stop the reading."""
+
+
+class SiteUnreadable(Exception):
+    """There is no home page to look at; the words are for clients. `is_final`: trying again would not help."""
+
+    def __init__(self, words: str, *, is_final: bool) -> None:
+        super().__init__(words)
+        self.is_final = is_final
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What was read: the home page first. `tried` counts the linked pages that were asked for."""
+
+    pages: tuple[Page, ...]
+    tried: int
+
+    @property
+    def home(self) -> Page:
+        """The page at the domain's root."""
+        return self.pages[0]
+
+
+class SiteReader:
+    """Reads one site, in the order and at the pace that its robots.txt asks for."""
+
+    def __init__(self, outbound: Outbound, checkpoint: Checkpoint) -> None:
+        self._outbound = outbound
+        self._checkpoint = checkpoint
+        self._robots: dict[str, Robots] = {}
+
+    async def read(self, domain: str) -> Site:
+        """The site. Raises SiteUnreadable, and whatever the checkpoint raises."""
+        home = await self._home(domain)
+        pages = [home]
+        tried = 0
+        for kind, link in linked_pages(home):
+            found = await self._linked(kind, link)
+            tried += found is not False
+            if isinstance(found, Page):
+                pages.append(found)
+        return Site(tuple(pages), tried)
+
+    async def logo(self, url: str, media_types: Iterable[str], most_bytes: int) -> Answer | None:
+        """The image at the address, where it can be had."""
+        try:
+            if not await self._may(url):
+                return None
+            await self._checkpoint()
+            limits = Limits(seconds=10, body_bytes=most_bytes)
+            answer = await self._outbound.request("GET", url, types=frozenset(media_types), limits=limits)
+        except OutboundError:
+            return None
+        return answer if answer.status == 200 else None
+
+    async def _home(self, domain: str) -> Page:
+        """Over TLS where the site speaks it, else without."""
+        problem: OutboundError | None = None
+        for scheme in ("https", "http"):
+            try:
+                answer = await self._get(f"{scheme}://{domain}/")
+                break
+            except (NotAllowed, WrongType) as error:
+                raise SiteUnreadable(str(error), is_final=True) from None
+            except OutboundError as error:
+                problem = error
+        else:
+            raise SiteUnreadable(str(problem), is_final=False)
+        if answer is None or not await self._may(answer.url):
+            raise SiteUnreadable(f"the robots.txt of {domain} asks not to be read", is_final=True)
+        if answer.status != 200:
+            words = f"{domain} answers with status {answer.status}"
+            raise SiteUnreadable(words, is_final=answer.status < 500 and answer.status != 429)
+        return await _page(answer, "home")
+
+    async def _linked(self, kind: str, link: Link) -> Page | bool:
+        """The page; True where it was asked for in vain, False where it may not be read."""
+        try:
+            answer = await self._get(link.url)
+        except OutboundError:
+            return True
+        if answer is None:
+            return False
+        return await _page(answer, kind) if answer.status == 200 else True
+
+    async def _get(self, url: str) -> Answer | None:
+        """The page's answer; None where it may not be read. Raises OutboundError."""
+        if not await self._may(url):
+            return None
+        await self._checkpoint()
+        await asyncio.sleep(min(self._robots[_origin(url)].delay, _DELAY_MAX))
+        return await self._outbound.request("GET", url, types=_HTML, limits=_PAGE)
+
+    async def _may(self, url: str) -> bool:
+        """Whether robots.txt of the address's origin lets it be read. Raises OutboundError where nobody answers."""
+        origin = _origin(url)
+        if origin not in self._robots:
+            await self._checkpoint()
+            answer = await self._outbound.request("GET", f"{origin}/robots.txt", limits=_ROBOTS)
+            if answer.status >= 500:  # RFC 9309: then nothing may be read
+                self._robots[origin] = NOTHING
+            elif answer.status >= 300:
+                self._robots[origin] = EVERYTHING
+            else:
+                self._robots[origin] = read_robots(answer.body.decode("utf-8", "replace"))
+        parts = urlsplit(url)
+        return self._robots[origin].allows((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+
+
+def linked_pages(home: Page) -> list[tuple[str, Link]]:
+    """The first link of the home page to each kind of page, on the same host."""
+    found: list[tuple[str, Link]] = []
+    host = _host(home.url)
+    seen = {home.url.partition("#")[0]}
+    for kind, pattern in _PATTERNS.items():
+        for link in home.links:
+            address = link.url.partition("#")[0]
+            if address in seen or _host(address) != host:
+                continue
+            if pattern.search(urlsplit(address).path) or pattern.search(link.text):
+                seen.add(address)
+                found.append((kind, Link(address, link.text)))
+                break
+    return found[: PAGES_MAX - 1]
+
+
+def kinds_of(link: Link) -> set[str]:
+    """The kinds of page that a link may lead to."""
+    path = urlsplit(link.url).path
+    return {kind for kind, pattern in _PATTERNS.items() if pattern.search(path) or pattern.search(link.text)}
+
+
+async def _page(answer: Answer, kind: str) -> Page:
+    return await asyncio.to_thread(
+        read_page,
+        answer.body,
+        url=answer.url,
+        kind=kind,
+        content_type=answer.headers.get("content-type", ""),
+        seconds=answer.seconds,
+        headers={name.lower(): value for name, value in answer.headers.items()},
+    )
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _host(url: str) -> str:
+    """The host and port of a web address without the usual www; nothing for other addresses."""
+    parts = urlsplit(url)
+    return parts.netloc.lower().removeprefix("www.") if parts.scheme in ("http", "https") else ""

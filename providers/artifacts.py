@@ -1,0 +1,157 @@
+"""Files that the service made, such as rendered reports: put, read in parts, and deleted by name.
+
+Names are paths of a few plain characters that the service chose (`ORGANIZATION/IDENTIFIER.pdf`); a name is written
+once and never changes its bytes. Who may read a file is not known here.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO, Protocol
+from urllib.parse import unquote, urlsplit
+
+CHUNK = 256 * 1024
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*(\.[a-z0-9]{1,8})?")
+
+
+class ArtifactMissing(LookupError):
+    """There is no file of that name."""
+
+
+class Pieces(Protocol):
+    """Bytes as they are read, in order; closed by whoever asked for them, read to their end or not."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """The pieces."""
+
+    async def aclose(self) -> None:
+        """Let go of what they are read from."""
+
+
+class Artifacts(Protocol):
+    """The port. Every verb raises OSError where the store cannot do it or cannot be reached."""
+
+    async def put(self, name: str, data: bytes) -> None:
+        """Store the file whole or not at all; once this returns it outlives the process and the machine's power."""
+
+    async def open(self, name: str, start: int, length: int) -> Pieces:
+        """So many bytes from there on, in pieces that do not load the file whole. Raises ArtifactMissing at once."""
+
+    async def delete(self, name: str) -> None:
+        """Remove the file; one that is not there is fine."""
+
+
+def checked(name: str) -> str:
+    """The name. Raises ValueError for one that could lead anywhere but below the store's root."""
+    if _NAME.fullmatch(name) is None:
+        raise ValueError("not the name of an artifact")
+    return name
+
+
+def artifacts_at(address: str, folder: Path) -> Artifacts:
+    """The store of an address: `file:///…`, `s3://bucket/prefix`, or nothing for files in the folder.
+
+    Raises ValueError for any other address.
+    """
+    check_artifacts_address(address)
+    if not address:
+        return Files(folder)
+    if address.startswith("file:"):
+        return Files(Path(unquote(urlsplit(address).path)))
+    # Only here: its packages belong to an extra, and take their time to load.
+    made: Artifacts = import_module("providers.artifacts_s3").ObjectStore(address)
+    return made
+
+
+def check_artifacts_address(address: str) -> None:
+    """Raise ValueError for an address of no kind that there is, or whose packages are not installed."""
+    if not address:
+        return
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # brackets that do not match
+        parts = urlsplit("")
+    if parts.scheme == "s3" and parts.netloc and not (parts.query or "@" in parts.netloc):
+        if find_spec("obstore") is None:
+            raise ValueError("needs the extra s3: pip install 'crm-gateway[s3]'")
+    elif parts.scheme != "file" or parts.netloc not in ("", "localhost") or parts.path in ("", "/"):
+        raise ValueError("must be file:///FOLDER or s3://BUCKET/PREFIX")
+
+
+class Files:
+    """Files below a folder, each with mode 0600, in folders with mode 0700."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    async def put(self, name: str, data: bytes) -> None:
+        """Written aside, flushed to the disk, and moved into its place."""
+        await asyncio.to_thread(self._put, self.folder / checked(name), data)
+
+    def _put(self, path: Path, data: bytes) -> None:
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        for folder in reversed([path.parent, *path.parent.parents]):
+            if folder.is_relative_to(self.folder):  # each for itself: the parents that mkdir makes are open to all
+                folder.mkdir(exist_ok=True, mode=0o700)
+        aside = path.with_name(f".{path.name}.{token_hex(8)}")
+        try:
+            descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, path)
+        except BaseException:
+            with suppress(OSError):
+                aside.unlink()
+            raise
+        _sync_folder(path.parent)
+
+    async def open(self, name: str, start: int, length: int) -> Pieces:
+        """The bytes from there on."""
+        path = self.folder / checked(name)
+        try:
+            file = await asyncio.to_thread(path.open, "rb")
+        except (FileNotFoundError, NotADirectoryError):
+            raise ArtifactMissing(name) from None
+        return _FilePieces(file, start, length)
+
+    async def delete(self, name: str) -> None:
+        """Remove the file."""
+        await asyncio.to_thread((self.folder / checked(name)).unlink, missing_ok=True)
+
+
+class _FilePieces:
+    """No generator: one that nobody began would not close its file."""
+
+    def __init__(self, file: BinaryIO, start: int, length: int) -> None:
+        self._file = file
+        self._left = length
+        file.seek(start)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while self._left > 0:
+            piece = await asyncio.to_thread(self._file.read, min(CHUNK, self._left))
+            if not piece:
+                raise OSError("the file is shorter than it was when it was stored")
+            self._left -= len(piece)
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself outlive a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,64 @@
+"""What all three files say about a content, in the same words: weights as shares, the strongest and weakest signals."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from reports.content import Content, Factor
+
+PLACED = (
+    "headline",
+    "executive_summary",
+    "strengths",
+    "gaps",
+    "recommendations",
+    "next_steps",
+    "methodology",
+)
+SCALE = "Every signal is scored from 0 to 100: 80 and above leading, 60 solid, 40 developing, below that at risk."
+
+
+def share(factor: Factor, factors: Sequence[Factor]) -> float | None:
+    """The factor's part of all weights, 0 to 1; None where nothing is weighted."""
+    total = sum(other.weight for other in factors)
+    return factor.weight / total if total > 0 else None
+
+
+def measured(content: Content) -> list[Factor]:
+    """The factors with a score, best first; equal ones in their own order."""
+    found = [factor for factor in content.factors if factor.score is not None]
+    return sorted(found, key=lambda factor: -(factor.score or 0))
+
+
+def measured_words(content: Content) -> str:
+    """How many signals the score stands on."""
+    count, known = len(content.factors), len(measured(content))
+    if not count:
+        return "No signals have been measured yet."
+    return f"Measured over {known} of {count} customer-experience signal{'' if count == 1 else 's'}."
+
+
+def kicker(content: Content) -> str:
+    """The title, behind the prefix where there is one."""
+    return f"{content.bpo_prefix} · {content.title}" if content.bpo_prefix else content.title
+
+
+def prepared(content: Content) -> str:
+    """Who prepared the report for whom, as far as that is known."""
+    by = f"Prepared by {content.bpo_prefix}" if content.bpo_prefix else "Prepared"
+    return f"{by} for {content.brand.company}" if content.brand.company else by
+
+
+def day(moment: datetime) -> str:
+    """A date in words: 21 November 2026."""
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+def domain_of(address: str) -> str:
+    """A web address as it is shown: without its scheme and a last slash."""
+    return address.split("://", 1)[-1].removesuffix("/")
+
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip

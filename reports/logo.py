@@ -1,0 +1,149 @@
+"""The logo on a report: an image that came as data, checked so far that every renderer can draw it.
+
+It comes from whoever edits the report, so an address is never followed: not the logo's own, and none inside an SVG
+image, which may hold shapes, gradients and text, and nothing that loads, repeats or runs (decision 58).
+"""
+
+import base64
+import binascii
+import re
+import warnings
+from dataclasses import dataclass
+from io import BytesIO
+from urllib.parse import unquote_to_bytes
+from xml.parsers import expat
+
+from PIL import Image
+
+MOST_BYTES = 256 * 1024
+MOST_PIXELS = 4_000_000
+_URI = re.compile(r"data:(image/(?:png|jpeg|jpg|svg\+xml))((?:;[\w=\-]+)*?)(;base64)?,(.*)", re.DOTALL | re.IGNORECASE)
+_SVG = "image/svg+xml"
+_RASTER = {"image/png": "PNG", "image/jpeg": "JPEG"}
+_NAMESPACE = "http://www.w3.org/2000/svg"
+_MOST_ELEMENTS = 5_000
+_ELEMENTS = frozenset(
+    (
+        "svg",
+        "g",
+        "defs",
+        "title",
+        "desc",
+        "metadata",
+        "path",
+        "rect",
+        "circle",
+        "ellipse",
+        "line",
+        "polyline",
+        "polygon",
+        "text",
+        "tspan",
+        "clipPath",
+        "linearGradient",
+        "radialGradient",
+        "stop",
+        "style",
+    )
+)
+_REFERENCE = re.compile(r"url\(\s*['\"]?\s*(?!#)|@import|\bsrc\s*:", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Logo:
+    """A checked image: `image/png`, `image/jpeg` or `image/svg+xml`, and its bytes."""
+
+    media_type: str
+    data: bytes
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is an SVG image."""
+        return self.media_type == _SVG
+
+
+def read_logo(uri: str) -> Logo:
+    """The logo of a `data:` URI. Raises ValueError, whose text says what is wrong."""
+    found = _URI.fullmatch(uri.strip())
+    if found is None:
+        raise ValueError("must be a data: URI of a PNG, JPEG or SVG image")
+    media_type = found[1].lower().replace("image/jpg", "image/jpeg")
+    if len(found[4]) > 4 * MOST_BYTES:
+        raise ValueError(f"must be at most {MOST_BYTES // 1024} KiB")
+    data = _decoded(found[4], base64_coded=bool(found[3]))
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"must be at most {MOST_BYTES // 1024} KiB")
+    if media_type == _SVG:
+        _check_svg(data)
+    else:
+        _check_raster(data, _RASTER[media_type])
+    return Logo(media_type, data)
+
+
+def _decoded(text: str, *, base64_coded: bool) -> bytes:
+    raw = unquote_to_bytes(text)
+    if not base64_coded:
+        return raw
+    try:
+        return base64.b64decode(b"".join(raw.split()), validate=True)
+    except binascii.Error:
+        raise ValueError("is no valid base64") from None
+
+
+def _check_raster(data: bytes, form: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(BytesIO(data), formats=[form]) as image:
+                width, height = image.size
+                if width * height > MOST_PIXELS:
+                    raise ValueError(f"must have at most {MOST_PIXELS} pixels")
+                image.load()
+    except (OSError, SyntaxError, Image.DecompressionBombError):
+        raise ValueError(f"is no readable {form} image") from None
+
+
+def _check_svg(data: bytes) -> None:
+    """Every element is of the few that only draw; nothing refers to anything outside of the image."""
+    depth = count = 0
+    problem = ""
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, count, problem
+        depth, count = depth + 1, count + 1
+        local = name.rpartition("}")[2]
+        if count == 1 and local != "svg":
+            problem = problem or "is no readable SVG image"
+        if "}" in name and not name.startswith(f"{_NAMESPACE}}}"):
+            return  # an editor's own notes, which nothing draws
+        if local not in _ELEMENTS:
+            problem = problem or f"must be an SVG image of shapes and text: <{local[:40]}> is not accepted"
+        if depth > 100 or count > _MOST_ELEMENTS:
+            problem = problem or "is too large an SVG image"
+        for key, value in attributes.items():
+            if _REFERENCE.search(value) or (key.rpartition("}")[2] == "href" and not value.startswith("#")):
+                problem = problem or "must not refer to anything outside of the image"
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def words(text: str) -> None:
+        nonlocal problem
+        if _REFERENCE.search(text):
+            problem = problem or "must not refer to anything outside of the image"
+
+    def doctype(*_arguments: object) -> None:
+        nonlocal problem
+        problem = problem or "must be an SVG image without a document type"
+
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, words
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError:
+        raise ValueError(problem or "is no readable SVG image") from None
+    if problem:
+        raise ValueError(problem)

@@ -1,0 +1,25 @@
+"""PATCH …/cx-report: the hand-edit of a report, whose rendering is queued (specification 4.3)."""
+
+from __future__ import annotations
+
+from resolvers.cx_reports import CXReportEdit, edit_report
+from rest_compat.operations import Answer, Call
+
+
+class CXReportPatch(CXReportEdit):
+    """Changes to a CX report; at least one field."""
+
+
+async def change(call: Call) -> Answer:
+    """The queued render, and where its state can be asked for."""
+    edited = await edit_report(call.ctx, call.path["run_id"], call.path["result_id"], call.body)
+    status_url = f"{call.root_path}/jobs/{edited.job.id}"
+    document = {
+        "job_id": edited.job.id,
+        "run_id": edited.run_id,
+        "result_id": edited.result_id,
+        "revision": edited.report.revision,
+        "status": "queued",
+        "status_url": status_url,
+    }
+    return Answer(document, {"Location": status_url})

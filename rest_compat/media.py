@@ -1,0 +1,76 @@
+"""GET /media/{key}: a public file, whole or in part (RFC 9110, part 14; decision 60)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import partial
+from urllib.parse import quote
+
+from contract.errors import RangeNotSatisfiable
+from contract.vocabulary import MediaType
+from resolvers.media import PublicFile, public_file
+from rest_compat.etags import has_seen, tags
+from rest_compat.operations import Answer, Call
+
+_RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})-(\d{0,19})", re.IGNORECASE | re.ASCII)
+MEDIA_TYPES = tuple(kind.value for kind in MediaType)
+_UNSAFE = re.compile(r'[^\x20-\x7e]|["\\%;/]')
+
+
+async def read(call: Call) -> Answer:
+    """The file, or the part that is asked for, or that the caller's copy is current.
+
+    Raises NotFound for a key of nothing public, RangeNotSatisfiable.
+    """
+    file = await public_file(call.ctx, call.path["key"])
+    headers = {
+        "ETag": f'"{file.sha256}"',
+        "Cache-Control": "public, max-age=31536000, immutable",  # the bytes of a key never change
+    }
+    if has_seen(call.headers.get("if-none-match"), file.sha256):
+        return Answer(None, headers, 304)
+    headers |= {
+        "Accept-Ranges": "bytes",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Disposition": disposition(file.file_name, inline=file.content_type == MediaType.PDF),
+        "Content-Type": file.content_type,
+    }
+    part = _asked_for(file, call.headers.get("range"), call.headers.get("if-range"))
+    if part is None:
+        headers["Content-Length"] = str(file.size)
+        return Answer(None, headers, stream=partial(file.read, 0, file.size))
+    start, end = part
+    headers |= {"Content-Length": str(end - start), "Content-Range": f"bytes {start}-{end - 1}/{file.size}"}
+    return Answer(None, headers, 206, stream=partial(file.read, start, end - start))
+
+
+def _asked_for(file: PublicFile, header: str | None, if_range: str | None) -> tuple[int, int] | None:
+    """Where the part begins and where it has ended; None for the whole.
+
+    The whole is also the answer to several ranges, to one in other units or of no sense, and where If-Range names
+    another version, or a date: there is none to compare it with.
+    """
+    found = None if header is None else _RANGE.fullmatch(header.strip())
+    if found is None or (if_range is not None and file.sha256 not in tags(if_range, weak=False)):
+        return None
+    first, last = found[1], found[2]
+    if not first and not last:
+        return None
+    if not first:
+        start, end = max(0, file.size - int(last)), file.size
+    else:
+        start, end = int(first), file.size if not last else min(int(last) + 1, file.size)
+        if last and int(last) < start:
+            return None
+    if start >= end:
+        raise RangeNotSatisfiable(file.size)
+    return start, end
+
+
+def disposition(name: str, *, inline: bool) -> str:
+    """Content-Disposition with a name that every client can read (RFC 6266)."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r"\s+", " ", _UNSAFE.sub("", plain)).strip(" .-") or "file"
+    kind = "inline" if inline else "attachment"
+    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

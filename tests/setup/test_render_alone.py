@@ -1,0 +1,18 @@
+"""An edited report is rendered, and nothing is read, scored or written anew (specification 4.3)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_an_edit_of_a_report_and_its_render_load_nothing_that_reads_scores_or_writes() -> None:
+    """What is not loaded cannot be called. The import contract says the same of every path of imports."""
+    loaded = "import sys, resolvers.cx_reports, jobs.render, reports.files; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = set(run.stdout.split())
+    assert {"jobs.render", "reports.pdf"} <= modules
+    assert [name for name in modules if name == "jobs.research" or name.startswith("jobs.cx")] == []
