@@ -16,6 +16,7 @@ GatewayError
 ├── PreconditionFailed    412  the version that the caller saw is not the current one
 ├── TooLarge              413  a body over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
+├── ProviderFailed        502  an outside provider refused or could not be reached
 └── Unavailable           503  something needed cannot be reached right now
 """
 
@@ -172,6 +173,13 @@ class UnsupportedMedia(GatewayError):
 
     status = 415
     code = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class ProviderFailed(GatewayError):
+    """An outside provider refused, failed, or could not be reached."""
+
+    status = 502
+    code = "PROVIDER_ERROR"
 
 
 class Unavailable(GatewayError):

@@ -12,19 +12,25 @@ from storage.database import Database
 from storage.tables import (
     Account,
     Activity,
+    Campaign,
+    CampaignMailbox,
     Contact,
     Credential,
     Deal,
     DealContact,
+    Enrollment,
     Event,
     EventCounter,
     HealthFactor,
     HealthSnapshot,
     Job,
     JobWorker,
+    Mailbox,
     Member,
     Membership,
     Organization,
+    OutreachDomain,
+    OutreachMessage,
     PipelineStage,
     QueuedJob,
     StageChange,
@@ -114,7 +120,29 @@ async def organization(database: Database, name: str) -> Rows:
                 sample_size=1,
             ),
         )
+    await _outreach(database, rows)
     return rows
+
+
+async def _outreach(database: Database, rows: Rows) -> None:
+    name = rows.name
+    domain, campaign = OutreachDomain(name=name), Campaign(name=name, provider=name)
+    mailbox = Mailbox(domain_id=domain.id, email=name)
+    enrollment = Enrollment(campaign_id=campaign.id, contact_id=rows.contact, email=name, email_key=name)
+    message = OutreachMessage(
+        campaign_id=campaign.id,
+        enrollment_id=enrollment.id,
+        step=0,
+        sender=name,
+        recipient=name,
+        subject=name,
+        body=name,
+    )
+    link = CampaignMailbox(campaign_id=campaign.id, mailbox_id=mailbox.id)
+    async with database.writing(rows.org) as session:
+        for records in ((domain, campaign), (mailbox,), (enrollment, link), (message,)):
+            session.add(*records)
+            await session.flush()
 
 
 async def count_rows(database: Database, organizations: tuple[Rows, ...]) -> dict[str, int]:
