@@ -1,10 +1,12 @@
 """What leads outside, as the service was started with it: handed to whatever works without a request."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 
+from providers.local_sequencing import LocalSequencing
 from providers.notifications import Notifications
+from providers.sequencing import Sequencing
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +15,4 @@ class Ports:
 
     http: httpx.AsyncClient
     notifications: Notifications
+    sequencing: Sequencing = field(default_factory=LocalSequencing)

@@ -8,7 +8,9 @@ from typing import Any
 from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
 from identity.principal import Principal
+from providers.local_sequencing import LocalSequencing
 from providers.notifications import Notifications
+from providers.sequencing import Sequencing
 from resolvers.loader import Batch, Loader
 from storage.database import Database
 from storage.sessions import TenantSession
@@ -21,6 +23,7 @@ class Services:
     database: Database
     identity: Identity
     notifications: Notifications
+    sequencing: Sequencing = field(default_factory=LocalSequencing)
 
 
 @dataclass(slots=True)
