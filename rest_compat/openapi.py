@@ -65,6 +65,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     401: (e.Unauthenticated,),
     403: (e.Forbidden, e.OrganizationMismatch),
     404: (e.NotFound,),
+    409: (e.InvalidState,),
     412: (e.PreconditionFailed,),
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),

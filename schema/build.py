@@ -9,14 +9,18 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
 from schema.accounts import AccountMutations, AccountQueries
+from schema.campaigns import CampaignMutations, CampaignQueries
 from schema.contacts import ContactMutations, ContactQueries
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
 from schema.deals import DealMutations, DealQueries
+from schema.enrollments import EnrollmentMutations
 from schema.events import EventQueries
 from schema.filters import IntFilter
 from schema.health import HealthFactor, HealthSnapshot
 from schema.jobs import JobQueries
+from schema.mailboxes import MailboxMutations, MailboxQueries
 from schema.meetings import MeetingMutations, MeetingQueries
+from schema.outreach_domains import OutreachDomainMutations, OutreachDomainQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
 from schema.scalars import SCALARS
 from schema.viewer import ViewerQueries
@@ -30,6 +34,9 @@ Query = merge_types(
         ContactQueries,
         DealQueries,
         PipelineStageQueries,
+        CampaignQueries,
+        OutreachDomainQueries,
+        MailboxQueries,
         CredentialQueries,
         JobQueries,
         EventQueries,
@@ -43,6 +50,10 @@ Mutation = merge_types(
         ContactMutations,
         DealMutations,
         PipelineStageMutations,
+        CampaignMutations,
+        EnrollmentMutations,
+        OutreachDomainMutations,
+        MailboxMutations,
         CredentialMutations,
     ),
 )

@@ -12,7 +12,19 @@ from jobs.queue import enqueue
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.health import factors_of, refresh_health
-from storage.tables import Account, Activity, Contact, DealContact, PipelineStage
+from storage.tables import (
+    Account,
+    Activity,
+    Campaign,
+    CampaignMailbox,
+    Contact,
+    DealContact,
+    Enrollment,
+    Mailbox,
+    OutreachDomain,
+    OutreachMessage,
+    PipelineStage,
+)
 from tests.isolation.cases import Graph, Rest
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, World
@@ -36,6 +48,25 @@ async def fill_organization(world: World, organization: Organization, member: st
     token = await create_user_token(context, CredentialCreate(name=mark))
     async with world.database.writing(organization.id) as session:
         job = await enqueue(session, mark, {"mark": mark})
+    domain = OutreachDomain(name=f"{mark}.com", status="active")
+    mailbox = Mailbox(domain_id=domain.id, email=f"{mark}@{mark}.com", display_name=mark, status="active")
+    steps = [{"delay_days": 0, "subject": mark, "body": mark}]
+    campaigns = [Campaign(name=mark, steps=steps, provider="local", status=s) for s in ("draft", "active")]
+    enrollments = [
+        Enrollment(campaign_id=c.id, contact_id=contact.id, email=mark, email_key=mark, variables={"mark": mark})
+        for c in campaigns
+    ]
+    links = [CampaignMailbox(campaign_id=c.id, mailbox_id=mailbox.id) for c in campaigns]
+    message = OutreachMessage(
+        campaign_id=campaigns[1].id,
+        enrollment_id=enrollments[1].id,
+        step=0,
+        sender=mark,
+        recipient=mark,
+        subject=mark,
+        body=mark,
+    )
+    await world.add(organization, domain, mailbox, *campaigns, *enrollments, *links, message)
     return {
         "account": account.id,
         "domain": mark,
@@ -49,6 +80,11 @@ async def fill_organization(world: World, organization: Organization, member: st
         "job": job.id,
         "key": key.credential.id,
         "token": token.credential.id,
+        "campaign": campaigns[0].id,
+        "running campaign": campaigns[1].id,
+        "enrollment": enrollments[0].id,
+        "outreach domain": domain.id,
+        "mailbox": mailbox.id,
     }
 
 

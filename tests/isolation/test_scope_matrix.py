@@ -57,6 +57,8 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
     }
     served = {(o.method, o.path): o.resolver for o in routes.OPERATIONS if o.resolver is not None}
     kinds = {"{deal_id}": "{deal}", "{contact_id}": "{contact}", "{account_id}": "{account}", "{job_id}": "{job}"}
+    kinds["{campaign_id}/pause"] = "{running campaign}/pause"
+    kinds["{campaign_id}"] = "{campaign}"
     expected = set()
     for (method, path), function in served.items():
         for parameter, kind in kinds.items():

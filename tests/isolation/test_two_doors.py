@@ -13,16 +13,38 @@ import pytest
 
 import rest_compat.routes as routes
 from contract.scopes import Role
-from contract.vocabulary import CredentialKind
+from contract.vocabulary import CampaignStatus, CredentialKind
 from storage.base import now
-from storage.tables import Account, Activity, Contact, Deal, DealContact, Job, PipelineStage
+from storage.tables import (
+    Account,
+    Activity,
+    Campaign,
+    Contact,
+    Deal,
+    DealContact,
+    Enrollment,
+    Job,
+    Mailbox,
+    OutreachDomain,
+    PipelineStage,
+)
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
-from tests.support.documented import CREDENTIAL, DEAL, EMBEDDED, FACTOR, JOB, MEETING, SNAPSHOT
+from tests.support.documented import (
+    CAMPAIGN,
+    CREDENTIAL,
+    DEAL,
+    EMBEDDED,
+    FACTOR,
+    JOB,
+    MEETING,
+    OUTREACH_DOMAIN,
+    SNAPSHOT,
+)
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, bearer
 
-ENUMS = {"status", "geo_scope", "trend", "key"}
+ENUMS = {"status", "geo_scope", "trend", "key", "provider_sync"}
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 ERRORS = "userErrors { code message field }"
@@ -427,6 +449,62 @@ async def _job(doors: Doors) -> None:
     assert await doors.graphql(document, id=UNKNOWN) is None
 
 
+CAMPAIGN_FIELDS = selection([key for key in CAMPAIGN if key != "org_id"])
+DOMAIN_FIELDS = selection([key for key in OUTREACH_DOMAIN if key != "org_id"])
+
+
+async def _twin_campaigns(doors: Doors, status: str) -> list[Campaign]:
+    twins = [Campaign(name="C", provider="local", status=status, daily_limit=7) for _ in range(2)]
+    for campaign in twins:
+        enrollment = Enrollment(campaign_id=campaign.id, email="a@example.com", email_key="a@example.com")
+        await doors.gateway.world.add(doors.gateway.world.one, campaign, enrollment)
+    return twins
+
+
+async def _campaign_pause(doors: Doors) -> None:
+    for status in CampaignStatus:
+        twins = await _twin_campaigns(doors, status.value)
+        response = await doors.rest("POST", f"/outreach/campaigns/{twins[0].id}/pause")
+        document = f"mutation($id: ID!) {{ campaignPause(id: $id) {{ campaign {{ {CAMPAIGN_FIELDS} }} {ERRORS} }} }}"
+        shown = await doors.graphql(document, id=twins[1].id)
+        fresh = ("id", "createdAt", "updatedAt")
+        if response.status_code == 200:
+            by_path = _without(plain(response.json()), "orgId", *fresh)
+            assert by_path == _without(shown["campaign"], *fresh)
+            assert by_path["status"] == "PAUSED"
+        else:
+            [problem] = shown["userErrors"]
+            assert response.status_code == 409
+            assert {"code": problem["code"].lower(), "detail": problem["message"]}.items() <= response.json().items()
+
+
+async def _campaign_delete(doors: Doors) -> None:
+    for status in CampaignStatus:
+        twins = await _twin_campaigns(doors, status.value)
+        assert (await doors.rest("DELETE", f"/outreach/campaigns/{twins[0].id}")).status_code == 204
+        record = "deletedId deletedEnrollmentCount providerOutcome"
+        assert await doors.change("campaignDelete", "$id: ID! -> id: $id", record, id=twins[1].id) == {
+            "deletedId": twins[1].id,
+            "deletedEnrollmentCount": 1,
+            "providerOutcome": "not_created",
+        }
+        assert await doors.graphql("{ campaigns { nodes { id } } }") == {"nodes": []}
+
+
+async def _domains(doors: Doors) -> None:
+    domains = [
+        OutreachDomain(name="b.example", status="active", spf=True, dkim=False),
+        OutreachDomain(name="a.example", created_at=NOON),
+    ]
+    await doors.gateway.world.add(
+        doors.gateway.world.one, *domains, Mailbox(domain_id=domains[0].id, email="x@b.example")
+    )
+    listed = (await doors.rest("GET", "/outreach/domains")).json()
+    shown = await doors.graphql(f"{{ outreachDomains {{ {DOMAIN_FIELDS} }} }}")
+    assert [_without(plain(record), "orgId") for record in listed] == shown
+    assert [(record["name"], record["mailbox_count"]) for record in listed] == [("a.example", 0), ("b.example", 1)]
+
+
 Compare = Callable[[Doors], Awaitable[None]]
 COMPARED: dict[str, Compare] = {
     "Query.meetings": _meetings,
@@ -438,6 +516,9 @@ COMPARED: dict[str, Compare] = {
     "Account.health": _health_latest,
     "Mutation.accountHealthRefresh": _health_refresh,
     "Query.job": _job,
+    "Mutation.campaignPause": _campaign_pause,
+    "Mutation.campaignDelete": _campaign_delete,
+    "Query.outreachDomains": _domains,
     **_credentials("/organization-pats", "organizationKey", KEY_FIELDS, plain),
     **_credentials("/user-pats", "userToken", TOKEN_FIELDS, token),
 }
@@ -475,6 +556,7 @@ async def test_the_same_refusals(gateway: Gateway) -> None:
     records = await fill_organization(world, world.one, "admin@one", "Kept") | {"name": "Changed"}
     await world.join("nobody@one", world.one, scopes=["outreach:read", "api:read"])
     await world.join("nobody@one", world.two, scopes=["outreach:read"])
+    await world.join("outsider@one", world.one, scopes=["api:read"])
     key = await world.headers("admin@one", world.one, CredentialKind.ORGANIZATION_KEY)
     user_token = await world.headers("admin@one", None, CredentialKind.USER_TOKEN)
     ended = await world.headers("viewer@two", world.two, CredentialKind.ORGANIZATION_KEY)
@@ -498,8 +580,9 @@ async def test_the_same_refusals(gateway: Gateway) -> None:
             assert _said(answers[0]) == _said(answers[1])
             for answer in answers:
                 assert challenge.items() <= dict(answer.headers).items() or status != 401
-        # Reading a deal takes fewer than any other: who may not even that is another member.
-        refused = world.session("nobody@one", world.two if case.group == "CRM_READ" else world.one)
+        # Reading takes fewer scopes than anything else: who may not even that is another member.
+        subject = "outsider@one" if case.group == "OUTREACH_READ" else "nobody@one"
+        refused = world.session(subject, world.two if case.group == "CRM_READ" else world.one)
         inside = [(refused, 403), *([(user_token, 400)] if case.organization else [])]
         for headers, status in inside:
             answers = [await send(gateway, request.filled(records), headers) for request in (by_path, by_graph)]
@@ -530,7 +613,9 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
 
 
 async def test_the_same_missing_records(doors: Doors) -> None:
-    values = missing(["account", "contact", "deal", "job", "key", "token"]) | {"name": "Changed"}
+    values = missing(["account", "contact", "deal", "job", "key", "token", "campaign", "running campaign"]) | {
+        "name": "Changed"
+    }
     compared = 0
     for name, by_path, by_graph in _pairs():
         if "<" not in by_path.path or "?" in by_path.path or name in ("deals.unlink_contact", "health.latest_health"):
@@ -542,7 +627,7 @@ async def test_the_same_missing_records(doors: Doors) -> None:
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": ["id"]}]
         assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job"))
         compared += 1
-    assert compared == 8
+    assert compared == 10
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [

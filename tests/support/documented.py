@@ -65,6 +65,22 @@ FACTOR = [
     "explanation",
     "sample_size",
 ]
+CAMPAIGN = [
+    "id",
+    "org_id",
+    "name",
+    "status",
+    "status_reason",
+    "daily_limit",
+    "timezone",
+    "stop_on_reply",
+    "provider",
+    "provider_campaign_id",
+    "provider_sync",
+    "created_at",
+    "updated_at",
+]
+OUTREACH_DOMAIN = ["id", "org_id", "name", "status", "spf", "dkim", "dmarc", "mailbox_count", "created_at"]
 CREDENTIAL = [
     "id",
     "name",
@@ -97,6 +113,8 @@ _RECORDS = {
     ("/deals/{deal_id}", "GET"): DEAL,
     ("/deals/{deal_id}", "PATCH"): DEAL,
     ("/jobs/{job_id}", "GET"): JOB,
+    ("/outreach/campaigns/{campaign_id}/pause", "POST"): CAMPAIGN,
+    ("/outreach/domains", "GET"): OUTREACH_DOMAIN,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
     ("/organization-pats", "GET"): CREDENTIAL,
     ("/organization-pats/{id}", "PATCH"): CREDENTIAL,
