@@ -8,7 +8,7 @@ import pytest
 from contract.vocabulary import CredentialKind
 from rest_compat.operations import Operation
 from rest_compat.routes import OPERATIONS
-from storage.tables import Account, Contact, Deal, DealContact, Job
+from storage.tables import Account, Campaign, Contact, Deal, DealContact, Job
 from tests.rest_compat.conftest import REQUEST_ID
 from tests.support.world import World, bearer
 
@@ -103,20 +103,24 @@ async def test_then_the_active_organization(world: World, client: httpx.AsyncCli
 
 @pytest.mark.parametrize("kind", CredentialKind)
 async def test_then_the_scopes(world: World, client: httpx.AsyncClient, kind: CredentialKind) -> None:
-    await world.join("nobody", world.one, scopes=["outreach:read", "outreach:manage"])
-    headers = await world.headers("nobody", world.one, kind)
+    """A caller of the other half of the service: one that may outreach only, one that may manage the CRM only."""
+    granted = {False: ["outreach:manage", "outreach:read"], True: ["api:manage", "api:read"]}
+    for outreach, scopes in granted.items():
+        await world.join(f"nobody {outreach}", world.one, scopes=scopes)
+    callers = {outreach: await world.headers(f"nobody {outreach}", world.one, kind) for outreach in granted}
     before = await world.dump()
     for operation in GUARDED:
         assert operation.rule is not None
         assert operation.rule.group is not None
-        response = await _worst(client, operation, headers)
+        outreach = operation.path.startswith("/outreach/")
+        response = await _worst(client, operation, callers[outreach])
         assert response.status_code == 403, operation.path
         assert response.json() == {
             "detail": "Insufficient permissions",
             "code": "forbidden",
             "request_id": REQUEST_ID,
             "required_scopes": sorted(operation.rule.group.value),
-            "granted_scopes": ["outreach:manage", "outreach:read"],
+            "granted_scopes": granted[outreach],
         }
     assert await world.dump() == before
 
@@ -141,7 +145,8 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     deal = Deal(name="D", account_id=account.id)
     link = DealContact(deal_id=deal.id, contact_id=contact.id)
     job = Job(kind="some_work", arguments={})
-    await world.add(world.one, account, contact, deal, link, job)
+    campaign = Campaign(name="C", provider="local", status="active")
+    await world.add(world.one, account, contact, deal, link, job, campaign)
     key = await world.credential("admin@one", world.one)
     token = await world.credential("admin@one", None)
     mine = world.session("admin@one", world.one)
@@ -151,13 +156,14 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
         "accounts": account.id,
         "deals": deal.id,
         "jobs": job.id,
+        "outreach": campaign.id,
         "organization-pats": key_record["id"],
         "user-pats": token_record["id"],
     }
     headers = world.session("admin@two", world.two)
     before = await world.dump()
     named = [o for o in GUARDED if o.path_parameters]
-    assert len(named) == 10
+    assert len(named) == 12
     for operation in named:
         known = owned[operation.path.split("/")[1]]
         for identifier in (known, known.upper(), UNKNOWN, "no-uuid", "%00", "é"):
