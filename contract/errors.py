@@ -18,6 +18,7 @@ GatewayError
 ├── TooLarge              413  a body over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
 ├── RangeNotSatisfiable   416  a part of a file that lies behind its end
+├── ProviderFailed        502  an outside provider refused or could not be reached
 └── Unavailable           503  something needed cannot be reached right now
 """
 
@@ -194,6 +195,13 @@ class RangeNotSatisfiable(GatewayError):
     def __init__(self, size: int = 0) -> None:
         super().__init__()
         self.size = size
+
+
+class ProviderFailed(GatewayError):
+    """An outside provider refused, failed, or could not be reached."""
+
+    status = 502
+    code = "PROVIDER_ERROR"
 
 
 class Unavailable(GatewayError):

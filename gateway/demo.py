@@ -9,10 +9,12 @@ from gateway.runtime import embedded_issuer
 from gateway.settings import Settings
 from identity import secrets
 from identity.keyfiles import pepper
+from jobs import campaigns
 from resolvers.health import refresh_many
 from storage.base import now
 from storage.database import Database
 from storage.seeding import Demo, seed_demo
+from storage.seeding.outreach import add_outreach
 from storage.tables import Credential
 
 TOKEN_SECONDS = 12 * 3600
@@ -34,6 +36,7 @@ async def prepare(settings: Settings, database: Database) -> Ready:
     if demo.created:
         await _write_keys(settings, database, demo)
         await write_research(database, demo.organization, demo.member)
+        await _write_outreach(database, demo)
     token = embedded_issuer(settings).mint(
         demo.admin, organization=demo.organization, scopes=sorted(Role.ADMIN.scopes), ttl=TOKEN_SECONDS
     )
@@ -56,3 +59,9 @@ async def _write_keys(settings: Settings, database: Database, demo: Demo) -> Non
                     owner_subject=demo.member,
                 )
             )
+
+
+async def _write_outreach(database: Database, demo: Demo) -> None:
+    """Campaigns, of which the embedded provider is told as of any other; it sends nothing."""
+    async with database.writing(demo.organization) as session:
+        await campaigns.tell(session, await add_outreach(session, now()))

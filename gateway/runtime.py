@@ -10,7 +10,7 @@ import httpx
 
 from contract.errors import Unavailable
 from gateway.metrics import count_job, count_notification
-from gateway.settings import Settings
+from gateway.settings import SequencingProvider, Settings
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
@@ -18,9 +18,13 @@ from identity.keyfiles import pepper, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from jobs.worker import Worker
 from providers.artifacts import artifacts_at
+from providers.instantly import InstantlySequencing
+from providers.local_sequencing import LocalSequencing
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
 from providers.outbound import Outbound
 from providers.ports import Ports
+from providers.sequencing import Sequencing
+from providers.smartlead import SmartleadSequencing
 from resolvers.context import Services
 from rest_compat.operations import Check
 from storage import migrate
@@ -48,6 +52,18 @@ def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
     return EmbeddedIssuer(signing_key(settings.data_dir), settings.public_url or DEFAULT_ISSUER, AUDIENCE)
 
 
+def sequencing_of(settings: Settings) -> Sequencing:
+    """The sequencing provider that the settings name; those of others come with a key, which the settings ask for."""
+    key = settings.sequencing_api_key.get_secret_value()
+    match settings.sequencing_provider:
+        case SequencingProvider.INSTANTLY:
+            return InstantlySequencing(key, settings.sequencing_url)
+        case SequencingProvider.SMARTLEAD:
+            return SmartleadSequencing(key, settings.sequencing_url)
+        case SequencingProvider.LOCAL:
+            return LocalSequencing()
+
+
 class Runtime:
     """Everything that lives as long as the process; made inside or outside the event loop, started inside it."""
 
@@ -61,9 +77,11 @@ class Runtime:
         self.keys = self._remote_keys()
         url = settings.notifications_url
         deliver = HttpDelivery(self.http, url) if url else embedded
+        notifications = WorkflowActors(deliver, count_notification)
         self.ports = Ports(
             http=self.http,
-            notifications=WorkflowActors(deliver, count_notification),
+            notifications=notifications,
+            sequencing=sequencing_of(settings),
             outbound=self.outbound,
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
         )
@@ -72,6 +90,7 @@ class Runtime:
             identity=Identity(self.database, self.issuer, pepper(settings.data_dir), self._external()),
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
+            sequencing=self.ports.sequencing,
         )
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self.worker: Worker | None = None
@@ -102,6 +121,7 @@ class Runtime:
         finally:
             await self.services.notifications.close()
             await self.services.identity.close()
+            await self.ports.sequencing.close()
             if self.keys is not None:
                 await self.keys.stop()
             await self.outbound.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from providers.artifacts import check_artifacts_address
@@ -17,6 +17,14 @@ class LogFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+class SequencingProvider(StrEnum):
+    """Who sends the messages of campaigns."""
+
+    LOCAL = "local"
+    INSTANTLY = "instantly"
+    SMARTLEAD = "smartlead"
 
 
 class Settings(BaseSettings):
@@ -82,6 +90,22 @@ class Settings(BaseSettings):
         validation_alias="CRM_ARTIFACTS_URL",
         description="Where rendered files lie: file:///… or s3://BUCKET/PREFIX; in the data folder unless set.",
     )
+    sequencing_provider: SequencingProvider = Field(
+        default=SequencingProvider.LOCAL,
+        validation_alias="CRM_SEQUENCING_PROVIDER",
+        description="local (sends nothing), instantly or smartlead.",
+    )
+    sequencing_url: str | None = Field(
+        default=None,
+        validation_alias="CRM_SEQUENCING_URL",
+        description="The provider's address; its public one unless set.",
+    )
+    sequencing_api_key: SecretStr = Field(
+        default=SecretStr(""),
+        validate_default=True,
+        validation_alias="CRM_SEQUENCING_API_KEY",
+        description="The provider's API key.",
+    )
     introspection: bool = Field(
         default=True, validation_alias="CRM_INTROSPECTION", description="Whether the schema is shown."
     )
@@ -127,11 +151,21 @@ class Settings(BaseSettings):
         check_artifacts_address(value)
         return value
 
-    @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url")
+    @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url", "sequencing_url")
     @classmethod
     def _web_address(cls, value: str | None) -> str | None:
         if value is not None and not _is_web_address(value):
             raise ValueError("must be an http:// or https:// address")
+        return value
+
+    @field_validator("sequencing_api_key")
+    @classmethod
+    def _provider_key(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        key = value.get_secret_value()
+        if not all("!" <= c <= "~" for c in key):
+            raise ValueError("must be visible ASCII, without blanks")  # it goes into a header
+        if not key and info.data.get("sequencing_provider") not in (None, SequencingProvider.LOCAL):
+            raise ValueError("is needed for this sequencing provider")
         return value
 
     @model_validator(mode="after")
@@ -184,6 +218,9 @@ def shown(settings: Settings) -> dict[str, str]:
 
 
 def _masked(url: str) -> str:
+    """An address without its password; any other secret is hidden whole."""
+    if "://" not in url:
+        return "***" if url else ""
     scheme, separator, rest = url.partition("://")
     credentials, at, host = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")

@@ -1,12 +1,14 @@
 """What leads outside, as the service was started with it: handed to whatever works without a request."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 
 from providers.artifacts import Artifacts
+from providers.local_sequencing import LocalSequencing
 from providers.notifications import Notifications
 from providers.outbound import Outbound
+from providers.sequencing import Sequencing
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +20,4 @@ class Ports:
     outbound: Outbound
     """For addresses that somebody else chose: web sites to look at, receivers of webhooks."""
     artifacts: Artifacts
+    sequencing: Sequencing = field(default_factory=LocalSequencing)

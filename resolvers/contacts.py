@@ -12,7 +12,7 @@ from resolvers.inputs import Email, Input, Line, Reference
 from resolvers.lists import PageOf, by_id, children, page_of
 from storage.base import Record
 from storage.queries import nouns, records
-from storage.tables import Account, Activity, Contact, Deal, DealContact, Lead
+from storage.tables import Account, Activity, Contact, Deal, DealContact, Enrollment, Lead
 
 _REFERENCES: dict[str, type[Record]] = {"account_id": Account}
 
@@ -94,12 +94,14 @@ async def update_contact(ctx: Context, contact_id: str, input: ContactUpdate) ->
 
 @requires(ScopeGroup.CRM_MANAGE)
 async def delete_contact(ctx: Context, contact_id: str) -> str:
-    """Delete a contact and its links to deals; deals and meetings stay, without it (decision 10)."""
+    """Delete a contact and its links to deals; deals, meetings and enrollments stay, without it (decision 10)."""
     async with ctx.writing() as session:
         contact = await records.to_change(session, Contact, contact_id)
         if contact is None:
             raise NotFound(field=("id",))
-        await records.clear(session, Deal.champion_id, Activity.contact_id, Lead.contact_id, value=contact.id)
+        await records.clear(
+            session, Deal.champion_id, Activity.contact_id, Lead.contact_id, Enrollment.contact_id, value=contact.id
+        )
         await session.delete(contact)
     ctx.forget()
     return contact.id

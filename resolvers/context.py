@@ -9,7 +9,9 @@ from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
 from identity.principal import Principal
 from providers.artifacts import Artifacts
+from providers.local_sequencing import LocalSequencing
 from providers.notifications import Notifications
+from providers.sequencing import Sequencing
 from resolvers.loader import Batch, Loader
 from storage.database import Database
 from storage.sessions import TenantSession
@@ -23,6 +25,7 @@ class Services:
     identity: Identity
     notifications: Notifications
     artifacts: Artifacts
+    sequencing: Sequencing = field(default_factory=LocalSequencing)
 
 
 @dataclass(slots=True)

@@ -7,17 +7,21 @@ from contract.criteria import Selection
 from identity.principal import Principal
 from resolvers.access import requires, rule_of
 from resolvers.accounts import get_account
+from resolvers.campaigns import get_campaign
 from resolvers.competitors import list_competitors
 from resolvers.contacts import get_contact
 from resolvers.context import Context
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
 from resolvers.deals import get_deal
+from resolvers.enrollments import enrollments_of_campaign
 from resolvers.found import Found
 from resolvers.health import latest_health
 from resolvers.jobs import get_job
 from resolvers.leads import get_lead
 from resolvers.lists import by_id
+from resolvers.mailboxes import list_mailboxes
 from resolvers.meetings import get_meeting
+from resolvers.outreach_domains import list_domains
 from resolvers.pipeline_stages import get_stage
 from resolvers.research import get_result, get_run
 from storage.queries import nouns
@@ -44,6 +48,10 @@ _RECORDS = {
     "ResearchResult": (nouns.RESEARCH_RESULTS, rule_of(get_result)),
     "Job": (nouns.JOBS, rule_of(get_job)),
     "HealthFactor": (nouns.FACTORS, rule_of(latest_health)),
+    "Campaign": (nouns.CAMPAIGNS, rule_of(get_campaign)),
+    "Enrollment": (nouns.ENROLLMENTS, rule_of(enrollments_of_campaign)),
+    "OutreachDomain": (nouns.DOMAINS, rule_of(list_domains)),
+    "Mailbox": (nouns.MAILBOXES, rule_of(list_mailboxes)),
 }
 """The kinds that can be found by an identifier, each with the rule of the operation that reads it."""
 

@@ -20,6 +20,8 @@ _LEAD_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
 _FEEDBACK: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
 _RUN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
 _RESULT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0c"
+_CAMPAIGN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b20"
+_DOMAIN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b21"
 _USER: Final = "user_2mF7"
 
 _CREDENTIAL: Final = {
@@ -192,6 +194,32 @@ ANSWERS: Final[dict[str, Any]] = {
         "created_at": "2026-11-20T09:30:00.120000Z",
         "started_at": "2026-11-20T09:30:00.480000Z",
         "finished_at": "2026-11-20T09:30:02.310000Z",
+    },
+    "Campaign": {
+        "id": _CAMPAIGN,
+        "org_id": _ORGANIZATION,
+        "name": "Spring outreach",
+        "status": "paused",
+        "status_reason": None,
+        "daily_limit": 50,
+        "timezone": "Europe/Paris",
+        "stop_on_reply": True,
+        "provider": "local",
+        "provider_campaign_id": f"local-{_CAMPAIGN}",
+        "provider_sync": "pending",
+        "created_at": "2026-11-20T09:30:00Z",
+        "updated_at": "2026-11-20T09:41:12.004000Z",
+    },
+    "OutreachDomain": {
+        "id": _DOMAIN,
+        "org_id": _ORGANIZATION,
+        "name": "example.com",
+        "status": "active",
+        "spf": True,
+        "dkim": True,
+        "dmarc": None,
+        "mailbox_count": 2,
+        "created_at": "2026-11-20T09:30:00Z",
     },
     "Credential": _CREDENTIAL,
     "NewOrganizationKey": {

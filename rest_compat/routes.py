@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.routing import Route
 
+from resolvers import campaigns as campaign_resolvers
 from resolvers import competitors as competitor_resolvers
 from resolvers import credentials as credential_resolvers
 from resolvers import cx_reports as cx_report_resolvers
@@ -16,11 +17,13 @@ from resolvers import jobs as job_resolvers
 from resolvers import lead_conversion
 from resolvers import leads as lead_resolvers
 from resolvers import meetings as meeting_resolvers
+from resolvers import outreach_domains as outreach_domain_resolvers
 from resolvers.context import Services
 from resolvers.credentials import CredentialCreate, CredentialRename
 from resolvers.feedback import FeedbackCreate
 from resolvers.leads import CardCapture
 from rest_compat import (
+    campaigns,
     competitors,
     credentials,
     cx_reports,
@@ -33,6 +36,7 @@ from rest_compat import (
     liveness,
     media,
     meetings,
+    outreach_domains,
     serving,
 )
 from rest_compat.media import MEDIA_TYPES
@@ -174,6 +178,41 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         twin="Query.job",
         description="What has become of work that runs later; a status_url leads here.",
         errors=(404,),
+    ),
+    Operation(
+        "DELETE",
+        "/outreach/campaigns/{campaign_id}",
+        campaigns.delete,
+        "Delete a campaign",
+        resolver=campaign_resolvers.delete_campaign,
+        status=204,
+        twin="Mutation.campaignDelete",
+        description="First the sequence at the sequencing provider, then the record with its enrollments. A provider "
+        "that cannot be reached blocks nothing; what it is left with is removed later.",
+        errors=(404,),
+    ),
+    Operation(
+        "POST",
+        "/outreach/campaigns/{campaign_id}/pause",
+        campaigns.pause,
+        "Pause a campaign",
+        resolver=campaign_resolvers.pause_campaign,
+        answer="Campaign",
+        twin="Mutation.campaignPause",
+        description="Takes effect at once; provider_sync shows whether the sequencing provider knows. One that is "
+        "paused stays as it is.",
+        errors=(404, 409),
+    ),
+    Operation(
+        "GET",
+        "/outreach/domains",
+        outreach_domains.listing,
+        "List outreach domains",
+        resolver=outreach_domain_resolvers.list_domains,
+        answer="OutreachDomain",
+        many=True,
+        twin="Query.outreachDomains",
+        description="By name.",
     ),
     Operation(
         "POST",

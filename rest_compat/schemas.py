@@ -7,13 +7,16 @@ from typing import Any, Final
 from contract.limits import EVIDENCE_MAX, HEALTH_FACTORS, VERSION
 from contract.vocabulary import (
     ActivitySource,
+    CampaignStatus,
     CaptureSource,
     DealStatus,
+    DomainStatus,
     GeoScope,
     HealthFactorKey,
     HealthTrend,
     JobStatus,
     LeadStatus,
+    ProviderSync,
 )
 
 Schema = dict[str, Any]
@@ -252,6 +255,38 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "finished_at": _or_null(_TIME, "When it succeeded, failed or was superseded."),
         },
         "A piece of work that runs later.",
+    ),
+    "Campaign": _object(
+        {
+            "id": _UUID,
+            "org_id": _UUID,
+            "name": _TEXT,
+            "status": _enum(CampaignStatus),
+            "status_reason": _or_null(_TEXT, "Why the campaign is blocked."),
+            "daily_limit": {**_WHOLE, "description": "Messages a day at most."},
+            "timezone": {**_TEXT, "description": "The IANA name of the time zone of its days."},
+            "stop_on_reply": {"type": "boolean"},
+            "provider": {**_TEXT, "description": "The sequencing provider; `local` sends nothing."},
+            "provider_campaign_id": _or_null(_TEXT, "What the provider calls it; null while it is not there."),
+            "provider_sync": {**_enum(ProviderSync), "description": "Whether the provider knows what it is now."},
+            "created_at": _TIME,
+            "updated_at": _TIME,
+        },
+        "An outreach campaign.",
+    ),
+    "OutreachDomain": _object(
+        {
+            "id": _UUID,
+            "org_id": _UUID,
+            "name": _TEXT,
+            "status": _enum(DomainStatus),
+            "spf": _or_null({"type": "boolean"}, "Null while it is not known."),
+            "dkim": _or_null({"type": "boolean"}, "Null while it is not known."),
+            "dmarc": _or_null({"type": "boolean"}, "Null while it is not known."),
+            "mailbox_count": _WHOLE,
+            "created_at": _TIME,
+        },
+        "A domain that mailboxes are made on.",
     ),
     "Credential": _object(_CREDENTIAL, "An organization API key or a user personal access token."),
     "NewOrganizationKey": _object(

@@ -9,18 +9,22 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
 from schema.accounts import AccountMutations, AccountQueries
+from schema.campaigns import CampaignMutations, CampaignQueries
 from schema.competitors import CompetitorMutations, CompetitorQueries
 from schema.contacts import ContactMutations, ContactQueries
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
 from schema.cx_reports import CXReportMutations
 from schema.deals import DealMutations, DealQueries
+from schema.enrollments import EnrollmentMutations
 from schema.events import EventQueries
 from schema.feedback import FeedbackMutations
 from schema.filters import IntFilter
 from schema.health import HealthFactor, HealthSnapshot
 from schema.jobs import JobQueries
 from schema.leads import LeadMutations, LeadQueries
+from schema.mailboxes import MailboxMutations, MailboxQueries
 from schema.meetings import MeetingMutations, MeetingQueries
+from schema.outreach_domains import OutreachDomainMutations, OutreachDomainQueries
 from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
 from schema.research import ResearchMutations, ResearchQueries
 from schema.scalars import SCALARS
@@ -38,6 +42,9 @@ Query = merge_types(
         CompetitorQueries,
         PipelineStageQueries,
         LeadQueries,
+        CampaignQueries,
+        OutreachDomainQueries,
+        MailboxQueries,
         CredentialQueries,
         ResearchQueries,
         JobQueries,
@@ -55,6 +62,10 @@ Mutation = merge_types(
         CompetitorMutations,
         PipelineStageMutations,
         LeadMutations,
+        CampaignMutations,
+        EnrollmentMutations,
+        OutreachDomainMutations,
+        MailboxMutations,
         CredentialMutations,
         FeedbackMutations,
         ResearchMutations,

@@ -166,9 +166,13 @@ def _has_variable(value: ValueNode) -> bool:
     return isinstance(value, ObjectValueNode) and any(_has_variable(field.value) for field in value.fields)
 
 
-def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
-    """A field of an object type that this resolver serves; its rule comes before a look at the arguments."""
+def guarded(resolver: Callable[..., Any], description: str, *needs: str) -> _Declare:
+    """A field of an object type that this resolver serves; its rule comes before a look at the arguments.
+
+    `needs` names the columns of the row that its method reads; the record's id unless told.
+    """
     rule = rule_of(resolver)
+    metadata = {NEEDS: needs} if needs else None
     directives = [RequiresScope(group=rule.group, organization=rule.organization)] if rule.group else []
 
     def declare(method: Callable[..., Any]) -> Any:
@@ -179,7 +183,9 @@ def guarded(resolver: Callable[..., Any], description: str) -> _Declare:
             return await method(*args, info=info, **kwargs)
 
         enforced.guarded = True  # type: ignore[attr-defined]  # its calls are remembered: schema/execution/plans.py
-        return strawberry.field(enforced, description=f"{description} {rule.sentence}", directives=directives)
+        return strawberry.field(
+            enforced, description=f"{description} {rule.sentence}", directives=directives, metadata=metadata
+        )
 
     return declare
 

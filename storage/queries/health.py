@@ -9,19 +9,28 @@ from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, fu
 from sqlmodel import col
 from sqlmodel.sql.sqltypes import UTCDateTime
 
-from contract.health_facts import AccountFacts, ContactFacts, DealFacts, MeetingFacts, Windows, windows
+from contract.health_facts import (
+    AccountFacts,
+    ContactFacts,
+    DealFacts,
+    MeetingFacts,
+    OutreachFacts,
+    Windows,
+    windows,
+)
+from contract.vocabulary import EnrollmentStatus
 from storage.prepared import INSIDE, ORGANIZATION
 from storage.queries.filtering import one_of, these
 from storage.queries.nouns import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS
 from storage.sessions import TenantSession
-from storage.tables import Account, Activity, Contact, Deal, HealthFactor, HealthSnapshot, StageChange
+from storage.tables import Account, Activity, Contact, Deal, Enrollment, HealthFactor, HealthSnapshot, StageChange
 
 
 async def facts(session: TenantSession, account_ids: Sequence[str], now: datetime) -> dict[str, AccountFacts]:
     """What the formula knows of each account at `now`; unknown accounts are left out.
 
     One statement for the accounts and one per group of facts, however many accounts; contract/health_facts.py defines
-    every number. Outreach keeps its default. Raises ValueError for a naive `now`.
+    every number. Raises ValueError for a naive `now`.
     """
     organization, ids, window = session.org_id, list(account_ids), windows(now)
     accounts = await session.rows(_accounts(organization, ids))
@@ -37,6 +46,10 @@ async def facts(session: TenantSession, account_ids: Sequence[str], now: datetim
         r.account_id: DealFacts(r.open, r.with_champion, r.moving, r.won, r.lost)
         for r in await session.rows(_deals(organization, ids, window))
     }
+    outreach = {
+        r.account_id: OutreachFacts(r.enrolled, r.replied)
+        for r in await session.rows(_outreach(organization, ids, window))
+    }
     return {
         r.id: AccountFacts(
             has_domain=bool(r.has_domain),
@@ -45,6 +58,7 @@ async def facts(session: TenantSession, account_ids: Sequence[str], now: datetim
             meetings=meetings.get(r.id, MeetingFacts()),
             contacts=contacts.get(r.id, ContactFacts()),
             deals=deals.get(r.id, DealFacts()),
+            outreach=outreach.get(r.id, OutreachFacts()),
         )
         for r in accounts
     }
@@ -146,6 +160,24 @@ def _deals(organization: str, ids: Sequence[str], window: Windows) -> Select[Any
         func.count().filter(status == "won", closed).label("won"),
         func.count().filter(status == "lost", closed).label("lost"),
     ).group_by(deal.c.account_id)
+
+
+def _outreach(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+    account_id, replied = col(Contact.account_id), EnrollmentStatus.REPLIED.value
+    return (
+        CONTACTS.select(
+            organization,
+            account_id,
+            func.count().label("enrolled"),
+            func.count().filter(col(Enrollment.status) == replied).label("replied"),
+        )
+        .join(
+            Enrollment,
+            and_(col(Enrollment.org_id) == col(Contact.org_id), col(Enrollment.contact_id) == col(Contact.id)),
+        )
+        .where(account_id.in_(ids), col(Enrollment.enrolled_at) > window.enrolled_since)
+        .group_by(account_id)
+    )
 
 
 def _held_at(window: Windows) -> ColumnElement[datetime]:

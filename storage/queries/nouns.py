@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Select, and_, literal_column, select
+from sqlalchemy import Column, ColumnElement, Select, and_, func, literal_column, select
 from sqlalchemy.orm import aliased
 from sqlmodel import SQLModel, col
 
@@ -243,4 +243,36 @@ DEALS_OF_CONTACTS = Noun(
     DEALS.default,
     links=DEALS.links,
     joins=(_linked(t.Deal, col(t.DealContact.org_id), col(t.DealContact.deal_id), optional=False),),
+)
+_MAILBOXES_ON_IT = (
+    select(func.count())
+    .select_from(t.Mailbox)
+    .where(col(t.Mailbox.org_id) == col(t.OutreachDomain.org_id), col(t.Mailbox.domain_id) == col(t.OutreachDomain.id))
+    .scalar_subquery()
+)
+DOMAINS = Noun(
+    t.OutreachDomain,
+    (*_columns(t.OutreachDomain), _MAILBOXES_ON_IT.label("mailbox_count")),
+    {"name": (Key("name"), _ID)},
+    Order("name", SortDirection.ASC),
+)
+MAILBOXES = Noun(
+    t.Mailbox,
+    _columns(t.Mailbox),
+    {"email": (Key("email"), _ID)},
+    Order("email", SortDirection.ASC),
+)
+CAMPAIGNS = Noun(t.Campaign, _columns(t.Campaign), _orders("name", "updated_at"), _NEWEST)
+ENROLLMENTS = Noun(
+    t.Enrollment,
+    _columns(t.Enrollment),
+    {"enrolled_at": (Key("enrolled_at"), _ID)},
+    Order("enrolled_at", SortDirection.ASC),
+)
+MAILBOXES_OF_CAMPAIGNS = Noun(
+    t.CampaignMailbox,
+    (*_columns(t.Mailbox), col(t.CampaignMailbox.campaign_id)),
+    {"email": (Key("email"), _ID)},
+    Order("email", SortDirection.ASC),
+    joins=(_linked(t.Mailbox, col(t.CampaignMailbox.org_id), col(t.CampaignMailbox.mailbox_id), optional=False),),
 )

@@ -86,7 +86,7 @@ async def insert_missing(session: TenantSession, record: SQLModel) -> bool:
 
 
 async def append_event(
-    session: TenantSession, *, type: str, area: str, actor: str, request_id: str, data: dict[str, Any]
+    session: TenantSession, *, type: str, area: str, actor: str, request_id: str | None, data: dict[str, Any]
 ) -> None:
     """Write an event with the organization's next sequence number; the counter's lock holds until the commit."""
     counted = await session.fetch("next_event", _next_event)

@@ -111,6 +111,9 @@ def test_wrong_usage_is_2_and_touches_nothing(command: Command, tmp_path: Path, 
         ("CRM_NOTIFICATIONS_URL", "https://[::1"),
         ("CRM_ARTIFACTS_URL", "s3://key:canary@bucket"),
         ("CRM_ARTIFACTS_URL", "/var/lib/artifacts"),
+        ("CRM_SEQUENCING_PROVIDER", "pigeons"),
+        ("CRM_SEQUENCING_URL", "ftp://host"),
+        ("CRM_SEQUENCING_API_KEY", "canary key"),
         ("CRM_INTROSPECTION", "perhaps"),
         ("CRM_GRAPHIQL", "perhaps"),
         ("LOG_LEVEL", "loud"),
@@ -130,6 +133,16 @@ def test_a_bad_setting_is_78_and_named(command: Command, name: str, value: str, 
     assert "canary" not in outcome.err
     assert "Traceback" not in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("provider", ["instantly", "smartlead"])
+def test_a_sequencing_provider_needs_its_key(command: Command, provider: str) -> None:
+    outcome = command("config", "show", CRM_SEQUENCING_PROVIDER=provider)
+    assert (outcome.code, outcome.out) == (78, "")
+    assert outcome.err == "CRM_SEQUENCING_API_KEY: is needed for this sequencing provider\n"
+    settings = {"CRM_SEQUENCING_PROVIDER": provider, "CRM_SEQUENCING_API_KEY": "canary"}
+    shown = json.loads(command("config", "show", "--json", **settings).out)
+    assert (shown["CRM_SEQUENCING_PROVIDER"], shown["CRM_SEQUENCING_API_KEY"]) == (provider, "***")
 
 
 def test_every_bad_setting_is_named_at_once(command: Command) -> None:

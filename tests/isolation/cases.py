@@ -115,6 +115,10 @@ _RECORDS = [
     "competitor",
     "key",
     "token",
+    "campaign",
+    "enrollment",
+    "outreach domain",
+    "mailbox",
 ]
 
 CASES: dict[str, Case] = {
@@ -603,6 +607,92 @@ CASES: dict[str, Case] = {
     ),
     # Jobs.
     "jobs.get_job": Case("CRM_READ", (Rest("GET", "/jobs/<job>"), of("job", "kind status error"))),
+    # Outreach.
+    "campaigns.get_campaign": Case("OUTREACH_READ", (of("campaign", "name steps { subject }"),)),
+    "campaigns.list_campaigns": Case(
+        "OUTREACH_READ",
+        (q("query($id: ID!) { campaigns(filter: {id: {eq: $id}}) { nodes { name } totalCount } }", id="<campaign>"),),
+    ),
+    "campaigns.mailboxes_of_campaign": Case(
+        "OUTREACH_READ",
+        (of("campaign", "mailboxes { email }"),),
+        below=("campaigns.get_campaign",),
+        direct=("<campaign>",),
+    ),
+    "campaigns.create_campaign": Case(
+        "OUTREACH_MANAGE",
+        (put("campaignCreate", "CampaignCreateInput", "campaign { name }", name="<name>", mailboxIds=["<mailbox>"]),),
+    ),
+    "campaigns.update_campaign": Case(
+        "OUTREACH_MANAGE",
+        (
+            change("campaignUpdate", "CampaignUpdateInput", "campaign { name }", "<campaign>", name="<name>"),
+            change(
+                "campaignUpdate", "CampaignUpdateInput", "campaign { id }", "<own campaign>", mailboxIds=["<mailbox>"]
+            ),
+        ),
+    ),
+    "campaigns.launch_campaign": Case("OUTREACH_MANAGE", (by_id("campaignLaunch", "campaign", "campaign { id }"),)),
+    "campaigns.pause_campaign": Case(
+        "OUTREACH_MANAGE",
+        (
+            Rest("POST", "/outreach/campaigns/<running campaign>/pause"),
+            by_id("campaignPause", "running campaign", "campaign { id }"),
+        ),
+    ),
+    "campaigns.resume_campaign": Case(
+        "OUTREACH_MANAGE", (by_id("campaignResume", "running campaign", "campaign { id }"),)
+    ),
+    "campaigns.archive_campaign": Case("OUTREACH_MANAGE", (by_id("campaignArchive", "campaign", "campaign { id }"),)),
+    "campaigns.delete_campaign": Case(
+        "OUTREACH_MANAGE",
+        (
+            Rest("DELETE", "/outreach/campaigns/<campaign>"),
+            by_id("campaignDelete", "campaign", "deletedId deletedEnrollmentCount providerOutcome"),
+        ),
+    ),
+    "enrollments.enrollments_of_campaign": Case(
+        "OUTREACH_READ",
+        (of("campaign", "enrollments { nodes { email } totalCount }"),),
+        below=("campaigns.get_campaign",),
+        direct=("<campaign>", Listing()),
+    ),
+    "enrollments.enroll_contacts": Case(
+        "OUTREACH_MANAGE",
+        tuple(
+            q(
+                "mutation($id: ID!, $contacts: [EnrollmentInput!]!) { enrollmentsCreate(campaignId: $id,"
+                f" contacts: $contacts) {{ created {{ email }} skipped {{ email reason }} {_ERRORS} }} }}",
+                id=campaign,
+                contacts=[{"email": "new@example.com", "contactId": contact}],
+            )
+            for campaign, contact in (("<campaign>", "<own contact>"), ("<own campaign>", "<contact>"))
+        ),
+    ),
+    "enrollments.remove_enrollment": Case("OUTREACH_MANAGE", (by_id("enrollmentRemove", "enrollment", "deletedId"),)),
+    "outreach_domains.list_domains": Case(
+        "OUTREACH_READ", (Rest("GET", "/outreach/domains"), q("{ outreachDomains { name status mailboxCount } }"))
+    ),
+    "outreach_domains.get_domain": Case(
+        "OUTREACH_READ",
+        (of("campaign", "mailboxes { domain { name } }"),),
+        below=("campaigns.get_campaign", "campaigns.mailboxes_of_campaign"),
+        direct=("<outreach domain>",),
+    ),
+    "outreach_domains.purchase_domain": Case(
+        "OUTREACH_PROVISION",
+        (
+            q(
+                f"mutation($name: String!) {{ domainPurchase(name: $name) {{ domain {{ name }} {_ERRORS} }} }}",
+                name="<name>.com",
+            ),
+        ),
+    ),
+    "mailboxes.list_mailboxes": Case("OUTREACH_READ", (q("{ mailboxes { email status } }"),)),
+    "mailboxes.provision_mailbox": Case(
+        "OUTREACH_PROVISION",
+        (put("mailboxProvision", "MailboxInput", "mailbox { email }", domainId="<outreach domain>", localPart="new"),),
+    ),
     # The change log.
     "events.list_events": Case("CRM_READ", (q("{ events { nodes { type data } } }"),)),
 }

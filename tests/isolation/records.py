@@ -20,11 +20,17 @@ from storage.tables import (
     Account,
     Activity,
     Artifact,
+    Campaign,
+    CampaignMailbox,
     Contact,
     CXReport,
     CXReportRevision,
     DealContact,
+    Enrollment,
     Lead,
+    Mailbox,
+    OutreachDomain,
+    OutreachMessage,
     PipelineStage,
     ResearchResult,
     ResearchRun,
@@ -80,6 +86,25 @@ async def fill_organization(world: World, organization: Organization, member: st
     )
     async with world.database.writing(organization.id) as session:
         [key_of_file] = await publish(session, file)
+    domain = OutreachDomain(name=f"{mark}.com", status="active")
+    mailbox = Mailbox(domain_id=domain.id, email=f"{mark}@{mark}.com", display_name=mark, status="active")
+    steps = [{"delay_days": 0, "subject": mark, "body": mark}]
+    campaigns = [Campaign(name=mark, steps=steps, provider="local", status=s) for s in ("draft", "active")]
+    enrollments = [
+        Enrollment(campaign_id=c.id, contact_id=contact.id, email=mark, email_key=mark, variables={"mark": mark})
+        for c in campaigns
+    ]
+    links = [CampaignMailbox(campaign_id=c.id, mailbox_id=mailbox.id) for c in campaigns]
+    message = OutreachMessage(
+        campaign_id=campaigns[1].id,
+        enrollment_id=enrollments[1].id,
+        step=0,
+        sender=mark,
+        recipient=mark,
+        subject=mark,
+        body=mark,
+    )
+    await world.add(organization, domain, mailbox, *campaigns, *enrollments, *links, message)
     return {
         "run": run.id,
         "result": result.id,
@@ -99,6 +124,11 @@ async def fill_organization(world: World, organization: Organization, member: st
         "competitor": competitor.id,
         "key": key.credential.id,
         "token": token.credential.id,
+        "campaign": campaigns[0].id,
+        "running campaign": campaigns[1].id,
+        "enrollment": enrollments[0].id,
+        "outreach domain": domain.id,
+        "mailbox": mailbox.id,
     }
 
 

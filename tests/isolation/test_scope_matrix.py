@@ -65,6 +65,8 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
         "{run_id}": "{run}",
         "{result_id}": "{result}",
     }
+    kinds["{campaign_id}/pause"] = "{running campaign}/pause"
+    kinds["{campaign_id}"] = "{campaign}"
     expected = set()
     for (method, path), function in served.items():
         for parameter, kind in kinds.items():

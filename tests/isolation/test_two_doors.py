@@ -16,19 +16,23 @@ from sqlmodel import col
 
 import rest_compat.routes as routes
 from contract.scopes import Role
-from contract.vocabulary import CredentialKind
+from contract.vocabulary import CampaignStatus, CredentialKind
 from storage.base import now
 from storage.tables import (
     Account,
     Activity,
+    Campaign,
     Competitor,
     Contact,
     CXReport,
     CXReportRevision,
     Deal,
     DealContact,
+    Enrollment,
     Feedback,
     Job,
+    Mailbox,
+    OutreachDomain,
     PipelineStage,
     ResearchResult,
     ResearchRun,
@@ -36,6 +40,7 @@ from storage.tables import (
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
 from tests.support.documented import (
+    CAMPAIGN,
     CREDENTIAL,
     DEAL,
     DETECTED,
@@ -46,12 +51,13 @@ from tests.support.documented import (
     JOB,
     LEAD,
     MEETING,
+    OUTREACH_DOMAIN,
     SNAPSHOT,
 )
 from tests.support.gateway import Gateway
 from tests.support.world import Headers, bearer
 
-ENUMS = {"status", "geo_scope", "trend", "key"}
+ENUMS = {"status", "geo_scope", "trend", "key", "provider_sync"}
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 ERRORS = "userErrors { code message field }"
@@ -653,6 +659,62 @@ async def _cx_report_edit(doors: Doors) -> None:
         assert (await doors.rest("PATCH", path, {"bpo_prefix": "x"})).status_code == 404
 
 
+CAMPAIGN_FIELDS = selection([key for key in CAMPAIGN if key != "org_id"])
+DOMAIN_FIELDS = selection([key for key in OUTREACH_DOMAIN if key != "org_id"])
+
+
+async def _twin_campaigns(doors: Doors, status: str) -> list[Campaign]:
+    twins = [Campaign(name="C", provider="local", status=status, daily_limit=7) for _ in range(2)]
+    for campaign in twins:
+        enrollment = Enrollment(campaign_id=campaign.id, email="a@example.com", email_key="a@example.com")
+        await doors.gateway.world.add(doors.gateway.world.one, campaign, enrollment)
+    return twins
+
+
+async def _campaign_pause(doors: Doors) -> None:
+    for status in CampaignStatus:
+        twins = await _twin_campaigns(doors, status.value)
+        response = await doors.rest("POST", f"/outreach/campaigns/{twins[0].id}/pause")
+        document = f"mutation($id: ID!) {{ campaignPause(id: $id) {{ campaign {{ {CAMPAIGN_FIELDS} }} {ERRORS} }} }}"
+        shown = await doors.graphql(document, id=twins[1].id)
+        fresh = ("id", "createdAt", "updatedAt")
+        if response.status_code == 200:
+            by_path = _without(plain(response.json()), "orgId", *fresh)
+            assert by_path == _without(shown["campaign"], *fresh)
+            assert by_path["status"] == "PAUSED"
+        else:
+            [problem] = shown["userErrors"]
+            assert response.status_code == 409
+            assert {"code": problem["code"].lower(), "detail": problem["message"]}.items() <= response.json().items()
+
+
+async def _campaign_delete(doors: Doors) -> None:
+    for status in CampaignStatus:
+        twins = await _twin_campaigns(doors, status.value)
+        assert (await doors.rest("DELETE", f"/outreach/campaigns/{twins[0].id}")).status_code == 204
+        record = "deletedId deletedEnrollmentCount providerOutcome"
+        assert await doors.change("campaignDelete", "$id: ID! -> id: $id", record, id=twins[1].id) == {
+            "deletedId": twins[1].id,
+            "deletedEnrollmentCount": 1,
+            "providerOutcome": "not_created",
+        }
+        assert await doors.graphql("{ campaigns { nodes { id } } }") == {"nodes": []}
+
+
+async def _domains(doors: Doors) -> None:
+    domains = [
+        OutreachDomain(name="b.example", status="active", spf=True, dkim=False),
+        OutreachDomain(name="a.example", created_at=NOON),
+    ]
+    await doors.gateway.world.add(
+        doors.gateway.world.one, *domains, Mailbox(domain_id=domains[0].id, email="x@b.example")
+    )
+    listed = (await doors.rest("GET", "/outreach/domains")).json()
+    shown = await doors.graphql(f"{{ outreachDomains {{ {DOMAIN_FIELDS} }} }}")
+    assert [_without(plain(record), "orgId") for record in listed] == shown
+    assert [(record["name"], record["mailbox_count"]) for record in listed] == [("a.example", 0), ("b.example", 1)]
+
+
 Compare = Callable[[Doors], Awaitable[None]]
 COMPARED: dict[str, Compare] = {
     "Query.meetings": _meetings,
@@ -671,6 +733,9 @@ COMPARED: dict[str, Compare] = {
     "Mutation.leadConvert": _lead_convert,
     "Mutation.feedbackSubmit": _feedback,
     "Mutation.cxReportEdit": _cx_report_edit,
+    "Mutation.campaignPause": _campaign_pause,
+    "Mutation.campaignDelete": _campaign_delete,
+    "Query.outreachDomains": _domains,
     **_credentials("/organization-pats", "organizationKey", KEY_FIELDS, plain),
     **_credentials("/user-pats", "userToken", TOKEN_FIELDS, token),
 }
@@ -708,6 +773,7 @@ async def test_the_same_refusals(gateway: Gateway) -> None:
     records = await fill_organization(world, world.one, "admin@one", "Kept") | {"name": "Changed"}
     await world.join("nobody@one", world.one, scopes=["outreach:read", "api:read"])
     await world.join("nobody@one", world.two, scopes=["outreach:read"])
+    await world.join("outsider@one", world.one, scopes=["api:read"])
     key = await world.headers("admin@one", world.one, CredentialKind.ORGANIZATION_KEY)
     user_token = await world.headers("admin@one", None, CredentialKind.USER_TOKEN)
     ended = await world.headers("viewer@two", world.two, CredentialKind.ORGANIZATION_KEY)
@@ -731,8 +797,9 @@ async def test_the_same_refusals(gateway: Gateway) -> None:
             assert _said(answers[0]) == _said(answers[1])
             for answer in answers:
                 assert challenge.items() <= dict(answer.headers).items() or status != 401
-        # Reading a deal takes fewer than any other: who may not even that is another member.
-        refused = world.session("nobody@one", world.two if case.group == "CRM_READ" else world.one)
+        # Reading takes fewer scopes than anything else: who may not even that is another member.
+        subject = "outsider@one" if case.group == "OUTREACH_READ" else "nobody@one"
+        refused = world.session(subject, world.two if case.group == "CRM_READ" else world.one)
         inside = [*([(refused, 403)] if case.group else []), *([(user_token, 400)] if case.organization else [])]
         for headers, status in inside:
             answers = [await send(gateway, request.filled(records), headers) for request in (by_path, by_graph)]
@@ -762,7 +829,7 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
         assert (refused.status_code, refused.json()["detail"]) == (400, "Active organization required")
 
 
-RECORDS = ["account", "contact", "deal", "job", "lead", "run", "result", "key", "token"]
+RECORDS = ["account", "contact", "deal", "job", "lead", "run", "result", "campaign", "running campaign", "key", "token"]
 
 
 async def test_the_same_missing_records(doors: Doors) -> None:
@@ -784,7 +851,7 @@ async def test_the_same_missing_records(doors: Doors) -> None:
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": at}]
         assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job", "leads.get_lead"))
         compared += 1
-    assert compared == 12
+    assert compared == 14
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [
@@ -910,7 +977,8 @@ async def test_who_may_by_one_door_may_by_the_other(gateway: Gateway) -> None:
     for role in Role:
         headers = world.session(f"{role.value}@one", world.one)
         for name, by_path, by_graph in _pairs():
-            values = missing([*RECORDS, "stage"]) | {"name": ""}
+            kinds = [*RECORDS, "stage", "campaign", "running campaign"]
+            values = missing(kinds) | {"name": ""}
             twins = {o.twin for o in routes.OPERATIONS if o.resolver and o.resolver.__name__ == name.split(".")[1]}
             [twin] = twins
             allowed = (await send(gateway, by_path.filled(values), headers)).status_code != 403

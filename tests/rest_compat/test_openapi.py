@@ -43,6 +43,9 @@ PATHS = {
         202,
         "Mutation.cxReportEdit",
     ),
+    ("DELETE", "/outreach/campaigns/{campaign_id}"): ("OUTREACH_MANAGE", True, 204, "Mutation.campaignDelete"),
+    ("POST", "/outreach/campaigns/{campaign_id}/pause"): ("OUTREACH_MANAGE", True, 200, "Mutation.campaignPause"),
+    ("GET", "/outreach/domains"): ("OUTREACH_READ", True, 200, "Query.outreachDomains"),
     ("POST", "/organization-pats"): ("PATS_CREATE", True, 201, "Mutation.organizationKeyCreate"),
     ("GET", "/organization-pats"): ("PATS_READ", True, 200, "Query.organizationKeys"),
     ("PATCH", "/organization-pats/{id}"): ("PATS_CREATE", True, 200, "Mutation.organizationKeyRename"),
@@ -124,6 +127,8 @@ def test_the_records_have_the_documented_keys() -> None:
     assert list(schemas["Deal"]["properties"]) == documented.DEAL
     assert list(schemas["HealthSnapshot"]["properties"]) == documented.SNAPSHOT
     assert list(schemas["HealthFactor"]["properties"]) == documented.FACTOR
+    assert list(schemas["Campaign"]["properties"]) == documented.CAMPAIGN
+    assert list(schemas["OutreachDomain"]["properties"]) == documented.OUTREACH_DOMAIN
     assert list(schemas["Credential"]["properties"]) == documented.CREDENTIAL
     assert list(schemas["NewUserToken"]["properties"]) == [*documented.CREDENTIAL, "pat_key"]
     assert list(schemas["AccessToken"]["properties"]) == documented.ACCESS_TOKEN

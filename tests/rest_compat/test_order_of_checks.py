@@ -8,7 +8,18 @@ import pytest
 from contract.vocabulary import CredentialKind
 from rest_compat.operations import Operation
 from rest_compat.routes import OPERATIONS
-from storage.tables import Account, Contact, CXReport, Deal, DealContact, Job, Lead, ResearchResult, ResearchRun
+from storage.tables import (
+    Account,
+    Campaign,
+    Contact,
+    CXReport,
+    Deal,
+    DealContact,
+    Job,
+    Lead,
+    ResearchResult,
+    ResearchRun,
+)
 from tests.rest_compat.conftest import REQUEST_ID
 from tests.support.world import World, bearer
 
@@ -105,21 +116,25 @@ async def test_then_the_active_organization(world: World, client: httpx.AsyncCli
 
 @pytest.mark.parametrize("kind", CredentialKind)
 async def test_then_the_scopes(world: World, client: httpx.AsyncClient, kind: CredentialKind) -> None:
-    await world.join("nobody", world.one, scopes=["outreach:read", "outreach:manage"])
-    headers = await world.headers("nobody", world.one, kind)
+    """A caller of the other half of the service: one that may outreach only, one that may manage the CRM only."""
+    granted = {False: ["outreach:manage", "outreach:read"], True: ["api:manage", "api:read"]}
+    for outreach, scopes in granted.items():
+        await world.join(f"nobody {outreach}", world.one, scopes=scopes)
+    callers = {outreach: await world.headers(f"nobody {outreach}", world.one, kind) for outreach in granted}
     before = await world.dump()
     assert [operation.path for operation in GUARDED if operation not in SCOPED] == ["/feedback"]
     for operation in SCOPED:
         assert operation.rule is not None
         assert operation.rule.group is not None
-        response = await _worst(client, operation, headers)
+        outreach = operation.path.startswith("/outreach/")
+        response = await _worst(client, operation, callers[outreach])
         assert response.status_code == 403, operation.path
         assert response.json() == {
             "detail": "Insufficient permissions",
             "code": "forbidden",
             "request_id": REQUEST_ID,
             "required_scopes": sorted(operation.rule.group.value),
-            "granted_scopes": ["outreach:manage", "outreach:read"],
+            "granted_scopes": granted[outreach],
         }
     assert await world.dump() == before
 
@@ -148,7 +163,8 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     run = ResearchRun(name="R", result_count=1)
     result = ResearchResult(id=run.id, run_id=run.id, position=0, company_name="C")  # one identifier for both places
     report = CXReport(result_id=result.id)
-    await world.add(world.one, account, contact, deal, link, job, lead, run, result, report)
+    campaign = Campaign(name="C", provider="local", status="active")
+    await world.add(world.one, account, contact, deal, link, job, lead, run, result, report, campaign)
     key = await world.credential("admin@one", world.one)
     token = await world.credential("admin@one", None)
     mine = world.session("admin@one", world.one)
@@ -160,13 +176,14 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
         "jobs": job.id,
         "leads": lead.id,
         "customer-intelligence": result.id,
+        "outreach": campaign.id,
         "organization-pats": key_record["id"],
         "user-pats": token_record["id"],
     }
     headers = world.session("admin@two", world.two)
     before = await world.dump()
     named = [o for o in GUARDED if o.path_parameters]
-    assert len(named) == 14
+    assert len(named) == 16
     for operation in named:
         known = owned[operation.path.split("/")[1]]
         for identifier in (known, known.upper(), UNKNOWN, "no-uuid", "%00", "é"):

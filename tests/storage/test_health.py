@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from contract.health_facts import AccountFacts, windows
+from contract.health_facts import AccountFacts, OutreachFacts, windows
 from contract.vocabulary import HealthFactorKey
 from storage.base import new_id
 from storage.database import Database
 from storage.queries import health
-from storage.tables import Account, Activity, Contact, HealthFactor, HealthSnapshot
+from storage.tables import Account, Activity, Campaign, Contact, Enrollment, HealthFactor, HealthSnapshot
 from tests.resolvers.test_health_formula import block, condensed
 from tests.support.health import new_organization, seed
 from tests.support.statements import statements
@@ -50,6 +50,31 @@ async def test_the_example_of_the_page(database: Database, organization: str) ->
     assert facts.meetings.held_by_week == tuple(block("facts")["meetings"]["held_by_week"])
     assert facts.meetings.last_held_at == datetime(2026, 11, 18, 9, tzinfo=UTC)
     assert facts.contacts.met == block("facts")["contacts"]["met"]
+
+
+async def test_enrollments_count_by_the_accounts_contacts(database: Database, organization: str) -> None:
+    """The last 180 days, the start excluded; those of nobody's contacts and of other accounts' stay out."""
+    since = windows(NOW).enrolled_since
+    accounts = [Account(name=name) for name in "AB"]
+    contacts = [Contact(account_id=account.id) for account in accounts for _ in range(5)]
+    campaigns = [Campaign(name="C", provider="local") for _ in range(2)]
+    ages = (since, since + timedelta(microseconds=1), NOW, NOW - timedelta(days=1), NOW)
+    statuses = ("replied", "replied", "pending", "replied", "bounced")
+    enrollments = [
+        Enrollment(campaign_id=campaign.id, contact_id=contact.id, email="x", email_key=contact.id, **values)
+        for campaign in campaigns
+        for contact, values in zip(
+            contacts,
+            [{"enrolled_at": at, "status": status} for at, status in zip(ages, statuses, strict=True)],
+            strict=False,
+        )
+    ]
+    enrollments.append(Enrollment(campaign_id=campaigns[0].id, email="y", email_key="y", enrolled_at=NOW))
+    async with database.writing(organization) as session:
+        for records in ((*accounts, *campaigns), contacts, enrollments):
+            await session.insert(*records)
+    assert (await facts_of(database, organization, accounts[0].id)).outreach == OutreachFacts(enrolled=8, replied=4)
+    assert (await facts_of(database, organization, accounts[1].id)).outreach == OutreachFacts()
 
 
 async def test_an_account_with_nothing_but_a_name(database: Database, organization: str) -> None:
@@ -139,7 +164,7 @@ async def test_any_rows_count_as_defined(database: Database, organization: str) 
         with statements(database) as sent:
             found = await health.facts(session, [account.id for account in accounts], NOW)
     assert [found[account.id] for account in accounts] == [condensed(rows, NOW) for rows in samples]
-    assert len(sent) == 4
+    assert len(sent) == 5
     assert await facts_of(database, organization, accounts[0].id) == found[accounts[0].id]
 
 

@@ -65,6 +65,22 @@ FACTOR = [
     "explanation",
     "sample_size",
 ]
+CAMPAIGN = [
+    "id",
+    "org_id",
+    "name",
+    "status",
+    "status_reason",
+    "daily_limit",
+    "timezone",
+    "stop_on_reply",
+    "provider",
+    "provider_campaign_id",
+    "provider_sync",
+    "created_at",
+    "updated_at",
+]
+OUTREACH_DOMAIN = ["id", "org_id", "name", "status", "spf", "dkim", "dmarc", "mailbox_count", "created_at"]
 CREDENTIAL = [
     "id",
     "name",
@@ -134,6 +150,8 @@ _RECORDS = {
     ("/feedback", "POST"): ["id"],
     ("/deals/{deal_id}/competitors/detect", "POST"): DETECTION,
     ("/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report", "PATCH"): CX_REPORT_EDITED,
+    ("/outreach/campaigns/{campaign_id}/pause", "POST"): CAMPAIGN,
+    ("/outreach/domains", "GET"): OUTREACH_DOMAIN,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
     ("/organization-pats", "GET"): CREDENTIAL,
     ("/organization-pats/{id}", "PATCH"): CREDENTIAL,

@@ -14,6 +14,8 @@ from storage.tables import (
     Account,
     Activity,
     Artifact,
+    Campaign,
+    CampaignMailbox,
     Competitor,
     Contact,
     Credential,
@@ -21,6 +23,7 @@ from storage.tables import (
     CXReportRevision,
     Deal,
     DealContact,
+    Enrollment,
     Event,
     EventCounter,
     Feedback,
@@ -29,10 +32,13 @@ from storage.tables import (
     Job,
     JobWorker,
     Lead,
+    Mailbox,
     Medium,
     Member,
     Membership,
     Organization,
+    OutreachDomain,
+    OutreachMessage,
     PipelineStage,
     QueuedJob,
     ResearchResult,
@@ -148,11 +154,33 @@ async def organization(database: Database, name: str) -> Rows:
         session.add(
             CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={})
         )
+    await _outreach(database, rows)
     return rows
 
 
 def _file(name: str) -> dict[str, Any]:
     return {"storage_name": name, "file_name": name, "content_type": name, "bytes": 1, "sha256": name}
+
+
+async def _outreach(database: Database, rows: Rows) -> None:
+    name = rows.name
+    domain, campaign = OutreachDomain(name=name), Campaign(name=name, provider=name)
+    mailbox = Mailbox(domain_id=domain.id, email=name)
+    enrollment = Enrollment(campaign_id=campaign.id, contact_id=rows.contact, email=name, email_key=name)
+    message = OutreachMessage(
+        campaign_id=campaign.id,
+        enrollment_id=enrollment.id,
+        step=0,
+        sender=name,
+        recipient=name,
+        subject=name,
+        body=name,
+    )
+    link = CampaignMailbox(campaign_id=campaign.id, mailbox_id=mailbox.id)
+    async with database.writing(rows.org) as session:
+        for records in ((domain, campaign), (mailbox,), (enrollment, link), (message,)):
+            session.add(*records)
+            await session.flush()
 
 
 async def count_rows(database: Database, organizations: tuple[Rows, ...]) -> dict[str, int]:

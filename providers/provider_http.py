@@ -1,0 +1,157 @@
+"""Calls to a provider's JSON interface: one client, deadlines over the whole call, bounded answers, errors of the port.
+
+Only calls that may be repeated are repeated. What a provider says in its errors stays out of ours, and so does the key:
+it is part of the client, never an argument.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import httpx
+import orjson
+
+from providers.sequencing import Garbage, Gone, Refused, SequencingError, Unreachable
+
+_log = logging.getLogger(__name__)
+
+DEADLINE: Final = 10.0
+"""Seconds for one try, from the connection to the last byte."""
+TRIES: Final = 3
+PAUSE: Final = 0.2
+"""Seconds before the second try, doubled before the third."""
+ANSWER_MAX: Final = 4 * 1024 * 1024
+_AFTER_MAX: Final = 600.0
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+_BUSY: Final = frozenset({408, 425, 429})
+_REFUSALS: Final = {
+    401: "{name} does not accept the API key",
+    402: "{name} asks for a paid plan",
+    403: "{name} does not allow this with the API key",
+}
+
+
+class Api:
+    """One provider's interface; `name` is what clients know it by."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        deadline: float = DEADLINE,
+        pause: float = PAUSE,
+    ) -> None:
+        self.name = name
+        self._deadline = deadline
+        self._pause = pause
+        self._client = httpx.AsyncClient(
+            base_url=url,
+            headers={"Accept": "application/json", **(headers or {})},
+            params=dict(params or {}),
+            timeout=httpx.Timeout(deadline),
+            follow_redirects=False,  # a redirect would carry the key to wherever it leads
+        )
+
+    async def call(
+        self,
+        method: Method,
+        path: str,
+        *,
+        body: Any = None,
+        params: Mapping[str, Any] | None = None,
+        repeat: bool | None = None,
+    ) -> Any:
+        """The answer's JSON, None where it has no body. Raises a SequencingError.
+
+        `repeat` says whether the call may be made again when its outcome is unknown; unless told, only GET may.
+        """
+        tries = TRIES if (method == "GET" if repeat is None else repeat) else 1
+        for number in range(1, tries + 1):
+            try:
+                return await self._once(method, path, body, params)
+            except Unreachable as error:
+                if number == tries or error.after is not None:
+                    raise
+                await asyncio.sleep(self._pause * 2 ** (number - 1))
+        raise AssertionError("unreachable")
+
+    async def _once(self, method: Method, path: str, body: Any, params: Mapping[str, Any] | None) -> Any:
+        try:
+            async with asyncio.timeout(self._deadline):  # httpx's own deadlines begin anew with every byte
+                content = {} if body is None else {"json": body}
+                async with self._client.stream(method, path.lstrip("/"), params=params, **content) as response:
+                    text = await self._bounded(response)
+        except (TimeoutError, httpx.TimeoutException):
+            raise self._failed(method, Unreachable(f"{self.name} did not answer in time")) from None
+        except httpx.DecodingError:
+            raise self._failed(method, Garbage(f"{self.name} gave an answer that cannot be read")) from None
+        except (httpx.HTTPError, OSError):
+            raise self._failed(method, Unreachable(f"{self.name} cannot be reached")) from None
+        if response.is_success:
+            return self._read(method, text)
+        raise self._failed(method, self._refusal(response), response.status_code)
+
+    async def _bounded(self, response: httpx.Response) -> bytes:
+        chunks, size = [], 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > ANSWER_MAX:
+                raise self._failed("answer", Garbage(f"{self.name} gave an answer that is too large"))
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _read(self, method: str, text: bytes) -> Any:
+        if not text.strip():
+            return None
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            raise self._failed(method, Garbage(f"{self.name} gave an answer that cannot be read")) from None
+
+    def _refusal(self, response: httpx.Response) -> SequencingError:
+        status = response.status_code
+        if status in (404, 410):
+            return Gone(f"{self.name} does not know it")
+        if status in _BUSY or status >= 500:
+            words = f"{self.name} is busy" if status in _BUSY else f"{self.name} has trouble of its own"
+            return Unreachable(words, after=_after(response.headers.get("retry-after")))
+        if 300 <= status < 400:
+            return Garbage(f"{self.name} answers from another address")
+        words = _REFUSALS.get(status, "{name} does not accept the request")
+        return Refused(words.format(name=self.name))
+
+    def _failed(self, method: str, error: SequencingError, status: int | None = None) -> SequencingError:
+        """The error, after a line in the log: neither path nor body, which may hold addresses or the key."""
+        _log.warning("provider %s failed method=%s status=%s kind=%s", self.name, method, status, type(error).__name__)
+        return error
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+
+
+def _after(header: str | None) -> float | None:
+    """Seconds of a Retry-After header; a date, or what is no number, says nothing that could be relied on."""
+    if header is None or not header.strip().isdecimal():
+        return None
+    return min(_AFTER_MAX, float(header.strip()[:9]))
+
+
+def text_of(value: Any, name: str, provider: str) -> str:
+    """A field of an object that has to be a text or a number, as text. Raises Garbage."""
+    found = value.get(name) if isinstance(value, dict) else None
+    if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+        raise Garbage(f"{provider} gave an answer without its {name}")
+    return str(found)
+
+
+def list_of(value: Any, provider: str) -> list[dict[str, Any]]:
+    """A list of objects. Raises Garbage."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise Garbage(f"{provider} gave an answer without its list")
+    return value

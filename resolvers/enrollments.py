@@ -1,0 +1,139 @@
+"""Enrollments: who a campaign is sent to, once per address and once per contact, however many requests race."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from contract.campaign_states import CHANGEABLE, RUNS
+from contract.criteria import Listing, Selection
+from contract.errors import InvalidState, NotFound, Problem, Problems
+from contract.scopes import ScopeGroup
+from contract.vocabulary import CampaignStatus
+from jobs import campaigns as provider
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.lists import PageOf, children
+from resolvers.outreach_inputs import EnrollmentInput, Enrollments, address_key
+from storage.base import now
+from storage.queries import campaigns as statements
+from storage.queries import nouns, records
+from storage.sessions import TenantSession
+from storage.tables import Campaign, Contact, Enrollment
+
+_AGAIN = "is named twice"
+_ADDRESS = "the address is enrolled already"
+_CONTACT = "the contact is enrolled already"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Someone who was not enrolled, and why."""
+
+    email: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """Who was enrolled and who was not, each in the order of the request."""
+
+    created: Sequence[Enrollment]
+    skipped: Sequence[Skipped]
+
+
+@requires(ScopeGroup.OUTREACH_READ)
+async def enrollments_of_campaign(
+    ctx: Context, campaign_id: str, listing: Listing, selection: Selection | None = None
+) -> PageOf:
+    """A page of the campaign's enrollments, in the order they were made."""
+    return await children(ctx, nouns.ENROLLMENTS, Enrollment.campaign_id, campaign_id, listing, selection)
+
+
+@requires(ScopeGroup.OUTREACH_MANAGE)
+async def enroll_contacts(ctx: Context, campaign_id: str, input: Enrollments) -> Enrolled:
+    """Enroll recipients in a campaign that is neither completed nor archived; who is in it already is skipped."""
+    async with ctx.writing() as session:
+        # Locked, so that requests that race come one after the other.
+        campaign = await records.to_change(session, Campaign, campaign_id)
+        if campaign is None:
+            raise NotFound(field=("campaign_id",))
+        status = CampaignStatus(campaign.status)
+        if status not in CHANGEABLE:
+            raise InvalidState(f"Nobody is enrolled in a campaign that is {status.value}", field=("campaign_id",))
+        await _check_contacts(session, input.contacts)
+        enrolled = await _enroll(session, campaign, input.contacts)
+        if enrolled.created:
+            if status in RUNS:
+                await provider.tell(session, campaign)
+            await records.append_event(
+                session,
+                type="enrollments_created",
+                area="outreach",
+                actor=ctx.caller.subject,
+                request_id=ctx.request_id,
+                data={"campaign_id": campaign.id, "enrollment_ids": [e.id for e in enrolled.created]},
+            )
+    ctx.forget()
+    return enrolled
+
+
+async def _enroll(session: TenantSession, campaign: Campaign, contacts: Sequence[EnrollmentInput]) -> Enrolled:
+    keys = [address_key(contact.email) for contact in contacts]
+    there = await statements.by_keys(session, campaign.id, keys)
+    first_at = now() + timedelta(days=campaign.steps[0]["delay_days"] if campaign.steps else 0)
+    created: list[Enrollment] = []
+    skipped: list[Skipped] = []
+    made: set[str] = set()
+    for key, contact in zip(keys, contacts, strict=True):
+        enrollment = Enrollment(
+            org_id=session.org_id,
+            campaign_id=campaign.id,
+            contact_id=contact.contact_id,
+            email=contact.email,
+            email_key=key,
+            variables=contact.variables,
+            next_at=first_at,
+        )
+        if key in made:
+            skipped.append(Skipped(contact.email, _AGAIN))
+        elif key in there:
+            skipped.append(Skipped(contact.email, _ADDRESS))
+        elif await statements.enroll(session, enrollment):
+            made.add(key)
+            created.append(enrollment)
+        else:
+            skipped.append(Skipped(contact.email, _CONTACT))
+    return Enrolled(created, skipped)
+
+
+async def _check_contacts(session: TenantSession, contacts: Sequence[EnrollmentInput]) -> None:
+    given = {str(n): (Contact, c.contact_id) for n, c in enumerate(contacts) if c.contact_id is not None}
+    if problems := [
+        Problem(("contacts", int(n), "contact_id"), "does not exist in this organization", "reference")
+        for n in await records.missing(session, given)
+    ]:
+        raise Problems(problems)
+
+
+@requires(ScopeGroup.OUTREACH_MANAGE)
+async def remove_enrollment(ctx: Context, enrollment_id: str) -> str:
+    """Take a recipient out of its campaign; the provider is told by a job."""
+    async with ctx.writing() as session:
+        seen = await records.one(session, nouns.ENROLLMENTS, enrollment_id)
+        # The campaign first, as whoever needs both rows takes them.
+        campaign = None if seen is None else await records.to_change(session, Campaign, seen.campaign_id)
+        enrollment = await records.to_change(session, Enrollment, enrollment_id)
+        if campaign is None or enrollment is None:
+            raise NotFound(field=("id",))
+        await provider.take_off(session, campaign, enrollment.email)
+        await session.delete(enrollment)
+        await records.append_event(
+            session,
+            type="enrollment_removed",
+            area="outreach",
+            actor=ctx.caller.subject,
+            request_id=ctx.request_id,
+            data={"campaign_id": enrollment.campaign_id, "enrollment_id": enrollment.id},
+        )
+    ctx.forget()
+    return enrollment.id

@@ -1,0 +1,81 @@
+"""Mailboxes: the list, and having one made (decision 54)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from contract.errors import InvalidState, Problem, Problems, ProviderFailed
+from contract.limits import EMAIL_MAX
+from contract.scopes import ScopeGroup
+from contract.vocabulary import DomainStatus, MailboxStatus
+from jobs import outreach_domains as orders
+from providers.sequencing import Refused
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.lists import by_id
+from resolvers.outreach_inputs import MailboxCreate
+from storage.queries import nouns, outreach_domains, records
+from storage.sessions import TenantSession
+from storage.tables import Mailbox, OutreachDomain
+
+
+@requires(ScopeGroup.OUTREACH_READ)
+async def list_mailboxes(ctx: Context) -> Sequence[Any]:
+    """The organization's mailboxes, by address."""
+    async with ctx.reading() as session:
+        return await records.all_of(session, nouns.MAILBOXES)
+
+
+@requires(ScopeGroup.OUTREACH_PROVISION)
+async def provision_mailbox(ctx: Context, input: MailboxCreate) -> Any:
+    """Have a mailbox made on a domain, or give the one that has this address; one that went wrong is tried again.
+
+    Raises ProviderFailed where the provider refuses. One that does not answer leaves the mailbox pending, and a job
+    goes on with it.
+    """
+    async with ctx.writing() as session:
+        domain = await _domain(session, input.domain_id)
+        address = f"{input.local_part}@{domain.name}"
+        if len(address) > EMAIL_MAX:
+            words = f"makes an address of more than {EMAIL_MAX} characters"
+            raise Problems([Problem(("input", "local_part"), words, "string_too_long")])
+        wanted = Mailbox(domain_id=domain.id, email=address, display_name=input.display_name)
+        mailbox, is_new = await outreach_domains.put_mailbox(session, wanted)
+        orders_it = is_new or mailbox.status == MailboxStatus.ERROR
+        if orders_it:
+            mailbox.status = MailboxStatus.PENDING.value
+            await session.flush()
+            await orders.order_mailbox(session, mailbox)
+            await _log(ctx, session, "mailbox_ordered", mailbox)
+    if orders_it:
+        await _ask(ctx, mailbox)
+    ctx.forget()
+    return await by_id(ctx, nouns.MAILBOXES, mailbox.id)
+
+
+async def _domain(session: TenantSession, domain_id: str) -> OutreachDomain:
+    domain = await records.to_change(session, OutreachDomain, domain_id)
+    if domain is None:
+        words = "does not exist in this organization"
+        raise Problems([Problem(("input", "domain_id"), words, "reference")])
+    if domain.status == DomainStatus.FAILED:
+        raise InvalidState("The domain could not be bought", field=("input", "domain_id"))
+    return domain
+
+
+async def _ask(ctx: Context, ordered: Mailbox) -> None:
+    answer = await orders.ask_for_mailbox(ctx.services.sequencing, ordered.email, ordered.display_name)
+    async with ctx.writing() as session:
+        mailbox = await records.to_change(session, Mailbox, ordered.id)
+        if mailbox is not None and mailbox.status == MailboxStatus.PENDING and answer.values:
+            orders.note(mailbox, answer)
+            await session.flush()
+            await _log(ctx, session, "mailbox_updated", mailbox)
+    if isinstance(answer.error, Refused):
+        raise ProviderFailed(answer.error.words, field=("input", "local_part"))
+
+
+async def _log(ctx: Context, session: TenantSession, event: str, mailbox: Mailbox) -> None:
+    data = {"mailbox_id": mailbox.id, "email": mailbox.email, "status": mailbox.status}
+    await records.append_event(
+        session, type=event, area="outreach", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
+    )

@@ -1,0 +1,70 @@
+"""Outreach domains: the list, and buying one (specification 4.9; decision 54)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from contract.errors import ProviderFailed
+from contract.scopes import ScopeGroup
+from contract.vocabulary import DomainStatus
+from jobs import outreach_domains as orders
+from providers.sequencing import Refused
+from resolvers.access import requires
+from resolvers.context import Context
+from resolvers.lists import by_id
+from resolvers.outreach_inputs import DomainName
+from storage.queries import nouns, outreach_domains, records
+from storage.sessions import TenantSession
+from storage.tables import OutreachDomain
+
+
+@requires(ScopeGroup.OUTREACH_READ)
+async def list_domains(ctx: Context) -> Sequence[Any]:
+    """The organization's domains, by name."""
+    async with ctx.reading() as session:
+        return await records.all_of(session, nouns.DOMAINS)
+
+
+@requires(ScopeGroup.OUTREACH_READ)
+async def get_domain(ctx: Context, domain_id: str) -> Any:
+    """The domain, or None."""
+    return await by_id(ctx, nouns.DOMAINS, domain_id)
+
+
+@requires(ScopeGroup.OUTREACH_PROVISION)
+async def purchase_domain(ctx: Context, input: DomainName) -> Any:
+    """Buy a domain, or give the one that was bought by this name; one that could not be bought is tried again.
+
+    Raises ProviderFailed where the provider refuses. One that does not answer leaves the domain pending, and a job
+    goes on with it.
+    """
+    async with ctx.writing() as session:
+        domain, is_new = await outreach_domains.put_domain(session, input.name)
+        orders_it = is_new or domain.status == DomainStatus.FAILED
+        if orders_it:
+            domain.status = DomainStatus.PENDING.value
+            await session.flush()
+            await orders.order_domain(session, domain)
+            await _log(ctx, session, "domain_ordered", domain)
+    if orders_it:
+        await _ask(ctx, domain)
+    ctx.forget()
+    return await by_id(ctx, nouns.DOMAINS, domain.id)
+
+
+async def _ask(ctx: Context, ordered: OutreachDomain) -> None:
+    answer = await orders.ask_for_domain(ctx.services.sequencing, ordered.name)
+    async with ctx.writing() as session:
+        domain = await records.to_change(session, OutreachDomain, ordered.id)
+        if domain is not None and DomainStatus(domain.status) in orders.OPEN_DOMAIN and answer.values:
+            orders.note(domain, answer)
+            await session.flush()
+            await _log(ctx, session, "domain_updated", domain)
+    if isinstance(answer.error, Refused):
+        raise ProviderFailed(answer.error.words, field=("name",))
+
+
+async def _log(ctx: Context, session: TenantSession, event: str, domain: OutreachDomain) -> None:
+    data = {"domain_id": domain.id, "name": domain.name, "status": domain.status}
+    await records.append_event(
+        session, type=event, area="outreach", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
+    )

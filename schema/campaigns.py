@@ -1,0 +1,256 @@
+"""Campaigns on the GraphQL surface (specification 4.7, 4.8)."""
+
+from datetime import datetime
+from enum import Enum
+from typing import Annotated, Any
+
+import strawberry
+from strawberry import UNSET
+
+from contract.vocabulary import CampaignStatus, ProviderSync, SortDirection
+from resolvers import campaigns, enrollments
+from resolvers.outreach_inputs import CampaignCreate, CampaignUpdate
+from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
+from schema.declare import Info, argument, enum, guarded, operation, resolved, shown
+from schema.enrollments import Enrollment
+from schema.errors import UserError
+from schema.execution.selections import selected, selected_nodes
+from schema.filters import Comparator, DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.inputs import change
+from schema.mailboxes import Mailbox
+
+enum(
+    CampaignStatus,
+    "Where a campaign stands.",
+    DRAFT="It was never launched.",
+    ACTIVE="It runs.",
+    PAUSED="It was stopped, and can be resumed.",
+    BLOCKED="The provider keeps it from running; `statusReason` says why.",
+    COMPLETED="It is done with all recipients.",
+    ARCHIVED="It was put away.",
+)
+enum(
+    ProviderSync,
+    "Whether the sequencing provider knows what the campaign is now.",
+    SYNCED="It does, or there is nothing that it should know.",
+    PENDING="It is being told.",
+    FAILED="It could not be told.",
+)
+
+
+@strawberry.type(description="A message of a campaign.")
+class CampaignStep:
+    delay_days: int = shown("Days after the message before it, or after the start.")
+    subject: str = shown("The subject; `{{name}}` stands for a variable of the recipient.")
+    body: str = shown("The text; `{{name}}` stands for a variable of the recipient.")
+
+
+@strawberry.type(description="A sequence of messages to enrolled recipients.")
+class Campaign(Node):
+    name: str = shown("The campaign's name.")
+    status: CampaignStatus = shown("Where it stands.")
+    status_reason: str | None = shown("Why it stands there, where that needs saying.")
+    daily_limit: int = shown("How many messages are sent a day at most.")
+    timezone: str = shown("The time zone of its days, by its IANA name.")
+    stop_on_reply: bool = shown("Whether a recipient who answers gets no further messages.")
+    provider: str = shown("The sequencing provider; `local` sends nothing.")
+    provider_campaign_id: str | None = shown("What the provider calls it; null while it is not there.")
+    provider_sync: ProviderSync = shown("Whether the provider knows what the campaign is now.")
+    provider_synced_at: datetime | None = shown("When it last did.")
+    created_at: datetime = shown("When the record was made.")
+    updated_at: datetime = shown("When the record last changed.")
+    version: int = shown("Grows with each change; see `expectedVersion`.")
+
+    @resolved("The messages, in the order they are sent.", "steps")
+    def steps(root: strawberry.Parent[Any]) -> list[CampaignStep]:
+        return campaigns.steps_of(root)
+
+    @guarded(campaigns.mailboxes_of_campaign, "The mailboxes that it is sent from, by address.")
+    async def mailboxes(root: strawberry.Parent[Any], info: Info) -> list[Mailbox]:
+        return await campaigns.mailboxes_of_campaign(info.context, root.id)
+
+    @guarded(enrollments.enrollments_of_campaign, "Its recipients, in the order they were enrolled.")
+    async def enrollments(
+        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+    ) -> Connection[Enrollment]:
+        question = listing(first=first, after=after)
+        return await enrollments.enrollments_of_campaign(info.context, root.id, question, selected_nodes(info))
+
+
+class CampaignOrderField(Enum):
+    NAME = "name"
+    CREATED_AT = "created_at"
+    UPDATED_AT = "updated_at"
+
+
+enum(
+    CampaignOrderField,
+    "What campaigns can be ordered by.",
+    NAME="The name, by code point.",
+    CREATED_AT="When the record was made.",
+    UPDATED_AT="When the record last changed.",
+)
+
+
+@strawberry.input(description="The order of campaigns; createdAt descending, then id, break ties.")
+class CampaignOrder:
+    field: CampaignOrderField = shown("What to order by.", default=CampaignOrderField.CREATED_AT)
+    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+
+
+@strawberry.input(description="Conditions on the status, all of which must hold.")
+class CampaignStatusFilter(Comparator):
+    eq: CampaignStatus | None = shown("Is the value.", default=UNSET)
+    neq: CampaignStatus | None = shown("Is another than the value.", default=UNSET)
+    in_: list[CampaignStatus] | None = shown("Is one of these.", name="in", default=UNSET)
+    nin: list[CampaignStatus] | None = shown("Is none of these.", default=UNSET)
+
+
+@strawberry.input(description="Conditions on campaigns, all of which must hold.")
+class CampaignFilter:
+    id: IDFilter | None = shown("On the identifier.", default=UNSET)
+    name: StringFilter | None = shown("On the name.", default=UNSET)
+    status: CampaignStatusFilter | None = shown("On where it stands.", default=UNSET)
+    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
+
+
+@strawberry.input(description="A message of a campaign.")
+class CampaignStepInput:
+    delay_days: int = shown("Days after the message before it, or after the start; not negative.", default=0)
+    subject: str = shown("The subject, not blank.")
+    body: str = shown("The text, not blank.")
+
+
+_STEPS = "The messages, in the order they are to be sent."
+_LIMIT = "How many messages are sent a day at most, from 1 to 10,000."
+_ZONE = "The time zone of its days, by its IANA name."
+_STOP = "Whether a recipient who answers gets no further messages."
+_MAILBOXES = "The identifiers of the mailboxes that it is sent from."
+
+
+@strawberry.input(description="A new campaign, a draft.")
+class CampaignCreateInput:
+    name: str = shown("The campaign's name, not blank, of at most 200 characters.")
+    steps: list[CampaignStepInput] | None = shown(_STEPS, default=UNSET)
+    daily_limit: int | None = shown(_LIMIT, default=50)
+    timezone: str | None = shown(_ZONE, default="UTC")
+    stop_on_reply: bool | None = shown(_STOP, default=True)
+    mailbox_ids: list[strawberry.ID] | None = shown(_MAILBOXES, default=UNSET)
+
+
+@strawberry.input(description="Changes to a campaign; an omitted field stays, null empties steps and mailboxes.")
+class CampaignUpdateInput:
+    name: str | None = shown("The campaign's name, not blank, of at most 200 characters.", default=UNSET)
+    steps: list[CampaignStepInput] | None = shown(_STEPS, default=UNSET)
+    daily_limit: int | None = shown(_LIMIT, default=UNSET)
+    timezone: str | None = shown(_ZONE, default=UNSET)
+    stop_on_reply: bool | None = shown(_STOP, default=UNSET)
+    mailbox_ids: list[strawberry.ID] | None = shown(_MAILBOXES, default=UNSET)
+    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+
+
+@strawberry.type(description="What became of a change to a campaign.")
+class CampaignPayload:
+    campaign: Campaign | None = shown("The campaign after the change.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+@strawberry.type(description="What became of the deletion of a campaign.")
+class CampaignDeletePayload:
+    deleted_id: strawberry.ID | None = shown("The identifier of what is gone.")
+    deleted_enrollment_count: int = shown("How many enrollments went along.")
+    provider_outcome: str | None = shown(
+        "What became of the sequence at the provider: removed, already_gone, not_created or cleanup_queued."
+    )
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+CampaignId = Annotated[strawberry.ID, argument("The campaign's identifier.")]
+_DEFAULT_ORDER = CampaignOrder()
+
+
+async def _acted(info: Info, resolver: Any, identifier: str) -> CampaignPayload:
+    campaign, problems = await change(info, resolver, identifier)
+    return CampaignPayload(campaign=campaign, user_errors=problems)
+
+
+@strawberry.type
+class CampaignQueries:
+    @operation(campaigns.get_campaign, "One campaign; null where there is none.")
+    async def campaign(self, info: Info, id: CampaignId) -> Campaign | None:
+        return await campaigns.get_campaign(info.context, id, selected(info))
+
+    @operation(campaigns.list_campaigns, "The organization's campaigns.")
+    async def campaigns(
+        self,
+        info: Info,
+        filter: Annotated[CampaignFilter | None, argument("Which campaigns.")] = UNSET,
+        order_by: Annotated[CampaignOrder | None, argument("In which order.")] = _DEFAULT_ORDER,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+        offset: Offset = UNSET,
+    ) -> Connection[Campaign]:
+        question = listing(
+            condition_of(filter), order_of(order_by), first=first, after=after, last=last, before=before, offset=offset
+        )
+        return await campaigns.list_campaigns(info.context, question, selected_nodes(info))
+
+
+@strawberry.type
+class CampaignMutations:
+    @operation(campaigns.create_campaign, "Creates a campaign as a draft, which sends nothing.")
+    async def campaign_create(
+        self, info: Info, input: Annotated[CampaignCreateInput, argument("The campaign.")]
+    ) -> CampaignPayload:
+        made, problems = await change(info, campaigns.create_campaign, model=CampaignCreate, input=input)
+        return CampaignPayload(campaign=made, user_errors=problems)
+
+    @operation(campaigns.update_campaign, "Changes a campaign that is neither completed nor archived.")
+    async def campaign_update(
+        self, info: Info, id: CampaignId, input: Annotated[CampaignUpdateInput, argument("The changes.")]
+    ) -> CampaignPayload:
+        changed, problems = await change(info, campaigns.update_campaign, id, model=CampaignUpdate, input=input)
+        return CampaignPayload(campaign=changed, user_errors=problems)
+
+    @operation(
+        campaigns.launch_campaign,
+        "Starts a draft that has steps, an active mailbox and enrollments. One that is active stays as it is.",
+    )
+    async def campaign_launch(self, info: Info, id: CampaignId) -> CampaignPayload:
+        return await _acted(info, campaigns.launch_campaign, id)
+
+    @operation(
+        campaigns.pause_campaign,
+        "Stops an active or blocked campaign at once; `providerSync` shows whether the provider knows. One that is "
+        "paused stays as it is.",
+    )
+    async def campaign_pause(self, info: Info, id: CampaignId) -> CampaignPayload:
+        return await _acted(info, campaigns.pause_campaign, id)
+
+    @operation(
+        campaigns.resume_campaign,
+        "Goes on with a paused campaign, or with a blocked one if the provider says that the block is gone. One that "
+        "is active stays as it is.",
+    )
+    async def campaign_resume(self, info: Info, id: CampaignId) -> CampaignPayload:
+        return await _acted(info, campaigns.resume_campaign, id)
+
+    @operation(campaigns.archive_campaign, "Puts a campaign away that does not run.")
+    async def campaign_archive(self, info: Info, id: CampaignId) -> CampaignPayload:
+        return await _acted(info, campaigns.archive_campaign, id)
+
+    @operation(
+        campaigns.delete_campaign,
+        "Deletes a campaign: the sequence at the provider first, then the record with its enrollments. A provider that "
+        "cannot be reached blocks nothing; what it is left with is removed later.",
+    )
+    async def campaign_delete(self, info: Info, id: CampaignId) -> CampaignDeletePayload:
+        done, problems = await change(info, campaigns.delete_campaign, id)
+        return CampaignDeletePayload(
+            deleted_id=strawberry.ID(done.deleted_id) if done else None,
+            deleted_enrollment_count=done.deleted_enrollment_count if done else 0,
+            provider_outcome=done.provider_outcome if done else None,
+            user_errors=problems,
+        )

@@ -1,0 +1,71 @@
+"""Mailboxes on the GraphQL surface."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import strawberry
+from strawberry import UNSET
+
+from contract.vocabulary import MailboxStatus
+from resolvers import mailboxes, outreach_domains
+from resolvers.outreach_inputs import MailboxCreate
+from schema.connections import Node
+from schema.declare import Info, argument, enum, guarded, operation, shown
+from schema.errors import UserError
+from schema.inputs import change
+from schema.outreach_domains import OutreachDomain
+
+enum(
+    MailboxStatus,
+    "Whether a mailbox can send.",
+    PENDING="It is ordered.",
+    ACTIVE="It can send.",
+    PAUSED="It does not send for the time being.",
+    ERROR="It could not be made, or cannot send.",
+)
+
+
+@strawberry.type(description="A mailbox that campaigns are sent from.")
+class Mailbox(Node):
+    email: str = shown("The address.")
+    display_name: str | None = shown("The name beside the address.")
+    status: MailboxStatus = shown("Where it stands.")
+    daily_limit: int = shown("How many messages it sends a day at most.")
+    created_at: datetime = shown("When it was ordered.")
+
+    @guarded(outreach_domains.get_domain, "The domain that it is on.", "domain_id")
+    async def domain(root: strawberry.Parent[Any], info: Info) -> OutreachDomain:
+        return await outreach_domains.get_domain(info.context, root.domain_id)
+
+
+@strawberry.input(description="A new mailbox.")
+class MailboxInput:
+    domain_id: strawberry.ID = shown("The domain's identifier.")
+    local_part: str = shown("What stands before the @: letters and digits, with single . _ + or - between them.")
+    display_name: str | None = shown("The name beside the address.", default=UNSET)
+
+
+@strawberry.type(description="What became of the order of a mailbox.")
+class MailboxPayload:
+    mailbox: Mailbox | None = shown("The mailbox; pending while the provider has not answered.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+@strawberry.type
+class MailboxQueries:
+    @operation(mailboxes.list_mailboxes, "The organization's mailboxes, by address.")
+    async def mailboxes(self, info: Info) -> list[Mailbox]:
+        return await mailboxes.list_mailboxes(info.context)
+
+
+@strawberry.type
+class MailboxMutations:
+    @operation(
+        mailboxes.provision_mailbox,
+        "Has a mailbox made, which costs money. Idempotent by address: one that is there is given as it stands.",
+    )
+    async def mailbox_provision(
+        self, info: Info, input: Annotated[MailboxInput, argument("The mailbox.")]
+    ) -> MailboxPayload:
+        mailbox, problems = await change(info, mailboxes.provision_mailbox, model=MailboxCreate, input=input)
+        return MailboxPayload(mailbox=mailbox, user_errors=problems)

@@ -1,0 +1,62 @@
+"""Outreach domains on the GraphQL surface (specification 4.9)."""
+
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+
+from contract.vocabulary import DomainStatus
+from resolvers import outreach_domains
+from resolvers.outreach_inputs import DomainName
+from schema.connections import Node
+from schema.declare import Info, argument, enum, operation, shown
+from schema.errors import UserError
+from schema.inputs import change
+
+enum(
+    DomainStatus,
+    "Whether a domain can be sent from.",
+    PENDING="It is ordered.",
+    VERIFYING="It is bought, and being set up.",
+    ACTIVE="It can be sent from.",
+    FAILED="It could not be bought.",
+)
+
+
+@strawberry.type(description="A domain that mailboxes are made on.")
+class OutreachDomain(Node):
+    name: str = shown("The domain's name in ASCII.")
+    status: DomainStatus = shown("Where it stands.")
+    spf: bool | None = shown("Whether its SPF record is right; null while that is not known.")
+    dkim: bool | None = shown("Whether its DKIM record is right; null while that is not known.")
+    dmarc: bool | None = shown("Whether its DMARC record is right; null while that is not known.")
+    mailbox_count: int = shown("How many mailboxes are on it.")
+    created_at: datetime = shown("When it was ordered.")
+
+
+@strawberry.type(description="What became of the purchase of a domain.")
+class OutreachDomainPayload:
+    domain: OutreachDomain | None = shown("The domain; pending while the provider has not answered.")
+    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+
+
+@strawberry.type
+class OutreachDomainQueries:
+    @operation(outreach_domains.list_domains, "The organization's outreach domains, by name.")
+    async def outreach_domains(self, info: Info) -> list[OutreachDomain]:
+        return await outreach_domains.list_domains(info.context)
+
+
+@strawberry.type
+class OutreachDomainMutations:
+    @operation(
+        outreach_domains.purchase_domain,
+        "Buys a domain, which costs money. Idempotent by name: a domain that was bought before is given as it stands.",
+    )
+    async def domain_purchase(
+        self, info: Info, name: Annotated[str, argument("The domain's name, such as example.com.")]
+    ) -> OutreachDomainPayload:
+        domain, problems = await change(
+            info, outreach_domains.purchase_domain, model=DomainName, input={"name": name}, at=()
+        )
+        return OutreachDomainPayload(domain=domain, user_errors=problems)

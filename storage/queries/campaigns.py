@@ -1,0 +1,203 @@
+"""Statements on campaigns and their recipients: what a launch looks at, what the provider is told, what it told."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Integer, Select, delete, func, literal_column, select, update
+from sqlalchemy.dialects import postgresql
+from sqlmodel import col
+
+from contract.vocabulary import EnrollmentStatus, MailboxStatus
+from storage.prepared import ORGANIZATION
+from storage.queries.filtering import one_of
+from storage.queries.nouns import MAILBOXES_OF_CAMPAIGNS
+from storage.sessions import TenantSession
+from storage.tables import CampaignMailbox, Enrollment, Mailbox, OutreachMessage
+
+UNFINISHED = (EnrollmentStatus.PENDING.value, EnrollmentStatus.ACTIVE.value, EnrollmentStatus.PAUSED.value)
+
+
+async def mailboxes_of(session: TenantSession, campaign_ids: Sequence[str]) -> dict[str, list[Any]]:
+    """Each campaign's mailboxes, by address."""
+
+    def build() -> Select[Any]:
+        linked = MAILBOXES_OF_CAMPAIGNS.select(ORGANIZATION)
+        return linked.where(one_of(col(CampaignMailbox.campaign_id), "ids")).order_by(col(Mailbox.email))
+
+    found: dict[str, list[Any]] = {i: [] for i in campaign_ids}
+    for row in await session.fetch("mailboxes_of_campaigns", build, ids=list(campaign_ids)):
+        found[row.campaign_id].append(row)
+    return found
+
+
+async def place_mailboxes(session: TenantSession, campaign_id: str, mailbox_ids: Sequence[str]) -> bool:
+    """Let the campaign be sent from these mailboxes and no others; whether that was a change."""
+    rows = await session.rows(
+        select(col(CampaignMailbox.mailbox_id)).where(
+            col(CampaignMailbox.org_id) == session.org_id, col(CampaignMailbox.campaign_id) == campaign_id
+        )
+    )
+    now, wanted = {row.mailbox_id for row in rows}, set(mailbox_ids)
+    if now - wanted:
+        await session.execute(
+            delete(CampaignMailbox)
+            .where(
+                col(CampaignMailbox.org_id) == session.org_id,
+                col(CampaignMailbox.campaign_id) == campaign_id,
+                col(CampaignMailbox.mailbox_id).in_(now - wanted),
+            )
+            .execution_options(synchronize_session=False)
+        )
+    links = [CampaignMailbox(campaign_id=campaign_id, mailbox_id=i) for i in sorted(wanted - now)]
+    await session.insert(*links)
+    return now != wanted
+
+
+async def has_active_mailbox(session: TenantSession, campaign_id: str) -> bool:
+    """Whether one of the campaign's mailboxes can send."""
+    statement = (
+        select(col(Mailbox.id))
+        .join(CampaignMailbox, col(CampaignMailbox.mailbox_id) == col(Mailbox.id))
+        .where(
+            col(CampaignMailbox.org_id) == session.org_id,
+            col(Mailbox.org_id) == session.org_id,
+            col(CampaignMailbox.campaign_id) == campaign_id,
+            col(Mailbox.status) == MailboxStatus.ACTIVE.value,
+        )
+        .limit(1)
+    )
+    return await session.row(statement) is not None
+
+
+async def enrolled(session: TenantSession, campaign_id: str, *, unfinished: bool = False) -> int:
+    """How many recipients the campaign has; with `unfinished`, how many of them it is not done with."""
+    statement = select(func.count()).where(*_of(session, campaign_id))
+    if unfinished:
+        statement = statement.where(col(Enrollment.status).in_(UNFINISHED))
+    counted: int = await session.scalar(statement)
+    return counted
+
+
+async def enroll(session: TenantSession, enrollment: Enrollment) -> bool:
+    """Insert it, unless its address or its contact is in the campaign; whether it was inserted."""
+    values = enrollment.model_dump() | {"org_id": session.org_id}
+    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
+    made = await session.execute(postgresql.insert(Enrollment).values(values).on_conflict_do_nothing())
+    return bool(made.rowcount)  # type: ignore[attr-defined]  # an INSERT gives a cursor result
+
+
+async def by_keys(session: TenantSession, campaign_id: str, keys: Sequence[str]) -> dict[str, Enrollment]:
+    """The campaign's recipients with these case-folded addresses, to be changed."""
+    statement = select(Enrollment).where(*_of(session, campaign_id), col(Enrollment.email_key).in_(keys))
+    return {e.email_key: e for e in (await session.execute(statement)).scalars()}
+
+
+async def start_clocks(session: TenantSession, campaign_id: str, at: datetime) -> None:
+    """Those who have had nothing yet get the first message at this time."""
+    await session.execute(
+        update(Enrollment)
+        .where(*_of(session, campaign_id), col(Enrollment.step) == 0, col(Enrollment.status).in_(UNFINISHED))
+        .values(next_at=at)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def untold(session: TenantSession, campaign_id: str, limit: int) -> Sequence[Any]:
+    """Recipients that the provider has not been told of, the earliest first: `id`, `email`, `variables`."""
+    return await session.rows(
+        select(col(Enrollment.id), col(Enrollment.email), col(Enrollment.variables))
+        .where(*_of(session, campaign_id), col(Enrollment.told_at).is_(None))
+        .order_by(col(Enrollment.enrolled_at), col(Enrollment.id))
+        .limit(literal_column(str(limit), Integer))
+    )
+
+
+async def told(session: TenantSession, ids: Sequence[str], at: datetime) -> None:
+    """The provider has taken these on."""
+    await session.execute(
+        update(Enrollment)
+        .where(col(Enrollment.org_id) == session.org_id, col(Enrollment.id).in_(ids))
+        .values(told_at=at)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def forget_told(session: TenantSession, campaign_id: str) -> None:
+    """The sequence that knew the recipients is gone: another will have to be told of them."""
+    await session.execute(
+        update(Enrollment)
+        .where(*_of(session, campaign_id))
+        .values(told_at=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def due(session: TenantSession, campaign_id: str, moment: datetime, limit: int) -> Sequence[Any]:
+    """Recipients that something is due for, the longest waiting first."""
+    return await session.rows(
+        select(
+            col(Enrollment.id),
+            col(Enrollment.email),
+            col(Enrollment.variables),
+            col(Enrollment.status),
+            col(Enrollment.step),
+            col(Enrollment.next_at),
+        )
+        .where(*_of(session, campaign_id), col(Enrollment.next_at) <= moment, col(Enrollment.status).in_(UNFINISHED))
+        .order_by(col(Enrollment.next_at), col(Enrollment.id))
+        .limit(literal_column(str(limit), Integer))
+    )
+
+
+async def next_due(session: TenantSession, campaign_id: str, after: datetime) -> datetime | None:
+    """When the next of the recipients is due that are not due yet."""
+    found: datetime | None = await session.scalar(
+        select(func.min(col(Enrollment.next_at))).where(
+            *_of(session, campaign_id), col(Enrollment.next_at) > after, col(Enrollment.status).in_(UNFINISHED)
+        )
+    )
+    return found
+
+
+async def messages_since(session: TenantSession, campaign_id: str, since: datetime) -> int:
+    """How many messages were noted for the campaign since then."""
+    counted: int = await session.scalar(
+        select(func.count()).where(
+            col(OutreachMessage.org_id) == session.org_id,
+            col(OutreachMessage.campaign_id) == campaign_id,
+            col(OutreachMessage.noted_at) >= since,
+        )
+    )
+    return counted
+
+
+async def move(session: TenantSession, enrollment_id: str, seen_step: int, values: Mapping[str, Any]) -> bool:
+    """Change a recipient that still stands at this step; whether it did."""
+    moved = await session.execute(
+        update(Enrollment)
+        .where(
+            col(Enrollment.org_id) == session.org_id,
+            col(Enrollment.id) == enrollment_id,
+            col(Enrollment.step) == seen_step,
+            col(Enrollment.status).in_(UNFINISHED),
+        )
+        .values(dict(values))
+        .execution_options(synchronize_session=False)
+    )
+    return bool(moved.rowcount)  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
+
+
+async def set_statuses(session: TenantSession, campaign_id: str, keys: Sequence[str], status: str) -> int:
+    """The recipients with these case-folded addresses get the status; how many of them had another."""
+    changed = await session.execute(
+        update(Enrollment)
+        .where(*_of(session, campaign_id), col(Enrollment.email_key).in_(keys), col(Enrollment.status) != status)
+        .values(status=status)
+        .execution_options(synchronize_session=False)
+    )
+    return int(changed.rowcount)  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
+
+
+def _of(session: TenantSession, campaign_id: str) -> tuple[Any, Any]:
+    return col(Enrollment.org_id) == session.org_id, col(Enrollment.campaign_id) == campaign_id
