@@ -79,8 +79,19 @@ async def create_account(ctx: Context, input: AccountCreate) -> Account:
     account = Account(**input.given(), owner_id=ctx.caller.subject)
     async with ctx.writing() as session:
         session.add(account)
+        await changes.note(ctx, session, "account_created", created(account))
     ctx.forget()
     return account
+
+
+def created(account: Account) -> dict[str, Any]:
+    """What the change log says of a new account."""
+    return {
+        "account_id": account.id,
+        "name": account.name,
+        "domain": account.domain,
+        "owner_id": account.owner_id,
+    }
 
 
 @requires(ScopeGroup.CRM_MANAGE)
@@ -94,7 +105,8 @@ async def update_account(ctx: Context, account_id: str, input: AccountUpdate) ->
         if account is None:
             raise NotFound(field=("id",))
         changes.expect(account, version)
-        changes.apply(account, fields)
+        if changed := changes.apply(account, fields):
+            await changes.note(ctx, session, "account_updated", {"account_id": account.id, "changed": changed})
     ctx.forget()
     return account
 
@@ -109,5 +121,6 @@ async def delete_account(ctx: Context, account_id: str) -> str:
         references = (Contact.account_id, Deal.account_id, Activity.account_id, Lead.account_id)
         await records.clear(session, *references, value=account.id)
         await session.delete(account)
+        await changes.note(ctx, session, "account_deleted", {"account_id": account.id})
     ctx.forget()
     return account.id

@@ -115,7 +115,7 @@ async def update_campaign(ctx: Context, campaign_id: str, input: CampaignUpdate)
             raise InvalidState(f"A campaign that is {status.value} cannot be changed")
         if mailboxes is not None:
             await _check_mailboxes(session, mailboxes)
-        changed = changes.apply(campaign, fields)
+        changed = bool(changes.apply(campaign, fields))
         await session.flush()
         if mailboxes is not None and await statements.place_mailboxes(session, campaign.id, mailboxes) and not changed:
             campaign.version += 1

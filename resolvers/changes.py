@@ -16,15 +16,15 @@ def expect(record: Any, version: int | None, seen: Collection[int] | None = None
         raise PreconditionFailed(field=("input", "expected_version"))
 
 
-def apply(record: Any, fields: Mapping[str, Any]) -> bool:
-    """Set what differs; False, and the same version as before, where nothing does."""
+def apply(record: Any, fields: Mapping[str, Any]) -> list[str]:
+    """Set what differs; the names of that, and the same version as before where there are none (decision 20)."""
     changed = {name: value for name, value in fields.items() if getattr(record, name) != value}
     for name, value in changed.items():
         setattr(record, name, value)
     if changed and hasattr(record, "version"):
         record.version += 1
         record.updated_at = now()
-    return bool(changed)
+    return sorted(changed)
 
 
 async def note(ctx: Context, session: TenantSession, type: str, data: dict[str, Any], *, area: str = "crm") -> None:

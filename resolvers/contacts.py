@@ -72,8 +72,21 @@ async def create_contact(ctx: Context, input: ContactCreate) -> Contact:
     async with ctx.writing() as session:
         await changes.check_references(session, fields, _REFERENCES)
         session.add(contact)
+        await changes.note(ctx, session, "contact_created", created(contact))
     ctx.forget()
     return contact
+
+
+def created(contact: Contact) -> dict[str, Any]:
+    """What the change log says of a new contact."""
+    return {
+        "contact_id": contact.id,
+        "first_name": contact.first_name,
+        "last_name": contact.last_name,
+        "email": contact.email,
+        "account_id": contact.account_id,
+        "owner_id": contact.owner_id,
+    }
 
 
 @requires(ScopeGroup.CRM_MANAGE)
@@ -87,7 +100,8 @@ async def update_contact(ctx: Context, contact_id: str, input: ContactUpdate) ->
             raise NotFound(field=("id",))
         changes.expect(contact, version)
         await changes.check_references(session, fields, _REFERENCES)
-        changes.apply(contact, fields)
+        if changed := changes.apply(contact, fields):
+            await changes.note(ctx, session, "contact_updated", {"contact_id": contact.id, "changed": changed})
     ctx.forget()
     return contact
 
@@ -103,5 +117,6 @@ async def delete_contact(ctx: Context, contact_id: str) -> str:
             session, Deal.champion_id, Activity.contact_id, Lead.contact_id, Enrollment.contact_id, value=contact.id
         )
         await session.delete(contact)
+        await changes.note(ctx, session, "contact_deleted", {"contact_id": contact.id})
     ctx.forget()
     return contact.id

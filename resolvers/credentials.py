@@ -12,6 +12,7 @@ from contract.limits import CREDENTIAL_NAME_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
 from identity import secrets
+from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.inputs import Input, Moment, storable
@@ -79,14 +80,19 @@ async def list_organization_keys(ctx: Context) -> Sequence[CredentialView]:
 async def create_organization_key(ctx: Context, input: CredentialCreate) -> Created:
     """A key bound to the active organization."""
     async with ctx.writing() as session:
-        return _create(ctx, session, input, CredentialKind.ORGANIZATION_KEY, ctx.org_id)
+        created = _create(ctx, session, input, CredentialKind.ORGANIZATION_KEY, ctx.org_id)
+        await _note(ctx, session, "organization_key_created", created.credential.id)
+    return created
 
 
 @requires(ScopeGroup.PATS_CREATE)
 async def rename_organization_key(ctx: Context, key_id: str, input: CredentialRename) -> CredentialView:
     """Rename one of the caller's own keys. Raises NotFound for any other."""
     async with ctx.writing() as session:
-        row = await statements.change(session, key_id, org_id=ctx.org_id, owner=ctx.caller.subject, name=input.name)
+        row = await statements.live(session, key_id, org_id=ctx.org_id, owner=ctx.caller.subject)
+        if row is not None and row.name != input.name:
+            row = await statements.change(session, key_id, org_id=ctx.org_id, owner=ctx.caller.subject, name=input.name)
+            await _note(ctx, session, "organization_key_renamed", _found(row, ctx).id)
     return _found(row, ctx)
 
 
@@ -96,6 +102,8 @@ async def revoke_organization_key(ctx: Context, key_id: str) -> str:
     owner = None if _is_admin(ctx) else ctx.caller.subject
     async with ctx.writing() as session:
         row = await statements.change(session, key_id, org_id=ctx.org_id, owner=owner, revoked_at=now())
+        if row is not None:
+            await _note(ctx, session, "organization_key_revoked", row.id)
     return _found(row, ctx).id
 
 
@@ -132,6 +140,11 @@ async def revoke_user_token(ctx: Context, token_id: str) -> str:
 
 def _is_admin(ctx: Context) -> bool:
     return ScopeGroup.ORG_ADMIN.passes(ctx.caller.scopes)
+
+
+async def _note(ctx: Context, session: TenantSession, type: str, key_id: str) -> None:
+    """Only what belongs to the organization is in its change log: user tokens are not (decision 67)."""
+    await changes.note(ctx, session, type, {"organization_key_id": key_id}, area="admin")
 
 
 def _create(

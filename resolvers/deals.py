@@ -15,7 +15,7 @@ from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.inputs import Amount, CalendarDate, Currency, Input, Line, Reference, RequiredLine, Text, not_null
 from resolvers.lists import PageOf, by_id, children, page_of
-from storage.base import Record, now
+from storage.base import Record, as_uuid, now
 from storage.drafts import draft
 from storage.queries import deals as statements
 from storage.queries import nouns, records
@@ -215,10 +215,12 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
         changes.expect(deal, version, seen)
         await changes.check_references(session, fields, _REFERENCES)
         before = deal.stage_id
-        changes.apply(deal, fields)
+        changed = changes.apply(deal, fields)
         if deal.stage_id != before:
             deal.status = await _status(session, deal.stage_id)
             await session.insert(_move(ctx, deal, before))
+        if changed:
+            await changes.note(ctx, session, "deal_updated", {"deal_id": deal.id, "changed": changed})
     ctx.forget()
     return deal
 
@@ -252,6 +254,7 @@ async def delete_deal(ctx: Context, deal_id: str) -> str:
             raise NotFound(field=("id",))
         await records.clear(session, Activity.deal_id, Deal.parent_deal_id, Lead.deal_id, value=deal.id)
         await session.delete(deal)
+        await changes.note(ctx, session, "deal_deleted", {"deal_id": deal.id})
     ctx.forget()
     return deal.id
 
@@ -269,11 +272,15 @@ async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkI
         link = await statements.link(session, deal.id, contact.id)
         if link is None:
             session.add(DealContact(deal_id=deal.id, contact_id=contact.id, **input.given()))
-        else:
-            changes.apply(link, input.given())
+        changed = None if link is None else changes.apply(link, input.given())
         await session.flush()
         if input.is_primary:
             await statements.only_primary(session, deal.id, contact.id)
+        if changed is None:
+            await changes.note(ctx, session, "contact_linked", {"deal_id": deal.id, "contact_id": contact.id})
+        elif changed:
+            data = {"deal_id": deal.id, "contact_id": contact.id, "changed": changed}
+            await changes.note(ctx, session, "contact_link_updated", data)
     ctx.forget()
     return deal
 
@@ -282,5 +289,7 @@ async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkI
 async def unlink_contact(ctx: Context, deal_id: str, contact_id: str) -> None:
     """Take a contact off a deal; succeeds whether or not it was on it (specification 4.5)."""
     async with ctx.writing() as session:
-        await statements.unlink(session, deal_id, contact_id)
+        if await statements.unlink(session, deal_id, contact_id):
+            data = {"deal_id": as_uuid(deal_id), "contact_id": as_uuid(contact_id)}
+            await changes.note(ctx, session, "contact_unlinked", data)
     ctx.forget()

@@ -7,6 +7,7 @@ from typing import Any
 from contract.criteria import Listing, Page
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
+from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.health_formula import assess
@@ -32,6 +33,8 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
             raise NotFound(field=("id",))
         # The time is taken behind the lock: the snapshots of an account are in the order of their commits.
         [snapshot] = await _refresh(session, known, now())
+        data = {"account_id": snapshot.account_id, "health_score_id": snapshot.id, "score": snapshot.score}
+        await changes.note(ctx, session, "account_health_refreshed", data)
     ctx.forget()
     return snapshot
 

@@ -12,7 +12,7 @@ from contract.lead_states import LeadMove
 from contract.limits import CANDIDATES_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import LeadStatus
-from resolvers import changes
+from resolvers import accounts, changes, contacts
 from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.deals import add_deal, announce
@@ -189,8 +189,7 @@ async def _account(ctx: Context, session: TenantSession, lead: Lead, account: Ac
     name = next(text for text in (lead.company, domain, lead.name) if text and text.strip())
     account = Account(name=name, domain=domain, owner_id=ctx.caller.subject)
     await session.insert(account)
-    data = {"account_id": account.id, "name": name, "domain": domain, "owner_id": account.owner_id}
-    await changes.note(ctx, session, "account_created", data)
+    await changes.note(ctx, session, "account_created", accounts.created(account))
     return account
 
 
@@ -207,8 +206,7 @@ async def _contact(
         return contact
     contact = Contact(**names, **facts, account_id=account.id, owner_id=ctx.caller.subject)
     await session.insert(contact)
-    data = {"contact_id": contact.id, **names, "email": contact.email, "account_id": account.id}
-    await changes.note(ctx, session, "contact_created", {**data, "owner_id": contact.owner_id})
+    await changes.note(ctx, session, "contact_created", contacts.created(contact))
     return contact
 
 

@@ -159,8 +159,7 @@ async def _change(ctx: Context, session: TenantSession, lead: Lead, fields: dict
     payload = fields.get("capture_payload")
     if payload is not None and orjson.loads(orjson.dumps(payload)) == lead.capture_payload:
         fields = {name: value for name, value in fields.items() if name != "capture_payload"}
-    changed = sorted(name for name, value in fields.items() if getattr(lead, name) != value)
-    if changes.apply(lead, fields):
+    if changed := changes.apply(lead, fields):
         await session.flush()
         await changes.note(ctx, session, "lead_updated", {"lead_id": lead.id, "changed": changed})
 

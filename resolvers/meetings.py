@@ -85,7 +85,8 @@ async def log_meeting(ctx: Context, input: MeetingLog) -> Any:
     async with ctx.writing() as session:
         await changes.check_references(session, fields, _REFERENCES)
         session.add(meeting)
-        await session.flush()
+        references = {name: getattr(meeting, name) for name in _REFERENCES}
+        await changes.note(ctx, session, "meeting_logged", {"meeting_id": meeting.id, **references})
         row = await records.one(session, nouns.MEETINGS, meeting.id)
     ctx.forget()
     return row
@@ -101,8 +102,9 @@ async def update_meeting(ctx: Context, meeting_id: str, input: MeetingUpdate) ->
         await changes.check_references(session, fields, _REFERENCES)
         if "metadata" in fields:
             fields["details"] = _metadata(meeting.details, fields.pop("metadata"))
-        changes.apply(meeting, fields)
-        await session.flush()
+        changed = ["metadata" if name == "details" else name for name in changes.apply(meeting, fields)]
+        if changed:
+            await changes.note(ctx, session, "meeting_updated", {"meeting_id": meeting.id, "changed": sorted(changed)})
         row = await records.one(session, nouns.MEETINGS, meeting.id)
     ctx.forget()
     return row
@@ -113,8 +115,8 @@ async def complete_meeting(ctx: Context, meeting_id: str, at: Any = None) -> Any
     """Mark a meeting done, at this time or now; one that is done already keeps its time unless another is given."""
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
-        changes.apply(meeting, {"completed_at": at or meeting.completed_at or now()})
-        await session.flush()
+        if changes.apply(meeting, {"completed_at": at or meeting.completed_at or now()}):
+            await changes.note(ctx, session, "meeting_completed", {"meeting_id": meeting.id})
         row = await records.one(session, nouns.MEETINGS, meeting.id)
     ctx.forget()
     return row
@@ -126,6 +128,7 @@ async def delete_meeting(ctx: Context, meeting_id: str) -> str:
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
         await session.delete(meeting)
+        await changes.note(ctx, session, "meeting_deleted", {"meeting_id": meeting.id})
     ctx.forget()
     return meeting.id
 

@@ -51,6 +51,7 @@ async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
         await records.lock_organization(session)
         stage = PipelineStage(**_fields(input), position=len(await _stages(session)))
         session.add(stage)
+        await changes.note(ctx, session, "pipeline_stage_created", {"pipeline_stage_id": stage.id, "name": stage.name})
     ctx.forget()
     return stage
 
@@ -62,9 +63,11 @@ async def update_stage(ctx: Context, stage_id: str, input: StageInput) -> Pipeli
         stage = await records.to_change(session, PipelineStage, stage_id)
         if stage is None:
             raise NotFound(field=("id",))
-        changes.apply(stage, _fields(input))
-        await session.flush()
-        await deals.follow_stage_type(session, stage.id, stage.type)
+        if changed := changes.apply(stage, _fields(input)):
+            await session.flush()
+            await deals.follow_stage_type(session, stage.id, stage.type)
+            data = {"pipeline_stage_id": stage.id, "changed": changed}
+            await changes.note(ctx, session, "pipeline_stage_updated", data)
     ctx.forget()
     return stage
 
@@ -77,12 +80,15 @@ def _fields(input: StageInput) -> dict[str, Any]:
 async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
     """Put the stages in this order. Raises Problems unless the list names each stage exactly once."""
     async with ctx.writing() as session:
+        await deals.lock_stages(session)
         await records.lock_organization(session)
         current = [stage.id for stage in await _stages(session)]
         wanted = [as_uuid(i) or i for i in ids]
         if sorted(wanted) != sorted(current):
             raise Problems([Problem(("ids",), "must name every stage of the organization exactly once", "permutation")])
-        await deals.place_stages(session, wanted)
+        if wanted != current:
+            await deals.place_stages(session, wanted)
+            await changes.note(ctx, session, "pipeline_stages_reordered", {"pipeline_stage_ids": wanted})
         stages = await _stages(session)
     ctx.forget()
     return stages
@@ -92,7 +98,7 @@ async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
 async def delete_stage(ctx: Context, stage_id: str) -> str:
     """Delete an empty stage; past moves through it stay in the history without its name. Raises Conflict."""
     async with ctx.writing() as session:
-        await records.lock_organization(session)
+        await deals.lock_stages(session)
         stage = await records.to_change(session, PipelineStage, stage_id)
         if stage is None:
             raise NotFound(field=("id",))
@@ -101,6 +107,8 @@ async def delete_stage(ctx: Context, stage_id: str) -> str:
         await records.clear(session, StageChange.from_stage_id, StageChange.to_stage_id, value=stage.id)
         await session.delete(stage)
         await session.flush()
+        await records.lock_organization(session)
         await deals.place_stages(session, [other.id for other in await _stages(session)])
+        await changes.note(ctx, session, "pipeline_stage_deleted", {"pipeline_stage_id": stage.id})
     ctx.forget()
     return stage.id

@@ -160,3 +160,6 @@ class AppendingSession(TenantSession):
             prepared = self._database.prepared(("insert", model), partial(insertion, model))
             values = {name: getattr(record, attribute) for name, attribute in attributes(model)}
             await self._database.send(self._driver, prepared, prepared.parameters(self.org_id, values))
+
+    async def flush(self) -> None:
+        """Nothing is ever pending."""

@@ -110,11 +110,21 @@ async def change(
     """
     if as_uuid(credential_id) is None:
         return None
-    statement = update(Credential).where(
+    statement = update(Credential).where(*_live(credential_id, org_id, owner))
+    return await session.row(statement.values(**values).returning(*_PUBLIC))
+
+
+async def live(session: TenantSession, credential_id: str, *, org_id: str | None, owner: str | None) -> Row[Any] | None:
+    """The credential that `change` would change, kept from other writers."""
+    if as_uuid(credential_id) is None:
+        return None
+    return await session.row(select(*_PUBLIC).where(*_live(credential_id, org_id, owner)).with_for_update())
+
+
+def _live(credential_id: str, org_id: str | None, owner: str | None) -> list[Any]:
+    conditions = [
         col(Credential.org_id).is_(None) if org_id is None else col(Credential.org_id) == org_id,
         col(Credential.id) == as_uuid(credential_id),
         col(Credential.revoked_at).is_(None),
-    )
-    if owner is not None:
-        statement = statement.where(col(Credential.owner_subject) == owner)
-    return await session.row(statement.values(**values).returning(*_PUBLIC))
+    ]
+    return conditions if owner is None else [*conditions, col(Credential.owner_subject) == owner]

@@ -109,12 +109,12 @@ async def only_primary(session: TenantSession, deal_id: str, contact_id: str) ->
     )
 
 
-async def unlink(session: TenantSession, deal_id: str, contact_id: str) -> None:
-    """Remove the link if there is one; whatever the identifiers, nothing else happens."""
+async def unlink(session: TenantSession, deal_id: str, contact_id: str) -> bool:
+    """Remove the link; whether there was one. Whatever the identifiers, nothing else happens."""
     deal, contact = as_uuid(deal_id), as_uuid(contact_id)
     if deal is None or contact is None:
-        return
-    await session.execute(
+        return False
+    removed = await session.execute(
         delete(DealContact)
         .where(
             col(DealContact.org_id) == session.org_id,
@@ -123,6 +123,7 @@ async def unlink(session: TenantSession, deal_id: str, contact_id: str) -> None:
         )
         .execution_options(synchronize_session=False)
     )
+    return bool(removed.rowcount)  # type: ignore[attr-defined]  # a DELETE gives a cursor result
 
 
 async def follow_stage_type(session: TenantSession, stage_id: str, status: str) -> None:
@@ -139,6 +140,12 @@ async def any_in_stage(session: TenantSession, stage_id: str) -> bool:
     """Whether a deal is in the stage."""
     statement = select(col(Deal.id)).where(col(Deal.org_id) == session.org_id, col(Deal.stage_id) == stage_id).limit(1)
     return await session.row(statement) is not None
+
+
+async def lock_stages(session: TenantSession) -> None:
+    """Keep other writers off all stages, in one order whoever asks, so that two callers never wait for each other."""
+    own = select(col(PipelineStage.id)).where(col(PipelineStage.org_id) == session.org_id)
+    await session.rows(own.order_by(col(PipelineStage.id)).with_for_update())
 
 
 async def place_stages(session: TenantSession, ids: Sequence[str]) -> None:

@@ -88,7 +88,11 @@ async def insert_missing(session: TenantSession, record: SQLModel) -> bool:
 async def append_event(
     session: TenantSession, *, type: str, area: str, actor: str, request_id: str | None, data: dict[str, Any]
 ) -> None:
-    """Write an event with the organization's next sequence number; the counter's lock holds until the commit."""
+    """Write an event with the organization's next sequence number.
+
+    The counter's lock holds until the commit, so whatever else the transaction locks comes before.
+    """
+    await session.flush()
     counted = await session.fetch("next_event", _next_event)
     if not counted:
         await session.insert(EventCounter(last=1))

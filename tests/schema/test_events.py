@@ -98,14 +98,6 @@ async def test_deal_created_in_the_order_of_the_commits(
     ]
 
 
-async def test_only_created_deals_are_events(one: Tenant) -> None:
-    deal = (await one.ask(CREATE, input={"name": "n"}))["deal"]["id"]
-    await one.ask('mutation($id: ID!) { dealUpdate(id: $id, input: {name: "m"}) { deal { id } } }', id=deal)
-    await one.ask("mutation($id: ID!) { dealDelete(id: $id) { deletedId } }", id=deal)
-    await one.ask('mutation { accountCreate(input: {name: "a"}) { account { id } } }')
-    assert [event["data"]["deal_id"] for event in (await one.ask(QUERY))["nodes"]] == [deal]
-
-
 async def test_a_deal_whose_event_cannot_be_written_is_not_made(one: Tenant) -> None:
     await log(one, ("in_the_way", "crm"))  # with the number that the first event would have
     error = await one.error(CREATE, input={"name": "n"})
