@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from storage.base import new_id
-from storage.tables import SEARCHED, Account, Activity, Contact, Deal
+from storage.tables import SEARCHED, Account, Activity, Contact, Deal, Lead
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant, new_tenant
 
@@ -82,7 +82,7 @@ async def test_what_a_hit_says(one: Tenant) -> None:
 @pytest.mark.parametrize("kind", SEARCHED)
 async def test_every_listed_column_is_searched_and_kept_in_step(one: Tenant, kind: Any) -> None:
     """Each column is found by a word of its own, loses it by a change, and takes all along when the record goes."""
-    model: Any = {"account": Account, "contact": Contact, "deal": Deal, "meeting": Activity}[kind.value]
+    model: Any = {"account": Account, "contact": Contact, "deal": Deal, "lead": Lead, "meeting": Activity}[kind.value]
     searched = SEARCHED[kind]
     columns = [*searched.name, *searched.rest]
     words = {c: f"word{chr(97 + n) * 3}" for n, c in enumerate(columns)}

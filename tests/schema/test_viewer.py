@@ -13,14 +13,20 @@ from gateway.commands.schema import COMMITTED
 from storage.tables import (
     Account,
     Activity,
+    Campaign,
     Competitor,
     Contact,
     Deal,
+    Enrollment,
     HealthFactor,
     HealthSnapshot,
     Job,
     Lead,
+    Mailbox,
+    OutreachDomain,
     PipelineStage,
+    ResearchResult,
+    ResearchRun,
 )
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant
@@ -51,6 +57,9 @@ READ_CRM = {
     "lead",
     "leads",
     "leadConversionPreview",
+    "researchRun",
+    "researchRuns",
+    "researchResult",
 }
 MANAGE_CRM = {
     "accountCreate",
@@ -77,7 +86,23 @@ MANAGE_CRM = {
     "leadDisqualify",
     "leadReopen",
     "leadConvert",
+    "researchRunCreate",
+    "researchRunCancel",
+    "cxReportEdit",
 }
+READ_OUTREACH = {"campaign", "campaigns", "outreachDomains", "mailboxes"}
+MANAGE_OUTREACH = {
+    "campaignCreate",
+    "campaignUpdate",
+    "campaignLaunch",
+    "campaignPause",
+    "campaignResume",
+    "campaignArchive",
+    "campaignDelete",
+    "enrollmentsCreate",
+    "enrollmentRemove",
+}
+PROVISION = {"domainPurchase", "mailboxProvision"}
 ADMINISTER = {"pipelineStageCreate", "pipelineStageUpdate", "pipelineStageReorder", "pipelineStageDelete"}
 KEYS = {
     "pats:read": {"organizationKeys"},
@@ -151,10 +176,11 @@ async def test_a_user_token_with_and_without_an_organization(one: Tenant, two: T
 
 async def test_what_each_role_can(one: Tenant) -> None:
     keys, tokens = set().union(*KEYS.values()), set().union(*TOKENS.values())
-    crm = ANYBODY | READ_MEETINGS | READ_CRM
-    assert await allowed(one, one.headers("viewer")) == crm
-    assert await allowed(one, one.headers("member")) == crm | MANAGE_CRM | keys | tokens
-    assert await allowed(one, one.headers("admin")) == crm | MANAGE_CRM | keys | tokens | ADMINISTER
+    read = ANYBODY | READ_MEETINGS | READ_CRM | READ_OUTREACH
+    manage = read | MANAGE_CRM | MANAGE_OUTREACH | keys | tokens
+    assert await allowed(one, one.headers("viewer")) == read
+    assert await allowed(one, one.headers("member")) == manage
+    assert await allowed(one, one.headers("admin")) == manage | ADMINISTER | PROVISION
 
 
 async def test_what_each_scope_can(one: Tenant) -> None:
@@ -167,7 +193,9 @@ async def test_what_each_scope_can(one: Tenant) -> None:
     }
     expected |= {f"{area}:manage": ANYBODY | READ_CRM | READ_MEETINGS | MANAGE_CRM for area in manages.split()}
     expected["organizations:manage"] |= ADMINISTER
-    expected |= {f"outreach:{verb}": ANYBODY for verb in ("read", "manage", "provision")}
+    expected["outreach:read"] = ANYBODY | READ_OUTREACH
+    expected["outreach:manage"] = expected["outreach:read"] | MANAGE_OUTREACH
+    expected["outreach:provision"] = expected["outreach:manage"] | PROVISION
     expected |= {scope: ANYBODY | KEYS[scope] | TOKENS[scope] for scope in KEYS}
     assert set(expected) == {str(scope) for group in ScopeGroup for scope in group.value}
     for scope, operations in expected.items():
@@ -215,8 +243,15 @@ async def records(tenant: Tenant) -> dict[str, Any]:
         sample_size=1,
     )
     lead = Lead(name="L", capture_payload={"x": 1})
-    await tenant.add(factor, lead)
-    named = (account, contact, deal, lead, stage, competitor, snapshot, factor, job)
+    run, domain = ResearchRun(name="R", result_count=1), OutreachDomain(name="d.example")
+    campaign = Campaign(name="C", provider="local")
+    await tenant.add(factor, lead, run, domain, campaign)
+    result = ResearchResult(run_id=run.id, position=0, company_name="N")
+    mailbox = Mailbox(domain_id=domain.id, email="m@d.example")
+    enrollment = Enrollment(campaign_id=campaign.id, email="e@d.example", email_key="e@d.example")
+    await tenant.add(result, mailbox, enrollment)
+    named = (account, contact, deal, lead, stage, competitor, snapshot, factor, job, run, result)
+    named += (domain, campaign, mailbox, enrollment)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
         made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
@@ -267,42 +302,20 @@ async def test_nodes_keep_their_order(one: Tenant, two: Tenant) -> None:
     ]
 
 
+CRM_KINDS = {
+    *("Account", "Contact", "Deal", "Lead", "Competitor", "PipelineStage", "Job", "ResearchRun", "ResearchResult"),
+}
+MEETING_KINDS = {"Meeting", "HealthSnapshot", "HealthFactor"}
+
+
 @pytest.mark.parametrize(
     ("scopes", "kinds"),
     [
         ([], set()),
-        (["outreach:provision"], set()),
-        (["api:read"], {"Account", "Contact", "Deal", "Lead", "Competitor", "PipelineStage", "Job"}),
-        (
-            ["deals:read"],
-            {
-                "Account",
-                "Contact",
-                "Deal",
-                "Lead",
-                "Competitor",
-                "PipelineStage",
-                "Meeting",
-                "HealthSnapshot",
-                "HealthFactor",
-                "Job",
-            },
-        ),
-        (
-            ["organizations:manage", "pats:create", "pats:delete"],
-            {
-                "Account",
-                "Contact",
-                "Deal",
-                "Lead",
-                "Competitor",
-                "PipelineStage",
-                "Meeting",
-                "HealthSnapshot",
-                "HealthFactor",
-                "Job",
-            },
-        ),
+        (["outreach:provision"], {"Campaign", "Enrollment", "OutreachDomain", "Mailbox"}),
+        (["api:read"], CRM_KINDS),
+        (["deals:read"], CRM_KINDS | MEETING_KINDS),
+        (["organizations:manage", "pats:create", "pats:delete"], CRM_KINDS | MEETING_KINDS),
     ],
 )
 async def test_nodes_beyond_the_callers_scopes_are_null(one: Tenant, scopes: list[str], kinds: set[str]) -> None:

@@ -67,6 +67,7 @@ class Rows:
     result: str
     report: str
     artifact: str
+    lead: str
 
 
 async def fill(database: Database) -> tuple[Rows, Rows]:
@@ -76,7 +77,7 @@ async def fill(database: Database) -> tuple[Rows, Rows]:
 
 async def organization(database: Database, name: str) -> Rows:
     """An organization with one row in every table."""
-    rows = Rows(name, *(new_id() for _ in range(12)))
+    rows = Rows(name, *(new_id() for _ in range(13)))
     async with database.directory(writing=True) as session:
         session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
         await session.flush()
@@ -129,6 +130,7 @@ async def organization(database: Database, name: str) -> Rows:
                 details={"name": name},
             ),
             Lead(
+                id=rows.lead,
                 card_id=name,
                 name=name,
                 account_id=rows.account,

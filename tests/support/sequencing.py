@@ -24,6 +24,8 @@ from storage.tables import QueuedJob
 from tests.support.world import PEPPER, Recorder, issuer
 
 Hook = Callable[[], Awaitable[None]]
+NOTHING: Any = None
+"""In place of the ports that no campaign's work may use."""
 
 
 @dataclass
@@ -130,7 +132,7 @@ def open_transactions(database: Database) -> int:
 
 def services_with(database: Database, sequencing: Any) -> Services:
     """Services as a world has them, with this provider."""
-    return Services(database, Identity(database, issuer(), PEPPER), Recorder(), sequencing=sequencing)
+    return Services(database, Identity(database, issuer(), PEPPER), Recorder(), NOTHING, sequencing=sequencing)
 
 
 async def work_off(
@@ -142,7 +144,7 @@ async def work_off(
     """
     done: list[tuple[str, str]] = []
     async with httpx.AsyncClient() as http:
-        ports = Ports(http, Recorder(), sequencing=sequencing)
+        ports = Ports(http, Recorder(), NOTHING, NOTHING, sequencing=sequencing)
         for _ in range(rounds):
             claim = await _claim(database, hurry)
             if claim is None:
