@@ -220,3 +220,6 @@ class SortDirection(StrEnum):
 
 MANUAL_METADATA_KEYS = ("transcript", "recording_url", "attendees", "location", "provider")
 """What manual logging may write into a meeting's metadata (specification 2.1)."""
+
+SYSTEM_ACTOR = "system"
+"""Who did what no person did, in the change log."""

@@ -78,19 +78,22 @@ class Runtime:
         url = settings.notifications_url
         deliver = HttpDelivery(self.http, url) if url else embedded
         notifications = WorkflowActors(deliver, count_notification)
+        secret = pepper(settings.data_dir)
         self.ports = Ports(
             http=self.http,
             notifications=notifications,
             sequencing=sequencing_of(settings),
             outbound=self.outbound,
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
+            pepper=secret,
         )
         self.services = Services(
             database=self.database,
-            identity=Identity(self.database, self.issuer, pepper(settings.data_dir), self._external()),
+            identity=Identity(self.database, self.issuer, secret, self._external()),
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
             sequencing=self.ports.sequencing,
+            outbound=self.outbound,
         )
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self.worker: Worker | None = None

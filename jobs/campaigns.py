@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from contract.campaign_states import RUNS
-from contract.vocabulary import CampaignStatus, EnrollmentStatus, MailboxStatus, ProviderSync
+from contract.vocabulary import SYSTEM_ACTOR, CampaignStatus, EnrollmentStatus, MailboxStatus, ProviderSync
 from jobs import queue
 from jobs.work import Retry, Run, WorkFailed, work
 from providers.local_sequencing import midnight
@@ -44,7 +44,7 @@ TELL: Final = "campaign_tell"
 ASK: Final = "campaign_ask"
 REMOVE: Final = "sequence_remove"
 REMOVE_LEAD: Final = "lead_remove"
-SYSTEM: Final = "system"
+SYSTEM: Final = SYSTEM_ACTOR
 """The actor of events that no person caused."""
 
 _ATTEMPTS: Final = 12

@@ -14,6 +14,7 @@ from datetime import timedelta
 from contract.places import place
 from jobs.attempts import Attempt, Claim, Outcome
 from jobs.kinds import KINDS
+from jobs.upkeep import Upkeep
 from providers.ports import Ports
 from storage.base import new_id, now
 from storage.database import Database
@@ -43,6 +44,7 @@ class Worker:
         self._count = count
         self._lease = lease
         self._row = JobWorker(id=new_id())
+        self._upkeep = Upkeep(database)
         self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
         self._doubtful: set[str] = set()
         self._stopping, self._freed, self._ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -61,14 +63,15 @@ class Worker:
         self._loops = [
             asyncio.create_task(self._steadily(self._take, self._stopping, self._freed)),
             asyncio.create_task(self._steadily(self._beat, self._ended, self._ended)),
+            asyncio.create_task(self._steadily(self._upkeep.turn, self._stopping, self._stopping)),
         ]
 
     async def stop(self) -> None:
         """Take nothing more, let what runs finish for a while, give back the rest, and say goodbye."""
-        taking, beating = self._loops
+        taking, beating, keeping = self._loops
         self._stopping.set()
         self._freed.set()
-        await taking
+        await asyncio.gather(taking, keeping)
         tasks = [task for _, task in self._running.values()]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=_GRACE_SECONDS)

@@ -124,6 +124,21 @@ class Outbound:
             verify=certificates or True, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
         )
 
+    @property
+    def allows_loopback(self) -> bool:
+        """Whether this machine may be called, and nobody listens in."""
+        return self._loopback
+
+    async def check(self, url: str) -> None:
+        """Raise NotAllowed where the address is one that is not called, as far as its name leads anywhere now."""
+        target = _web_address(url)
+        try:
+            await self._checked(target, _LIMITS)
+        except NotAllowed:
+            raise
+        except OutboundError:
+            return
+
     async def close(self) -> None:
         """Close every connection."""
         await self._transport.aclose()

@@ -21,3 +21,5 @@ class Ports:
     """For addresses that somebody else chose: web sites to look at, receivers of webhooks."""
     artifacts: Artifacts
     sequencing: Sequencing = field(default_factory=LocalSequencing)
+    pepper: bytes = field(default=b"", repr=False)
+    """What the secrets of webhooks are worked out from."""

@@ -27,9 +27,12 @@ def apply(record: Any, fields: Mapping[str, Any]) -> list[str]:
     return sorted(changed)
 
 
-async def note(ctx: Context, session: TenantSession, type: str, data: dict[str, Any], *, area: str = "crm") -> None:
-    """Append to the organization's change log what the caller did, in the transaction that does it (part 6)."""
-    await records.append_event(session, **noted(ctx, type, data, area=area))
+async def note(ctx: Context, session: TenantSession, type: str, data: dict[str, Any], *, area: str = "crm") -> Any:
+    """Append to the organization's change log what the caller did, in the transaction that does it (part 6).
+
+    Gives the event. Every type is one of contract/event_types.py.
+    """
+    return await records.append_event(session, **noted(ctx, type, data, area=area))
 
 
 def noted(ctx: Context, type: str, data: dict[str, Any], *, area: str = "crm") -> dict[str, Any]:

@@ -11,6 +11,7 @@ from identity.principal import Principal
 from providers.artifacts import Artifacts
 from providers.local_sequencing import LocalSequencing
 from providers.notifications import Notifications
+from providers.outbound import Outbound
 from providers.sequencing import Sequencing
 from resolvers.loader import Batch, Loader
 from storage.database import Database
@@ -26,6 +27,7 @@ class Services:
     notifications: Notifications
     artifacts: Artifacts
     sequencing: Sequencing = field(default_factory=LocalSequencing)
+    outbound: Outbound = field(default_factory=Outbound)
 
 
 @dataclass(slots=True)

@@ -15,11 +15,15 @@ AREAS = {"crm": ScopeGroup.CRM_READ, "outreach": ScopeGroup.OUTREACH_READ, "admi
 """Who sees the events of an area."""
 
 
+def areas_of(ctx: Context) -> list[str]:
+    """The areas that the caller sees."""
+    return [area for area, group in AREAS.items() if group.passes(ctx.caller.scopes)]
+
+
 @requires(ScopeGroup.CRM_READ)
 async def list_events(ctx: Context, types: Sequence[str] | None, page: Page) -> PageOf:
     """The events after the cursor, oldest first, of these types if any are named, in the areas that the caller sees."""
-    areas = [area for area, group in AREAS.items() if group.passes(ctx.caller.scopes)]
-    conditions: list[Condition] = [Compare("area", Op.IN, areas)]
+    conditions: list[Condition] = [Compare("area", Op.IN, areas_of(ctx))]
     if types is not None:
         conditions.append(Compare("type", Op.IN, list(types)))
     return await page_of(ctx, nouns.EVENTS, Listing(All(tuple(conditions)), None, page))

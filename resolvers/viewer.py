@@ -24,6 +24,7 @@ from resolvers.meetings import get_meeting
 from resolvers.outreach_domains import list_domains
 from resolvers.pipeline_stages import get_stage
 from resolvers.research import get_result, get_run
+from resolvers.webhooks import list_webhooks
 from storage.queries import nouns
 
 _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
@@ -52,6 +53,7 @@ _RECORDS = {
     "Enrollment": (nouns.ENROLLMENTS, rule_of(enrollments_of_campaign)),
     "OutreachDomain": (nouns.DOMAINS, rule_of(list_domains)),
     "Mailbox": (nouns.MAILBOXES, rule_of(list_mailboxes)),
+    "Webhook": (nouns.WEBHOOKS, rule_of(list_webhooks)),
 }
 """The kinds that can be found by an identifier, each with the rule of the operation that reads it."""
 

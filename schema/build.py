@@ -30,6 +30,7 @@ from schema.research import ResearchMutations, ResearchQueries
 from schema.scalars import SCALARS
 from schema.search import SearchQueries
 from schema.viewer import ViewerQueries
+from schema.webhooks import WebhookMutations, WebhookQueries
 
 Query = merge_types(
     "Query",
@@ -49,6 +50,7 @@ Query = merge_types(
         ResearchQueries,
         JobQueries,
         EventQueries,
+        WebhookQueries,
         SearchQueries,
     ),
 )
@@ -70,6 +72,7 @@ Mutation = merge_types(
         FeedbackMutations,
         ResearchMutations,
         CXReportMutations,
+        WebhookMutations,
     ),
 )
 

@@ -39,6 +39,11 @@ def new_id() -> str:
     return str(UUID(int=value))
 
 
+def first_id_at(moment: datetime) -> str:
+    """What every identifier that was made before then is smaller than."""
+    return str(UUID(int=int(moment.timestamp() * 1000) << 80))
+
+
 _CANONICAL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _UUID = re.compile(rf"{_CANONICAL.pattern}|[0-9a-f]{{32}}", re.IGNORECASE | re.ASCII)
 

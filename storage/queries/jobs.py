@@ -4,16 +4,18 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import DateTime, Row, Select, bindparam, delete, func, select, update
+from sqlalchemy import DateTime, Row, Select, bindparam, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql
 from sqlmodel import col
 
 from contract.vocabulary import JobStatus
-from storage.base import as_uuid, now
+from storage.base import Identifier, PlainText, as_uuid, first_id_at, now
+from storage.prepared import ORGANIZATION
 from storage.sessions import TenantSession
 from storage.tables import Job, JobWorker, QueuedJob
 
 _FORGOTTEN = timedelta(days=1)
+_BATCH = 500
 _UNFINISHED = (JobStatus.QUEUED.value, JobStatus.RUNNING.value)
 
 
@@ -41,6 +43,38 @@ async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:
 async def unfinished(session: TenantSession, kind: str, key: str | None) -> Job | None:
     """The job of this kind and key that is queued or runs."""
     return await session.find(Job, col(Job.kind) == kind, col(Job.key) == key, col(Job.status).in_(_UNFINISHED))
+
+
+async def unfinished_keys(session: TenantSession, kind: str) -> set[str]:
+    """The keys of the jobs of this kind that are queued or run."""
+
+    def build() -> Select[Any]:
+        of_kind = col(Job.kind) == bindparam("kind", type_=PlainText)
+        unfinished = or_(*(col(Job.status) == status for status in _UNFINISHED))
+        statement = select(col(Job.key)).where(col(Job.org_id) == ORGANIZATION, of_kind, unfinished)
+        return statement.where(col(Job.key).is_not(None))
+
+    return {row.key for row in await session.fetch("unfinished_keys", build, kind=kind)}
+
+
+async def ended_before(session: TenantSession, moment: datetime) -> list[str]:
+    """A batch of the jobs that ended before then, found by the age in their identifiers."""
+
+    def build() -> Select[Any]:
+        old = col(Job.id) < bindparam("bound", type_=Identifier)
+        ended = col(Job.finished_at) < bindparam("moment", type_=DateTime(timezone=True))
+        return select(col(Job.id)).where(col(Job.org_id) == ORGANIZATION, old, ended).limit(_BATCH)
+
+    return [row.id for row in await session.fetch("jobs_ended", build, bound=first_id_at(moment), moment=moment)]
+
+
+async def forget(session: TenantSession, ids: Sequence[str]) -> None:
+    """Delete these jobs."""
+    await session.execute(
+        delete(Job)
+        .where(col(Job.org_id) == session.org_id, col(Job.id).in_(ids))
+        .execution_options(synchronize_session=False)
+    )
 
 
 async def find(session: TenantSession, job_id: str, *, lock: bool = False) -> Job | None:

@@ -225,6 +225,7 @@ CX_REPORTS = Noun(
     ),
 )
 """Reports with the content of their newest revision."""
+WEBHOOKS = Noun(t.Webhook, _columns(t.Webhook), _orders(), _NEWEST)
 JOBS = Noun(t.Job, _columns(t.Job), _orders(), _NEWEST)
 EVENTS = Noun(t.Event, _columns(t.Event), {"sequence": (Key("sequence"),)}, Order("sequence", SortDirection.ASC))
 _LINKED = (col(t.DealContact.role), col(t.DealContact.is_primary), col(t.DealContact.linked_at))

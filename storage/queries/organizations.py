@@ -26,6 +26,12 @@ _MEMBERSHIP: tuple[Any, ...] = (
 )
 
 
+async def all_ids(session: TenantSession) -> Sequence[str]:
+    """The identifiers of all organizations (a session of the directory)."""
+    rows = await session.fetch("organization_ids", lambda: select(col(Organization.id)).order_by(col(Organization.id)))
+    return [row.id for row in rows]
+
+
 async def memberships(session: TenantSession, subject: str) -> Sequence[Any]:
     """The member's organizations by name, each with role, scopes and the member's own name and e-mail."""
     return await session.fetch("memberships", _memberships, subject=subject)

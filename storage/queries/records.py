@@ -87,8 +87,8 @@ async def insert_missing(session: TenantSession, record: SQLModel) -> bool:
 
 async def append_event(
     session: TenantSession, *, type: str, area: str, actor: str, request_id: str | None, data: dict[str, Any]
-) -> None:
-    """Write an event with the organization's next sequence number.
+) -> Any:
+    """Write an event with the organization's next sequence number, and give it.
 
     The counter's lock holds until the commit, so whatever else the transaction locks comes before.
     """
@@ -99,6 +99,7 @@ async def append_event(
     sequence = counted[0].last if counted else 1
     event = draft(Event, sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data)
     await session.insert(event)
+    return event
 
 
 def _next_event() -> Any:

@@ -21,6 +21,7 @@ from storage.tables.outreach_domains import OutreachDomain
 from storage.tables.pipeline_stages import PipelineStage, StageChange
 from storage.tables.research import ResearchResult, ResearchRun
 from storage.tables.search import SEARCHED, SearchEntry
+from storage.tables.webhooks import Webhook, WebhookDelivery, WebhookWatch
 
 __all__ = [
     "SEARCHED",
@@ -58,4 +59,7 @@ __all__ = [
     "ResearchRun",
     "SearchEntry",
     "StageChange",
+    "Webhook",
+    "WebhookDelivery",
+    "WebhookWatch",
 ]

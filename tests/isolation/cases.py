@@ -119,6 +119,7 @@ _RECORDS = [
     "enrollment",
     "outreach domain",
     "mailbox",
+    "webhook",
 ]
 
 CASES: dict[str, Case] = {
@@ -693,6 +694,20 @@ CASES: dict[str, Case] = {
         "OUTREACH_PROVISION",
         (put("mailboxProvision", "MailboxInput", "mailbox { email }", domainId="<outreach domain>", localPart="new"),),
     ),
+    # Webhooks.
+    "webhooks.list_webhooks": Case("ORG_ADMIN", (q("{ webhooks { url types active } }"),)),
+    "webhooks.deliveries_of_webhook": Case(
+        "ORG_ADMIN",
+        (q("{ webhooks { url deliveries { eventId error } } }"),),
+        below=("webhooks.list_webhooks",),
+        direct=("<webhook>", 20),
+    ),
+    "webhooks.create_webhook": Case(
+        "ORG_ADMIN",
+        (put("webhookCreate", "WebhookInput", "webhook { url } secret", url="https://1.1.1.1/<name>"),),
+    ),
+    "webhooks.delete_webhook": Case("ORG_ADMIN", (by_id("webhookDelete", "webhook", "deletedId"),)),
+    "webhooks.try_webhook": Case("ORG_ADMIN", (by_id("webhookTest", "webhook", "delivery { error }"),)),
     # The change log.
     "events.list_events": Case("CRM_READ", (q("{ events { nodes { type data } } }"),)),
 }

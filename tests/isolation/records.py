@@ -34,6 +34,9 @@ from storage.tables import (
     PipelineStage,
     ResearchResult,
     ResearchRun,
+    Webhook,
+    WebhookDelivery,
+    WebhookWatch,
 )
 from tests.isolation.cases import Graph, Rest
 from tests.support.gateway import Gateway
@@ -104,6 +107,13 @@ async def fill_organization(world: World, organization: Organization, member: st
         subject=mark,
         body=mark,
     )
+    # A port that is refused before anything is sent.
+    webhook = Webhook(url=f"http://127.0.0.1:9/{mark}", areas=["crm"], cursor=0)
+    await world.add(organization, webhook)
+    attempt = WebhookDelivery(
+        webhook_id=webhook.id, event_id=webhook.id, sequence=1, attempt=1, delivered=False, error=mark
+    )
+    await world.add(organization, attempt, WebhookWatch(org_id=organization.id, webhook_id=webhook.id))
     await world.add(organization, domain, mailbox, *campaigns, *enrollments, *links, message)
     return {
         "run": run.id,
@@ -129,6 +139,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         "enrollment": enrollments[0].id,
         "outreach domain": domain.id,
         "mailbox": mailbox.id,
+        "webhook": webhook.id,
     }
 
 

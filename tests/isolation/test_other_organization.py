@@ -45,6 +45,9 @@ NAMING_NOTHING = {
     "research.create_run",
     "research.list_runs",
     "viewer.get_viewer",
+    "webhooks.create_webhook",
+    "webhooks.deliveries_of_webhook",
+    "webhooks.list_webhooks",
 }
 """Operations that take no identifier: they can only be looked at for what they show."""
 

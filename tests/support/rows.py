@@ -44,6 +44,9 @@ from storage.tables import (
     ResearchResult,
     ResearchRun,
     StageChange,
+    Webhook,
+    WebhookDelivery,
+    WebhookWatch,
 )
 
 _TENANTS = [m.class_ for m in SQLModel._sa_registry.mappers if issubclass(m.class_, Tenant)]
@@ -157,6 +160,13 @@ async def organization(database: Database, name: str) -> Rows:
             CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={})
         )
     await _outreach(database, rows)
+    webhook = Webhook(url=name, cursor=0)
+    async with database.writing(rows.org) as session:
+        await session.insert(webhook)
+        await session.insert(
+            WebhookDelivery(webhook_id=webhook.id, event_id=webhook.id, sequence=1, attempt=1, delivered=False),
+            WebhookWatch(org_id=rows.org, webhook_id=webhook.id),
+        )
     return rows
 
 

@@ -1,0 +1,49 @@
+"""What a worker looks after beside the jobs that are due: webhooks that are behind, and jobs that ended long ago."""
+
+import time
+from datetime import timedelta
+
+from jobs import webhooks
+from storage.base import now
+from storage.database import Database
+from storage.queries import jobs
+from storage.queries.organizations import all_ids
+
+TURN_SECONDS = 1.0
+KEPT = timedelta(days=30)
+"""How long a job that has ended can still be asked for (decision 72)."""
+_ROUND_SECONDS = 3_600.0
+
+
+class Upkeep:
+    """Takes turns of a second; in each it wakes the webhooks and looks at one organization's old jobs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: list[str] = []
+        self._next_round = 0.0
+
+    async def turn(self) -> float:
+        """The seconds until the next turn."""
+        await webhooks.wake(self._database)
+        await self._prune()
+        return TURN_SECONDS
+
+    async def _prune(self) -> None:
+        if not self._waiting and time.monotonic() >= self._next_round:
+            self._next_round = time.monotonic() + _ROUND_SECONDS
+            async with self._database.directory() as session:
+                self._waiting = list(await all_ids(session))
+        if self._waiting and not await prune(self._database, self._waiting[-1]):
+            self._waiting.pop()
+
+
+async def prune(database: Database, org_id: str) -> bool:
+    """Forget a batch of the jobs that ended too long ago; whether there were any. A read alone where there are none."""
+    before = now() - KEPT
+    async with database.reading(org_id) as session:
+        found = await jobs.ended_before(session, before)
+    if found:
+        async with database.writing(org_id) as session:
+            await jobs.forget(session, found)
+    return bool(found)

@@ -1,0 +1,179 @@
+"""Telling webhooks of events: signed, in order, at least once, until it works or three days are over (decision 69)."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from standardwebhooks.webhooks import Webhook as Signer
+
+from contract.vocabulary import SYSTEM_ACTOR
+from identity.webhook_secrets import webhook_secret
+from jobs.queue import enqueue
+from jobs.work import Retry, Run, work
+from providers.outbound import Limits, Outbound, OutboundError
+from storage.base import now
+from storage.database import Database
+from storage.queries import jobs, records, webhooks
+from storage.tables import Webhook, WebhookDelivery
+
+KIND = "webhook_delivery"
+TESTED = "webhook_tested"
+"""The type of the events that go to the tested webhook alone, and at once."""
+GIVE_UP = timedelta(days=3)
+PAUSES = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600))
+"""Between the attempts at an event; the last one again and again."""
+LIMITS = Limits(seconds=15.0, read_seconds=15.0, body_bytes=16_384, cut=True)
+_SECONDS_OF_A_RUN = 60.0
+_ENOUGH = 10_000  # attempts of a job: it is the three days that end it
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a call: the receiver's status where it answered, and what was wrong, in words."""
+
+    status_code: int | None
+    error: str | None
+
+    def of(self, webhook_id: str, event: Any, attempt: int) -> WebhookDelivery:
+        """The entry of the webhook's delivery log."""
+        return WebhookDelivery(
+            webhook_id=webhook_id,
+            event_id=event.id,
+            sequence=event.sequence,
+            attempt=attempt,
+            status_code=self.status_code,
+            error=self.error,
+            delivered=self.error is None,
+        )
+
+
+async def call(outbound: Outbound, pepper: bytes, org_id: str, webhook: Webhook, event: Any) -> Result:
+    """Hand an event to the receiver, signed as Standard Webhooks says; never inside a transaction."""
+    moment = now()
+    body = _body(event)
+    signature = Signer(webhook_secret(pepper, org_id, webhook.id)).sign(event.id, moment, body)
+    headers = {
+        "content-type": "application/json",
+        "webhook-id": event.id,
+        "webhook-timestamp": str(int(moment.timestamp())),
+        "webhook-signature": signature,
+    }
+    try:
+        answer = await outbound.request("POST", webhook.url, headers=headers, content=body.encode(), limits=LIMITS)
+    except OutboundError as error:
+        return Result(None, str(error))
+    if 200 <= answer.status < 300:
+        return Result(answer.status, None)
+    words = "redirects are not followed" if 300 <= answer.status < 400 else "anything but 2xx counts as a failure"
+    return Result(answer.status, f"the receiver answered {answer.status}; {words}")
+
+
+def _body(event: Any) -> str:
+    content = {
+        "type": event.type,
+        "timestamp": event.occurred_at,
+        "id": event.id,
+        "sequence": event.sequence,
+        "actor": event.actor,
+        "request_id": event.request_id,
+        "data": event.data,
+    }
+    return orjson.dumps(content).decode()
+
+
+async def wake(database: Database) -> None:
+    """Have those told that are behind, of any organization; reads alone where nobody is."""
+    async with database.directory() as session:
+        found = await webhooks.organizations(session)
+    for org_id in found:
+        async with database.reading(org_id) as session:
+            behind = set(await webhooks.behind(session))
+            if behind:
+                behind -= await jobs.unfinished_keys(session, KIND)
+        if behind:
+            async with database.writing(org_id) as session:
+                for webhook_id in sorted(behind):
+                    await enqueue(session, KIND, {"webhook_id": webhook_id}, key=webhook_id)
+
+
+@work(KIND, attempts=_ENOUGH)
+async def deliver(run: Run, webhook_id: str) -> None:
+    """Hand the events after the webhook's cursor to its receiver, each after the one before it.
+
+    Raises Retry where the receiver does not take one: the others wait for it, those of other webhooks do not.
+    """
+    end = time.monotonic() + _SECONDS_OF_A_RUN
+    while time.monotonic() < end:
+        async with run.reading() as session:
+            webhook = await webhooks.find(session, webhook_id)
+            if webhook is None or not webhook.active:
+                return
+            events = await webhooks.events_after(session, webhook.cursor)
+        if not events or not await _deliver(run, webhook, events, end):
+            return
+
+
+async def _deliver(run: Run, webhook: Webhook, events: Sequence[Any], end: float) -> bool:
+    """One batch; False once the webhook is gone or the run has lasted long enough."""
+    unwanted = None
+    for event in events:
+        if not _wants(webhook, event):
+            unwanted = event.sequence
+            continue
+        if time.monotonic() >= end:
+            break
+        unwanted = None
+        result = await call(run.ports.outbound, run.ports.pepper, run.org_id, webhook, event)
+        if not await _note(run, webhook.id, event, result):
+            return False
+    if unwanted is not None:
+        async with run.writing() as session:
+            current = await webhooks.find(session, webhook.id, lock=True)
+            if current is None:
+                return False
+            current.cursor = unwanted
+    return True
+
+
+def _wants(webhook: Webhook, event: Any) -> bool:
+    if event.type == TESTED or event.area not in webhook.areas:
+        return False
+    return not webhook.types or event.type in webhook.types
+
+
+async def _note(run: Run, webhook_id: str, event: Any, result: Result) -> bool:
+    """Keep what came of an attempt. False where the webhook is gone or off now; raises Retry for another attempt."""
+    async with run.writing() as session:
+        webhook = await webhooks.find(session, webhook_id, lock=True)
+        if webhook is None or not webhook.active:
+            return False
+        await webhooks.log(session, result.of(webhook.id, event, webhook.failures + 1))
+        if result.error is None:
+            webhook.cursor, webhook.failures, webhook.failing_since = event.sequence, 0, None
+            return True
+        moment = now()
+        webhook.failures += 1
+        webhook.failing_since = webhook.failing_since or moment
+        if moment - webhook.failing_since >= GIVE_UP:
+            webhook.active = False
+            await webhooks.unwatch(session, webhook.id)
+            await records.append_event(
+                session,
+                type="webhook_disabled",
+                area="admin",
+                actor=SYSTEM_ACTOR,
+                request_id=None,
+                data={"webhook_id": webhook.id, "failing_since": webhook.failing_since.isoformat()},
+            )
+            return False
+        after = pause(webhook.failures, webhook.failing_since, moment)
+    raise Retry(result.error, after=after)
+
+
+def pause(failures: int, failing_since: datetime, moment: datetime) -> timedelta:
+    """How long to wait after so many failures; the last attempt comes when the time is up."""
+    usual = PAUSES[min(failures, len(PAUSES)) - 1]
+    return max(min(usual, failing_since + GIVE_UP - moment), timedelta(seconds=1))
