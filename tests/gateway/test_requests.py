@@ -182,6 +182,7 @@ async def test_metrics_count_by_door_and_status_and_nothing_of_the_client(gatewa
         ("crm_request_seconds", "door"),
         ("crm_request_seconds", "le"),
         *((("crm_notifications", label) for label in ("type", "fate")) if "fate=" in answer.text else ()),
+        *((("crm_job_attempts", label) for label in ("kind", "outcome")) if "outcome=" in answer.text else ()),
     }
     for line in ("# TYPE crm_requests_total counter", "# TYPE crm_notifications_total counter"):
         assert line in answer.text

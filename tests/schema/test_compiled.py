@@ -284,7 +284,7 @@ def settled(body: dict[str, Any]) -> tuple[Any, list[Any], set[str]]:
             alone.append(error)
         else:
             together.add(repr(place))
-    return body.get("data"), alone, together
+    return encode(body.get("data")), alone, together
 
 
 def nulled(data: Any, path: Sequence[str | int]) -> Sequence[str | int]:
