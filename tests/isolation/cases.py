@@ -704,7 +704,7 @@ CASES: dict[str, Case] = {
     ),
     "webhooks.create_webhook": Case(
         "ORG_ADMIN",
-        (put("webhookCreate", "WebhookInput", "webhook { url } secret", url="https://1.1.1.1/<name>"),),
+        (put("webhookCreate", "WebhookInput", "webhook { url } secret", url="https://<name>/"),),
     ),
     "webhooks.delete_webhook": Case("ORG_ADMIN", (by_id("webhookDelete", "webhook", "deletedId"),)),
     "webhooks.try_webhook": Case("ORG_ADMIN", (by_id("webhookTest", "webhook", "delivery { error }"),)),

@@ -11,7 +11,7 @@ from sqlmodel import col
 from contract.event_types import EVENT_TYPES
 from schema.build import build
 from storage.tables import Event
-from tests.isolation.cases import CASES, Graph, fill, q
+from tests.isolation.cases import CASES, Graph, fill, put, q
 from tests.isolation.records import fill_organization, missing, send
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant, new_tenant
@@ -37,6 +37,7 @@ INSTEAD = {
         id="<campaign>",
         contacts=[{"email": "new@example.com"}],
     ),
+    "webhookCreate": put("webhookCreate", "WebhookInput", "secret", url="https://1.1.1.1/", types=["<type>"]),
     "dealContactLink": q(
         "mutation($deal: ID!, $contact: ID!) { dealContactLink(dealId: $deal, contactId: $contact, isPrimary: true)"
         " { userErrors { code } } }",
@@ -47,7 +48,7 @@ INSTEAD = {
         'mutation($id: ID!) { leadUpdate(id: $id, input: {notes: "Changed"}) { userErrors { code } } }', id="<lead>"
     ),
 }
-"""Requests where the first of the matrix changes nothing, or more than one thing."""
+"""Requests where the first of the matrix changes nothing, more than one thing, or needs a name server."""
 
 TWICE = {
     "accountUpdate": ("account_updated", {"account_id": "<account>", "changed": ["name"]}),
@@ -97,7 +98,7 @@ async def _filled(gateway: Gateway) -> tuple[Tenant, dict[str, str]]:
     tenant = await new_tenant(gateway)
     values = await fill_organization(gateway.world, tenant.organization, tenant.subject("admin"), "Mark")
     own = {f"own {kind}": identifier for kind, identifier in values.items()}
-    return tenant, values | own | {"name": "Changed"}
+    return tenant, values | own | {"name": "Changed", "type": "deal_created"}
 
 
 async def _log(tenant: Tenant) -> list[Any]:
@@ -115,7 +116,7 @@ async def test_every_mutation_appends_unless_it_is_refused(gateway: Gateway) -> 
         if name in BEFORE:
             await send(gateway, requests[BEFORE[name]].filled(values), headers)
         before = await _log(tenant)
-        await send(gateway, requests[name].filled(missing(values) | {"name": ""}), headers)
+        await send(gateway, requests[name].filled(missing(values) | {"name": "", "type": "deal_wanted"}), headers)
         assert await _log(tenant) == before, name
         answer = (await send(gateway, requests[name].filled(values), headers)).json()
         assert answer["data"][name]["userErrors"] == [], (name, answer)

@@ -27,6 +27,7 @@ from storage.tables import (
     PipelineStage,
     ResearchResult,
     ResearchRun,
+    Webhook,
 )
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant
@@ -103,7 +104,16 @@ MANAGE_OUTREACH = {
     "enrollmentRemove",
 }
 PROVISION = {"domainPurchase", "mailboxProvision"}
-ADMINISTER = {"pipelineStageCreate", "pipelineStageUpdate", "pipelineStageReorder", "pipelineStageDelete"}
+ADMINISTER = {
+    "pipelineStageCreate",
+    "pipelineStageUpdate",
+    "pipelineStageReorder",
+    "pipelineStageDelete",
+    "webhooks",
+    "webhookCreate",
+    "webhookDelete",
+    "webhookTest",
+}
 KEYS = {
     "pats:read": {"organizationKeys"},
     "pats:create": {"organizationKeyCreate", "organizationKeyRename"},
@@ -249,9 +259,10 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     result = ResearchResult(run_id=run.id, position=0, company_name="N")
     mailbox = Mailbox(domain_id=domain.id, email="m@d.example")
     enrollment = Enrollment(campaign_id=campaign.id, email="e@d.example", email_key="e@d.example")
-    await tenant.add(result, mailbox, enrollment)
+    webhook = Webhook(url="https://1.1.1.1/", cursor=0)
+    await tenant.add(result, mailbox, enrollment, webhook)
     named = (account, contact, deal, lead, stage, competitor, snapshot, factor, job, run, result)
-    named += (domain, campaign, mailbox, enrollment)
+    named += (domain, campaign, mailbox, enrollment, webhook)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
         made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
@@ -276,11 +287,12 @@ async def test_a_node_of_every_kind(one: Tenant, two: Tenant) -> None:
     kinds = {kind.name for kind in committed().get_possible_types(committed().type_map["Node"])}
     assert set(found) == kinds
     for kind, identifier in found.items():
-        node = await one.ask(NODE, id=identifier)
+        headers = one.headers("admin" if kind == "Webhook" else "member")
+        node = await one.ask(NODE, headers, id=identifier)
         assert node["__typename"] == kind
         assert node["id"] == identifier
         assert {name: node[name] for name in shown.get(kind, {})} == shown.get(kind, {})
-        assert (await one.ask(NODE, id=identifier.upper()))["id"] == identifier
+        assert (await one.ask(NODE, headers, id=identifier.upper()))["id"] == identifier
         assert await one.ask(NODE, two.headers(), id=identifier) is None
         assert await one.ask(NODE, two.headers("admin"), id=identifier) is None
 
@@ -315,7 +327,7 @@ MEETING_KINDS = {"Meeting", "HealthSnapshot", "HealthFactor"}
         (["outreach:provision"], {"Campaign", "Enrollment", "OutreachDomain", "Mailbox"}),
         (["api:read"], CRM_KINDS),
         (["deals:read"], CRM_KINDS | MEETING_KINDS),
-        (["organizations:manage", "pats:create", "pats:delete"], CRM_KINDS | MEETING_KINDS),
+        (["organizations:manage", "pats:create", "pats:delete"], CRM_KINDS | MEETING_KINDS | {"Webhook"}),
     ],
 )
 async def test_nodes_beyond_the_callers_scopes_are_null(one: Tenant, scopes: list[str], kinds: set[str]) -> None:
