@@ -9,7 +9,7 @@ be called. Running a plan is calling the steps and filling in what they give.
 A plan covers queries and mutations whose fields are guarded (schema/declare.py), are links, or take no arguments; it
 holds nothing of a request. Whatever goes otherwise than planned, be it a resolver that raises or a value that is not as
 its field promises, ends in `Unplanned`: the library then runs the operation, and is given what the root fields gave, so
-that nothing is done twice and the answer is the library's to the last byte.
+that nothing is done twice and the answer is the library's to the last byte (decision 73).
 """
 
 import asyncio

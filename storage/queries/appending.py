@@ -1,7 +1,8 @@
 """A record and its event in one statement: one round trip, and the organization's event counter is held no longer.
 
 Between the statements of a transaction the counter's row stays locked while the client is busy with other requests, so
-an organization's creations go one after the other at the client's pace. As one statement they go at the server's.
+an organization's creations go one after the other at the client's pace. As one statement they go at the server's
+(decision 74).
 """
 
 from collections.abc import Mapping
