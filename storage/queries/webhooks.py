@@ -108,7 +108,7 @@ async def deliveries(session: TenantSession, webhook_id: str, first: int) -> Seq
 
     def build() -> Select[Any]:
         sought = col(WebhookDelivery.webhook_id) == bindparam("webhook", type_=Identifier)
-        statement: Select[Any] = select(
+        columns: list[Any] = [
             col(WebhookDelivery.id),
             col(WebhookDelivery.event_id),
             col(WebhookDelivery.attempt),
@@ -116,8 +116,8 @@ async def deliveries(session: TenantSession, webhook_id: str, first: int) -> Seq
             col(WebhookDelivery.error),
             col(WebhookDelivery.at),
             col(WebhookDelivery.delivered),
-        )
-        statement = statement.where(col(WebhookDelivery.org_id) == ORGANIZATION, sought)
+        ]
+        statement = select(*columns).where(col(WebhookDelivery.org_id) == ORGANIZATION, sought)
         return statement.order_by(col(WebhookDelivery.id).desc()).limit(bindparam("size", type_=BigInteger))
 
     return await session.fetch("webhook_deliveries", build, webhook=webhook_id, size=first)
