@@ -10,7 +10,8 @@ from graphql.pyutils import AwaitableOrValue, Path
 
 from schema.declare import Info, call_key
 from schema.execution.documents import Prepared
-from schema.execution.plans import NotPlanned, Outcomes, Plan, Planner
+from schema.execution.planner import Planner
+from schema.execution.plans import NotPlanned, Outcomes, Plan
 from schema.execution.shapes import DEFINITION, Shape, compile_shape
 
 

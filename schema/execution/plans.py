@@ -15,24 +15,18 @@ that nothing is done twice and the answer is the library's to the last byte.
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from inspect import iscoroutinefunction, signature
 from typing import Any, cast
 
 from graphql import (
     FieldNode,
     GraphQLError,
-    GraphQLField,
-    GraphQLList,
-    GraphQLNonNull,
     GraphQLObjectType,
     GraphQLOutputType,
-    OperationType,
 )
-from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
 from resolvers.context import Context
-from schema.declare import LINK, Call, Info, call_key
-from schema.execution.shapes import DEFINITION, Collect, Unexpected, compile_value, shape_of_all
+from schema.declare import Info
+from schema.execution.shapes import Unexpected
 
 Outcomes = dict[int, tuple[Any, Exception | None]]
 """What the root fields gave, or raised, by their field of the document."""
@@ -83,16 +77,16 @@ class _Run:
     outcomes: Outcomes
 
 
-_Start = Callable[[Any, Info, dict[str, Any]], Any]
+Start = Callable[[Any, Info, dict[str, Any]], Any]
 _Waiting = list[Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Completion:
+class Completion:
     """What becomes of a field's value: `check` makes the whole of it, or the block does, for each item of a list."""
 
     check: Callable[[Any], Any] | None
-    block: "_Block | None" = None
+    block: "Block | None" = None
     is_list: bool = False
     nullable: bool = False
     nullable_item: bool = False
@@ -101,7 +95,7 @@ class _Completion:
         """The value as the answer has it; what is still to come is added to `waiting`. Raises Unexpected."""
         if self.check is not None:
             return self.check(value)
-        block = cast("_Block", self.block)
+        block = cast("Block", self.block)
         if value is None:
             if self.nullable:
                 return None
@@ -114,14 +108,14 @@ class _Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """A field to be called; `start` gives what is to be awaited."""
 
     key: str
     node: int
-    start: _Start
+    start: Start
     field: Field
-    completion: _Completion
+    completion: Completion
 
     def begin(self, source: Any, into: dict[str, Any], run: _Run, waiting: _Waiting) -> None:
         """Fill the field in, now or later."""
@@ -148,32 +142,32 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Inner:
+class Inner:
     """A field whose value lies in the row; of a link that did not come along, `call` fetches it."""
 
     key: str
     read: Callable[[Any], Any]
-    completion: _Completion
-    call: _Step | None
+    completion: Completion
+    call: Step | None
 
     def begin(self, source: Any, into: dict[str, Any], run: _Run, waiting: _Waiting) -> None:
         """Fill the field in, now or later."""
         value = self.read(source)
-        if value is _MISSING and self.call is not None:
+        if value is MISSING and self.call is not None:
             self.call.begin(source, into, run, waiting)
         else:
             into[self.key] = self.completion.finish(value, run, waiting)
 
 
-_MISSING = object()
+MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class Block:
     """An object type's selection."""
 
     make: Callable[[Any], dict[str, Any]]
-    fields: tuple[_Step | _Inner, ...]
+    fields: tuple[Step | Inner, ...]
 
     def begin(self, row: Any, run: _Run, waiting: _Waiting) -> dict[str, Any]:
         """The object, with its called fields to come."""
@@ -204,7 +198,7 @@ class Plan:
 
     serial: bool
     fixed: dict[str, Any]
-    steps: tuple[_Step, ...]
+    steps: tuple[Step, ...]
 
     async def run(self, context: Context, variables: dict[str, Any]) -> dict[str, Any]:
         """The answer's data. Raises Unplanned."""
@@ -249,101 +243,3 @@ class Plans:
             self._made[variant] = None
         except NotYet:
             return
-
-
-class Planner:
-    """Makes the plan of an operation from what its last run left behind."""
-
-    def __init__(self, collect: Collect, worked_out: Mapping[Any, Any], fragments: Mapping[str, Any]) -> None:
-        self._collect = collect
-        self._worked_out = worked_out
-        self._fragments = fragments
-
-    def plan(self, kind: GraphQLObjectType, operation: OperationType, grouped: GroupedFieldSet) -> Plan:
-        """The plan. Raises NotYet or NotPlanned."""
-        fixed: dict[str, Any] = {}
-        steps = []
-        for name, details in grouped.items():
-            fixed[name] = None
-            if details[0].node.name.value == "__typename":
-                fixed[name] = kind.name
-                continue
-            field = self._field(kind, name, details)
-            if not isinstance(field, _Step):
-                raise NotPlanned
-            steps.append(field)
-        return Plan(operation is OperationType.MUTATION, fixed, tuple(steps))
-
-    def _block(self, kind: GraphQLObjectType, details: FieldDetailsList) -> _Block:
-        grouped = self._collect(kind, details)
-        shape = shape_of_all(kind, grouped, self._collect)
-        if shape is None:
-            raise NotPlanned
-        return _Block(shape.make, tuple(self._field(kind, name, below) for name, below in shape.rest.items()))
-
-    def _field(self, kind: GraphQLObjectType, name: str, details: FieldDetailsList) -> _Step | _Inner:
-        node = details[0].node
-        field = kind.fields.get(node.name.value)
-        definition = None if field is None else field.extensions.get(DEFINITION)
-        if field is None or definition is None or details[0].fragment_variable_values is not None:
-            raise NotPlanned
-        completion = self._completion(field.type, details)
-        about = Field([d.node for d in details], kind, field.type, self._fragments)
-
-        def step(start: _Start) -> _Step:
-            return _Step(name, id(node), start, about, completion)
-
-        if (link := definition.metadata.get(LINK)) is not None:
-            follow = step(_Unguarded(definition.base_resolver.wrapped_func))
-            return _Inner(name, lambda row: getattr(row, link, _MISSING), completion, follow)
-        if definition.base_resolver is None:
-            attribute = definition.python_name
-            return _Inner(name, lambda row: getattr(row, attribute), completion, None)
-        function = definition.base_resolver.wrapped_func
-        if hasattr(function, "guarded"):
-            return step(self._call(kind, field, node))
-        if not set(signature(function).parameters) <= {"root", "info"}:
-            raise NotPlanned
-        if iscoroutinefunction(function):
-            return step(_Unguarded(function))
-        return _Inner(name, function, completion, None)
-
-    def _call(self, kind: GraphQLObjectType, field: GraphQLField, node: FieldNode) -> Call:
-        key = call_key(kind, node)
-        if key not in self._worked_out:
-            raise NotYet
-        call: Call | None = self._worked_out[key]
-        if call is None:
-            raise NotPlanned
-        return call
-
-    def _completion(self, kind: GraphQLOutputType, details: FieldDetailsList) -> _Completion:
-        check = compile_value(kind, details, self._collect)
-        if check is not None:
-            return _Completion(check)
-        nullable, kind = _nullable(kind)
-        is_list = isinstance(kind, GraphQLList)
-        nullable_item, item = _nullable(kind.of_type) if isinstance(kind, GraphQLList) else (False, kind)
-        if not isinstance(item, GraphQLObjectType):
-            raise NotPlanned
-        return _Completion(None, self._block(item, details), is_list, nullable, nullable_item)
-
-
-def _nullable(kind: Any) -> tuple[bool, Any]:
-    return (False, kind.of_type) if isinstance(kind, GraphQLNonNull) else (True, kind)
-
-
-class _Unguarded:
-    """A method that takes nothing but the row and perhaps the field."""
-
-    __slots__ = ("_function", "_takes_info", "_takes_root")
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        parameters = signature(function).parameters
-        self._function = function
-        self._takes_root, self._takes_info = "root" in parameters, "info" in parameters
-
-    def __call__(self, source: Any, info: Info, _variables: dict[str, Any]) -> Any:
-        """What the method gives of this row."""
-        arguments: dict[str, Any] = {"info": info} if self._takes_info else {}
-        return self._function(source, **arguments) if self._takes_root else self._function(**arguments)

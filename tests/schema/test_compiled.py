@@ -41,7 +41,7 @@ from tests.support.gateway import Gateway
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-DOCUMENTS = int(os.environ.get("CRM_DIFFERENTIAL", "2000"))
+DOCUMENTS = int(os.environ.get("CRM_DIFFERENTIAL", "600"))
 SEED = int(os.environ.get("CRM_DIFFERENTIAL_SEED", "1"))
 CALLERS = ("admin", "viewer", "meetings", "crm", "nothing")
 RUNS = 3

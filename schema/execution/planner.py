@@ -1,0 +1,118 @@
+"""How a plan is made: from an operation's selections, and the calls that its last run left behind."""
+
+from collections.abc import Callable, Mapping
+from inspect import iscoroutinefunction, signature
+from typing import Any
+
+from graphql import (
+    FieldNode,
+    GraphQLField,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    OperationType,
+)
+from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+
+from schema.declare import LINK, Call, Info, call_key
+from schema.execution.plans import MISSING, Block, Completion, Field, Inner, NotPlanned, NotYet, Plan, Start, Step
+from schema.execution.shapes import DEFINITION, Collect, compile_value, shape_of_all
+
+
+class Planner:
+    """Makes the plan of an operation from what its last run left behind."""
+
+    def __init__(self, collect: Collect, worked_out: Mapping[Any, Any], fragments: Mapping[str, Any]) -> None:
+        self._collect = collect
+        self._worked_out = worked_out
+        self._fragments = fragments
+
+    def plan(self, kind: GraphQLObjectType, operation: OperationType, grouped: GroupedFieldSet) -> Plan:
+        """The plan. Raises NotYet or NotPlanned."""
+        fixed: dict[str, Any] = {}
+        steps = []
+        for name, details in grouped.items():
+            fixed[name] = None
+            if details[0].node.name.value == "__typename":
+                fixed[name] = kind.name
+                continue
+            field = self._field(kind, name, details)
+            if not isinstance(field, Step):
+                raise NotPlanned
+            steps.append(field)
+        return Plan(operation is OperationType.MUTATION, fixed, tuple(steps))
+
+    def _block(self, kind: GraphQLObjectType, details: FieldDetailsList) -> Block:
+        grouped = self._collect(kind, details)
+        shape = shape_of_all(kind, grouped, self._collect)
+        if shape is None:
+            raise NotPlanned
+        return Block(shape.make, tuple(self._field(kind, name, below) for name, below in shape.rest.items()))
+
+    def _field(self, kind: GraphQLObjectType, name: str, details: FieldDetailsList) -> Step | Inner:
+        node = details[0].node
+        field = kind.fields.get(node.name.value)
+        definition = None if field is None else field.extensions.get(DEFINITION)
+        if field is None or definition is None or details[0].fragment_variable_values is not None:
+            raise NotPlanned
+        completion = self._completion(field.type, details)
+        about = Field([d.node for d in details], kind, field.type, self._fragments)
+
+        def step(start: Start) -> Step:
+            return Step(name, id(node), start, about, completion)
+
+        if (link := definition.metadata.get(LINK)) is not None:
+            follow = step(_Unguarded(definition.base_resolver.wrapped_func))
+            return Inner(name, lambda row: getattr(row, link, MISSING), completion, follow)
+        if definition.base_resolver is None:
+            attribute = definition.python_name
+            return Inner(name, lambda row: getattr(row, attribute), completion, None)
+        function = definition.base_resolver.wrapped_func
+        if hasattr(function, "guarded"):
+            return step(self._call(kind, field, node))
+        if not set(signature(function).parameters) <= {"root", "info"}:
+            raise NotPlanned
+        if iscoroutinefunction(function):
+            return step(_Unguarded(function))
+        return Inner(name, function, completion, None)
+
+    def _call(self, kind: GraphQLObjectType, field: GraphQLField, node: FieldNode) -> Call:
+        key = call_key(kind, node)
+        if key not in self._worked_out:
+            raise NotYet
+        call: Call | None = self._worked_out[key]
+        if call is None:
+            raise NotPlanned
+        return call
+
+    def _completion(self, kind: GraphQLOutputType, details: FieldDetailsList) -> Completion:
+        check = compile_value(kind, details, self._collect)
+        if check is not None:
+            return Completion(check)
+        nullable, kind = _nullable(kind)
+        is_list = isinstance(kind, GraphQLList)
+        nullable_item, item = _nullable(kind.of_type) if isinstance(kind, GraphQLList) else (False, kind)
+        if not isinstance(item, GraphQLObjectType):
+            raise NotPlanned
+        return Completion(None, self._block(item, details), is_list, nullable, nullable_item)
+
+
+def _nullable(kind: Any) -> tuple[bool, Any]:
+    return (False, kind.of_type) if isinstance(kind, GraphQLNonNull) else (True, kind)
+
+
+class _Unguarded:
+    """A method that takes nothing but the row and perhaps the field."""
+
+    __slots__ = ("_function", "_takes_info", "_takes_root")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        parameters = signature(function).parameters
+        self._function = function
+        self._takes_root, self._takes_info = "root" in parameters, "info" in parameters
+
+    def __call__(self, source: Any, info: Info, _variables: dict[str, Any]) -> Any:
+        """What the method gives of this row."""
+        arguments: dict[str, Any] = {"info": info} if self._takes_info else {}
+        return self._function(source, **arguments) if self._takes_root else self._function(**arguments)

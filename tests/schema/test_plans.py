@@ -1,0 +1,76 @@
+"""Operations that are planned: who runs them, and that a plan that does not hold does nothing twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schema.execution.executor import CompiledExecutor
+from schema.execution.plans import Completion
+from schema.execution.shapes import Unexpected
+from storage.tables import Deal, PipelineStage
+from tests.support.tenants import Tenant
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+CREATE = "mutation($input: DealCreateInput!) { dealCreate(input: $input) { deal { name } userErrors { code } } }"
+
+
+@pytest.fixture
+def executors(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operations that the library's executor was made for."""
+    made: list[str] = []
+    build = CompiledExecutor.build
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        made.append(kwargs["operation_name"])
+        return build(*args, **kwargs)
+
+    monkeypatch.setattr(CompiledExecutor, "build", counting)
+    return made
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{ deals { nodes { name account { name } contacts { nodes { lastName } } } totalCount } }",
+        "{ a: deals(first: 1) { edges { cursor node { id } } } b: accounts { pageInfo { hasNextPage } } __typename }",
+        "query($first: Int, $filter: DealFilter) { deals(first: $first, filter: $filter) { nodes { name } } }",
+        "{ dealBoard { columns { stage { name } deals { nodes { name } } } unstaged { totalCount } } }",
+    ],
+)
+async def test_a_document_that_has_run_is_planned(one: Tenant, executors: list[str], query: str) -> None:
+    await one.add(Deal(name="planned"), PipelineStage(name="S"))  # what no run reaches is not known yet
+    variables = {"first": 3, "filter": {"name": {"eq": "planned"}}} if "$" in query else {}
+    answers = [await one.ask(query, **variables) for _ in range(3)]
+    assert len(executors) <= 1  # none where another test has run it before
+    assert answers[0] == answers[1] == answers[2]
+
+
+async def test_another_value_of_a_condition_is_another_plan(one: Tenant) -> None:
+    await one.add(Deal(name="conditional"))
+    query = "query($brief: Boolean!) { deals { nodes { name status @skip(if: $brief) } } }"
+    for brief in (True, True, False, False, True):
+        [deal] = (await one.ask(query, brief=brief))["nodes"]
+        assert set(deal) == ({"name"} if brief else {"name", "status"})
+
+
+async def test_an_error_is_told_as_before(one: Tenant) -> None:
+    query = "{ deals { nodes { name } } organizationKeys { id } }"
+    headers = await one.scoped("deals:read")
+    errors = [await one.error(query, headers) for _ in range(3)]
+    assert {error["extensions"]["code"] for error in errors} == {"FORBIDDEN"}
+    assert [error["path"] for error in errors] == [["organizationKeys"]] * 3
+
+
+async def test_a_mutation_whose_plan_does_not_hold_is_done_once(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(2):
+        assert (await one.ask(CREATE, input={"name": f"{number}"}))["deal"] == {"name": f"{number}"}
+
+    def fail(*_: Any) -> None:
+        raise Unexpected
+
+    monkeypatch.setattr(Completion, "finish", fail)
+    assert await one.ask(CREATE, input={"name": "2"}) == {"deal": {"name": "2"}, "userErrors": []}
+    assert sorted(await one.rows(Deal.name)) == [("0",), ("1",), ("2",)]
