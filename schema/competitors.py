@@ -37,7 +37,7 @@ class CompetitorPayload:
 @strawberry.type(description="A mention of a competitor.")
 class CompetitorEvidence:
     source: str = shown("Where it stands: notes, meeting.subject, meeting.body or meeting.transcript.")
-    source_id: strawberry.ID | None = shown("The identifier of the deal or the meeting.")
+    source_id: strawberry.ID = shown("The identifier of the deal or the meeting.")
     quote: str = shown("The words around it, at most about 200 characters, in one line.")
     at: datetime | None = shown("When the meeting was; null for notes.")
 
