@@ -14,9 +14,19 @@ from storage.tables import SearchEntry
 _KEY_CHARACTERS = {"postgresql": 8, "sqlite": 12}
 """So much of the organization's identifier, from its end, stands in the index."""
 
+RANKED_MAX = 25_000
+"""Where more records than this have the words, SQLite ranks those that were written last (decision 75)."""
+
 
 async def hits(
-    session: TenantSession, words: Sequence[str], kinds: Sequence[int], *, length: int, first: int, dialect: str
+    session: TenantSession,
+    words: Sequence[str],
+    kinds: Sequence[int],
+    *,
+    length: int,
+    first: int,
+    dialect: str,
+    ranked: int = RANKED_MAX,
 ) -> list[Any]:
     """At most `first` entries, each with `kind` and `id`, of these kinds, in which every word begins some word.
 
@@ -28,32 +38,35 @@ async def hits(
     found: dict[tuple[int, str], Any] = {}
 
     def build() -> Any:
-        return _statement(dialect, kinds, first)
+        return _statement(dialect, kinds, first, ranked)
 
     for in_name in (True, False):
         if len(found) < first:
             values = {"sought": question(mark, words, in_name=in_name), "length": length}
-            for row in await session.fetch(("search", tuple(kinds), first), build, **values):
+            for row in await session.fetch(("search", tuple(kinds), first, ranked), build, **values):
                 found.setdefault((row.kind, row.id), row)
     return list(found.values())[:first]
 
 
-def _statement(dialect: str, kinds: Sequence[int], first: int) -> Any:
+def _statement(dialect: str, kinds: Sequence[int], first: int, ranked: int) -> Any:
     entry = SearchEntry
-    closest = case(
-        (col(entry.size) == bindparam("length", type_=Integer), literal_column("0")), else_=literal_column("1")
+    matching: Any = select(col(entry.kind), col(entry.id), col(entry.size), col(entry.created_at)).where(
+        col(entry.org_id) == ORGANIZATION, col(entry.kind).in_([literal_column(str(kind)) for kind in kinds])
     )
+    if dialect == "sqlite":
+        index = table(FULL_TEXT_TABLE, column("rowid", Integer), column(FULL_TEXT_TABLE, Text))
+        asked = index.c[FULL_TEXT_TABLE].op("MATCH")(bindparam("sought", type_=Text))
+        matching = matching.join(index, index.c.rowid == col(entry.words)).where(asked)
+        matching = matching.order_by(index.c.rowid.desc()).limit(literal_column(str(ranked), Integer))
+    found = matching.subquery("matching").c
+    closest = case((found.size == bindparam("length", type_=Integer), literal_column("0")), else_=literal_column("1"))
     statement: Any = (
-        select(col(entry.kind), col(entry.id))
-        .where(col(entry.org_id) == ORGANIZATION, col(entry.kind).in_([literal_column(str(kind)) for kind in kinds]))
-        .order_by(closest, col(entry.kind), col(entry.created_at).desc(), col(entry.id))
+        select(found.kind, found.id)
+        .order_by(closest, found.kind, found.created_at.desc(), found.id)
         .limit(literal_column(str(first), Integer))
     )
-    if dialect == "postgresql":
-        return statement.execution_options(**{SOUGHT: "sought"})  # the policy of the table asks it
-    index = table(FULL_TEXT_TABLE, column("rowid", Integer), column(FULL_TEXT_TABLE, Text))
-    asked = index.c[FULL_TEXT_TABLE].op("MATCH")(bindparam("sought", type_=Text))
-    return statement.join(index, index.c.rowid == col(entry.words)).where(asked)
+    # The policy of PostgreSQL's table asks the question.
+    return statement.execution_options(**{SOUGHT: "sought"}) if dialect == "postgresql" else statement
 
 
 def _postgresql(mark: str, words: Sequence[str], *, in_name: bool) -> str:

@@ -86,6 +86,28 @@ async def test_an_organization_takes_its_entries_along(database: Database) -> No
     assert await found(database, theirs.org, theirs.name) == of(theirs)
 
 
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_more_hits_than_are_ranked(database: Database) -> None:
+    """Of a word that too many records have, those that were written last are ranked (decision 75)."""
+    ours, _ = await fill(database)
+    async with database.writing(ours.org) as session:
+        for name in ("common", "common one", "common two", "common three"):
+            await session.insert(Account(name=name))
+
+    async def names(ranked: int) -> list[str]:
+        async with database.reading(ours.org) as session:
+            rows = await search.hits(
+                session, ["common"], KINDS, length=len("common"), first=3, dialect="sqlite", ranked=ranked
+            )
+            wanted = select(col(Account.id), col(Account.name)).where(col(Account.org_id) == ours.org)
+            by_id = {row.id: row.name for row in await session.rows(wanted)}
+        return [by_id[row.id] for row in rows]
+
+    assert await names(4) == ["common", "common three", "common two"]
+    assert await names(3) == ["common three", "common two", "common one"]
+    assert await names(2) == ["common three", "common two"]
+
+
 LOOSE = [
     "SELECT rowid FROM search_words WHERE search_words MATCH 'first'",
     "SELECT * FROM search_words",
