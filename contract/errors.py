@@ -18,6 +18,7 @@ GatewayError
 ├── TooLarge              413  a body over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
 ├── RangeNotSatisfiable   416  a part of a file that lies behind its end
+├── TooManyStreams        429  as many subscriptions run as may
 ├── ProviderFailed        502  an outside provider refused or could not be reached
 └── Unavailable           503  something needed cannot be reached right now
 """
@@ -195,6 +196,14 @@ class RangeNotSatisfiable(GatewayError):
     def __init__(self, size: int = 0) -> None:
         super().__init__()
         self.size = size
+
+
+class TooManyStreams(GatewayError):
+    """As many subscriptions run as one connection, or one process, may have (decision 81)."""
+
+    status = 429
+    code = "TOO_MANY_STREAMS"
+    message = "Too many subscriptions at once"
 
 
 class ProviderFailed(GatewayError):

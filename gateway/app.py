@@ -15,11 +15,13 @@ from starlette.routing import BaseRoute, Route
 
 from gateway import logs
 from gateway.graphql_endpoint import GraphQLEndpoint
+from gateway.graphql_ws import WebSocketEndpoint
 from gateway.metrics import metrics
 from gateway.middleware import Requests, Straight, Unbroken
 from gateway.pages import docs_page, first_page, static_mount
 from gateway.runtime import Runtime
 from gateway.settings import Settings
+from gateway.stopping import noticing
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
 from rest_compat.errors import error_response
 from rest_compat.openapi import openapi_document
@@ -46,16 +48,22 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
             # What is there now stays: the collector need not walk it again and again while requests are served.
             gc.collect()
             gc.freeze()
-            yield
+            with noticing(runtime.stopping):
+                yield
 
     schema = build()
-    endpoint = GraphQLEndpoint(
-        runtime.services, Executor(schema.graphql, introspection=runtime.settings.introspection), runtime.settings
+    settings = runtime.settings
+    executor = Executor(schema.graphql, introspection=settings.introspection)
+    graphql = Middleware(
+        Straight,
+        path="/graphql",
+        endpoint=GraphQLEndpoint(runtime.services, executor, settings, runtime.stopping),
+        socket=WebSocketEndpoint(runtime.services, executor, settings.cors_origins),
     )
     app = Starlette(
         routes=_routes(runtime, schema.sdl),
         lifespan=lifespan,
-        middleware=[*_middleware(runtime.settings), Middleware(Straight, path="/graphql", endpoint=endpoint)],
+        middleware=[*_middleware(settings), graphql],
         exception_handlers={HTTPException: _on_error},
     )
     app.router.redirect_slashes = False  # an address is what it says, or a 404

@@ -1,5 +1,6 @@
 """`/graphql`: GraphQL over HTTP, and GraphiQL for browsers."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,22 +17,26 @@ from contract.errors import (
     MethodNotAllowed,
     NotAcceptable,
     TooLarge,
+    TooManyStreams,
     Unauthenticated,
     Unavailable,
     UnsupportedMedia,
 )
-from contract.limits import BODY_MAX_BYTES
+from contract.limits import BODY_MAX_BYTES, STREAMS_PER_PROCESS
+from gateway.graphql_sse import EVENT_STREAM, EventStream
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
+from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from rest_compat.errors import report
 from schema.errors import refusal
-from schema.execution import Executor
+from schema.execution import Answer, Executor
 from schema.execution import Request as Operation
 
 JSON = "application/json"
 GRAPHQL = "application/graphql-response+json"
 _CONTENT_TYPES = {kind: f"{kind}; charset=utf-8".encode() for kind in (JSON, GRAPHQL)}
+_CONTENT_TYPES[EVENT_STREAM] = _CONTENT_TYPES[JSON]  # of what is no stream after all
 
 Headers = Mapping[bytes, bytes]
 """The first of each name, in lower case."""
@@ -53,8 +58,9 @@ def _headers(scope: Scope) -> Headers:
 class GraphQLEndpoint:
     """The endpoint over one executor."""
 
-    def __init__(self, services: Services, executor: Executor, settings: Settings) -> None:
+    def __init__(self, services: Services, executor: Executor, settings: Settings, stopping: asyncio.Event) -> None:
         self.services = services
+        self.stopping = stopping
         self.executor = executor
         self.settings = settings
 
@@ -65,10 +71,13 @@ class GraphQLEndpoint:
             await graphiql_page()(scope, receive, send)
             return
         answer = await self.serve(scope, receive, headers)
+        if isinstance(answer, EventStream):
+            await answer(receive, send)
+            return
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": answer.content})
 
-    async def serve(self, scope: Scope, receive: Receive, headers: Headers) -> Reply:
+    async def serve(self, scope: Scope, receive: Receive, headers: Headers) -> Reply | EventStream:
         """The answer; every error body has the shape that GraphQL clients expect."""
         request_id = scope["state"]["request_id"]
         media_type = JSON
@@ -85,20 +94,35 @@ class GraphQLEndpoint:
 
     async def _answer(
         self, scope: Scope, receive: Receive, headers: Headers, request_id: str, media_type: str
-    ) -> Reply:
-        authorization = _text(headers, b"authorization")
-        principal = None
-        if authorization is not None:
-            identity = self.services.identity
-            principal = await identity.authenticate(authorization, _text(headers, b"x-service-org"))
+    ) -> Reply | EventStream:
+        vigil = Vigil(self.services.identity, _text(headers, b"authorization"), _text(headers, b"x-service-org"))
+        await vigil.begin()
         operation = await _operation(scope, receive, headers)
+        context = Context(self.services, vigil.principal, request_id)
+        if self.executor.is_subscription(operation):
+            return await self._stream(operation, context, vigil, _text(headers, b"accept"))
         if scope["method"] in _READING and not self.executor.is_query(operation):
-            raise MethodNotAllowed("Only queries go by GET")
-        answer = await self.executor.run(operation, Context(self.services, principal, request_id))
+            raise MethodNotAllowed("Only queries and subscriptions go by GET")
+        answer = await self.executor.run(operation, context)
         if answer.needs_credential:
             return _reply(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
+        if media_type == EVENT_STREAM:
+            return EventStream(answer, vigil, request_id, self.stopping)
         ok = answer.executed or media_type == JSON
         return _reply(answer.body, media_type, 200 if ok else 400)
+
+    async def _stream(
+        self, operation: Operation, context: Context, vigil: Vigil, accept: str | None
+    ) -> Reply | EventStream:
+        """A subscription's answers as events, which are all that it can be answered with."""
+        if not takes_events(accept):
+            raise NotAcceptable(f"A subscription is answered with {EVENT_STREAM}, or over a WebSocket")
+        if self.services.feed.readers >= STREAMS_PER_PROCESS:
+            raise TooManyStreams()
+        answers = await self.executor.stream(operation, vigil.acting(context))
+        if isinstance(answers, Answer) and answers.needs_credential:
+            return _reply(answers.body, EVENT_STREAM, Unauthenticated.status, _CHALLENGE)
+        return EventStream(answers, vigil, context.request_id, self.stopping)
 
 
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]
@@ -117,20 +141,39 @@ def _is_page(scope: Scope, headers: Headers) -> bool:
 
 @lru_cache(maxsize=200)
 def negotiate(accept: str | None) -> str:
-    """The media type of the answer: JSON unless the client prefers the newer one. Raises NotAcceptable."""
-    if accept is None or not accept.strip():
+    """The media type of an answer: JSON unless the client prefers the newer one, events where it takes nothing else.
+
+    Raises NotAcceptable.
+    """
+    weights = _weights(accept)
+    if not weights:
         return JSON
-    weights: dict[str, float] = {}
-    for offer in accept.lower().split(","):
-        name, *parameters = (part.strip() for part in offer.split(";"))
-        weights[name] = max((_weight(p) for p in parameters if p.startswith("q=")), default=1.0)
     anything = weights.get("application/*", weights.get("*/*", 0.0))
     json, newer = weights.get(JSON, anything), weights.get(GRAPHQL, anything)
     if newer > 0 and (newer > json or (newer == json and GRAPHQL in weights)):
         return GRAPHQL
     if json > 0:
         return JSON
-    raise NotAcceptable(f"Answers are {GRAPHQL} or {JSON}")
+    if takes_events(accept):
+        return EVENT_STREAM
+    raise NotAcceptable(f"Answers are {GRAPHQL}, {JSON} or {EVENT_STREAM}")
+
+
+@lru_cache(maxsize=200)
+def takes_events(accept: str | None) -> bool:
+    """Whether the client takes an event stream."""
+    weights = _weights(accept)
+    return not weights or weights.get(EVENT_STREAM, weights.get("text/*", weights.get("*/*", 0.0))) > 0
+
+
+def _weights(accept: str | None) -> dict[str, float]:
+    """How much the client wants each media type; empty where it does not say."""
+    weights: dict[str, float] = {}
+    for offer in (accept or "").lower().split(","):
+        name, *parameters = (part.strip() for part in offer.split(";"))
+        if name:
+            weights[name] = max((_weight(p) for p in parameters if p.startswith("q=")), default=1.0)
+    return weights
 
 
 def _weight(parameter: str) -> float:
@@ -155,10 +198,11 @@ async def _operation(scope: Scope, receive: Receive, headers: Headers) -> Operat
         raise MethodNotAllowed("Use POST, or GET for queries")
     if not isinstance(fields, dict):
         raise BadRequest("The body must be a JSON object; batches are not taken")
-    return _read(fields)
+    return read_operation(fields)
 
 
-def _read(fields: dict[str, Any]) -> Operation:
+def read_operation(fields: dict[str, Any]) -> Operation:
+    """The operation that a request's fields are. Raises BadRequest."""
     query, variables, name = fields.get("query"), fields.get("variables"), fields.get("operationName")
     if not isinstance(query, str) or not query.strip():
         raise BadRequest("query must be a text that is not empty")
@@ -205,5 +249,9 @@ def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
 def _reply(body: Any, media_type: str, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ()) -> Reply:
     content = orjson.dumps(body, option=orjson.OPT_UTC_Z)
     length = str(len(content)).encode()
-    fixed = [(b"content-type", _CONTENT_TYPES[media_type]), (b"vary", b"Accept"), (b"content-length", length)]
+    fixed = [
+        (b"content-type", _CONTENT_TYPES[media_type]),
+        (b"vary", b"Accept"),
+        (b"content-length", length),
+    ]
     return Reply(status, [*fixed, *headers], content)

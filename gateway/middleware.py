@@ -39,7 +39,7 @@ class Requests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; one whose client left before the answer counts with the status 0."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         identifier = request_id(scope)
@@ -51,6 +51,10 @@ class Requests:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", identifier.encode())]
+            elif message["type"] == "websocket.accept":
+                status = 101
+            elif message["type"] == "websocket.close" and not status:
+                status = 403
             await send(message)
 
         try:
@@ -59,7 +63,7 @@ class Requests:
             seconds = time.perf_counter() - began
             door = "graphql" if scope["path"].startswith("/graphql") else "rest"
             count_request(door, status, seconds)
-            logs.access.write(scope["method"], _shown(scope["path"]), status, seconds, identifier)
+            logs.access.write(scope.get("method", "WEBSOCKET"), _shown(scope["path"]), status, seconds, identifier)
 
 
 class Unbroken:
@@ -90,12 +94,12 @@ class Unbroken:
 class Straight:
     """Behind all layers: the busiest address goes straight to its endpoint, past the search through the routes."""
 
-    def __init__(self, app: ASGIApp, path: str, endpoint: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, path: str, endpoint: ASGIApp, socket: ASGIApp) -> None:
         self.app = app
         self.path = path
-        self.endpoint = endpoint
+        self.endpoints = {"http": endpoint, "websocket": socket}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        is_ours = scope["type"] == "http" and scope["path"] == self.path
-        await (self.endpoint if is_ours else self.app)(scope, receive, send)
+        endpoint = self.endpoints.get(scope["type"]) if scope.get("path") == self.path else None
+        await (endpoint or self.app)(scope, receive, send)

@@ -30,6 +30,7 @@ from rest_compat.operations import Check
 from storage import migrate
 from storage.base import now
 from storage.database import Database
+from storage.feed import Feed
 from storage.queries import jobs
 
 _log = logging.getLogger(__name__)
@@ -92,9 +93,12 @@ class Runtime:
             identity=Identity(self.database, self.issuer, secret, self._external()),
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
+            feed=Feed(self.database),
             sequencing=self.ports.sequencing,
             outbound=self.outbound,
         )
+        self.stopping = asyncio.Event()
+        """Set when the service begins to end: streams end with it."""
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self.worker: Worker | None = None
 
@@ -120,7 +124,8 @@ class Runtime:
         if self.keys is not None:
             self.keys.start()
         try:
-            yield
+            async with self.services.feed.running():
+                yield
         finally:
             await self.services.notifications.close()
             await self.services.identity.close()

@@ -16,6 +16,7 @@ from jobs.work import Retry, Run, work
 from providers.outbound import Limits, Outbound, OutboundError
 from storage.base import now
 from storage.database import Database
+from storage.queries import events as log
 from storage.queries import jobs, records, webhooks
 from storage.tables import Webhook, WebhookDelivery
 
@@ -111,7 +112,7 @@ async def deliver(run: Run, webhook_id: str) -> None:
             webhook = await webhooks.find(session, webhook_id)
             if webhook is None or not webhook.active:
                 return
-            events = await webhooks.events_after(session, webhook.cursor)
+            events = await log.after(session, webhook.cursor)
         if not events or not await _deliver(run, webhook, events, end):
             return
 

@@ -15,6 +15,7 @@ from providers.outbound import Outbound
 from providers.sequencing import Sequencing
 from resolvers.loader import Batch, Loader
 from storage.database import Database
+from storage.feed import Feed
 from storage.sessions import TenantSession
 
 
@@ -26,6 +27,7 @@ class Services:
     identity: Identity
     notifications: Notifications
     artifacts: Artifacts
+    feed: Feed
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     outbound: Outbound = field(default_factory=Outbound)
 

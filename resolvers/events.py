@@ -1,15 +1,19 @@
 """The organization's change log, as far as the caller's scopes reach (specification part 6)."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from contract.criteria import All, Compare, Condition, Listing, Op, Page
+from contract.errors import Unavailable
 from contract.scopes import ScopeGroup
 from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.lists import PageOf, page_of
+from storage.feed import PAUSE_SECONDS
+from storage.queries import events as log
 from storage.queries import nouns
-from storage.queries.paging import cursor
+from storage.queries.paging import cursor, decode
 
 AREAS = {"crm": ScopeGroup.CRM_READ, "outreach": ScopeGroup.OUTREACH_READ, "admin": ScopeGroup.ORG_ADMIN}
 """Who sees the events of an area."""
@@ -27,6 +31,38 @@ async def list_events(ctx: Context, types: Sequence[str] | None, page: Page) -> 
     if types is not None:
         conditions.append(Compare("type", Op.IN, list(types)))
     return await page_of(ctx, nouns.EVENTS, Listing(All(tuple(conditions)), None, page))
+
+
+@requires(ScopeGroup.CRM_READ)
+async def watch_events(ctx: Context, types: Sequence[str] | None, after: str | None) -> AsyncIterator[Any]:
+    """The same as they happen, from the cursor on, or from now on; each once, in their order, without an end.
+
+    What the caller sees follows the scopes that the caller has at that moment. Raises Problems for a cursor that is
+    none of the log.
+    """
+    if after is None:
+        async with ctx.reading() as session:
+            sequence = await log.last_sequence(session)
+    else:
+        (sequence,) = decode(Page(after=after), nouns.EVENTS, None)
+    return _watched(ctx, None if types is None else frozenset(types), sequence)
+
+
+async def _watched(ctx: Context, types: frozenset[str] | None, sequence: int) -> AsyncIterator[Any]:
+    with ctx.services.feed.channel(ctx.org_id) as channel:
+        while True:
+            version = channel.version
+            try:
+                events = await channel.after(sequence)
+            except Unavailable:  # the log is where it was when the database is back
+                await asyncio.sleep(PAUSE_SECONDS)
+                continue
+            for event in events:
+                sequence = event.sequence
+                if (types is None or event.type in types) and event.area in areas_of(ctx):
+                    yield event
+            if not events:
+                await channel.changed(version)
 
 
 def cursor_of(event: Any) -> str:

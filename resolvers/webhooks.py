@@ -20,6 +20,7 @@ from resolvers.context import Context
 from resolvers.events import areas_of
 from resolvers.inputs import Input, bounded, storable
 from storage.base import as_uuid
+from storage.queries import events as log
 from storage.queries import jobs, nouns, records
 from storage.queries import webhooks as statements
 from storage.tables import Webhook, WebhookDelivery, WebhookWatch
@@ -83,7 +84,7 @@ async def create_webhook(ctx: Context, input: WebhookCreate) -> Created:
         await session.insert(webhook)
         await session.insert(WebhookWatch(org_id=ctx.org_id, webhook_id=webhook.id))
         await changes.note(ctx, session, "webhook_created", {"webhook_id": webhook.id}, area="admin")
-        webhook.cursor = await statements.last_sequence(session)
+        webhook.cursor = await log.last_sequence(session)
     ctx.forget()
     return Created(webhook, webhook_secret(ctx.services.identity.pepper, ctx.org_id, webhook.id))
 

@@ -16,11 +16,11 @@ from schema.credentials import CredentialMutations, CredentialQueries, Organizat
 from schema.cx_reports import CXReportMutations
 from schema.deals import DealMutations, DealQueries
 from schema.enrollments import EnrollmentMutations
-from schema.events import EventQueries
+from schema.events import EventQueries, EventSubscriptions
 from schema.feedback import FeedbackMutations
 from schema.filters import IntFilter
 from schema.health import HealthFactor, HealthSnapshot
-from schema.jobs import JobQueries
+from schema.jobs import JobQueries, JobSubscriptions
 from schema.leads import LeadMutations, LeadQueries
 from schema.mailboxes import MailboxMutations, MailboxQueries
 from schema.meetings import MeetingMutations, MeetingQueries
@@ -76,6 +76,8 @@ Mutation = merge_types(
     ),
 )
 
+Subscription = merge_types("Subscription", (EventSubscriptions, JobSubscriptions))
+
 
 class Schema(strawberry.Schema):
     """The library's schema, silent: the endpoint writes one line per internal error and none for a client's."""
@@ -99,6 +101,7 @@ def build() -> Schema:
     return Schema(
         query=Query,
         mutation=Mutation,
+        subscription=Subscription,
         types=[HealthFactor, HealthSnapshot, OrganizationKey, UserToken, IntFilter],
         config=StrawberryConfig(scalar_map=SCALARS),
     )

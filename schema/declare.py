@@ -173,7 +173,7 @@ def guarded(resolver: Callable[..., Any], description: str, *needs: str) -> _Dec
     """
     rule = rule_of(resolver)
     metadata = {NEEDS: needs} if needs else None
-    directives = [RequiresScope(group=rule.group, organization=rule.organization)] if rule.group else []
+    directives = _directives(rule)
 
     def declare(method: Callable[..., Any]) -> Any:
         @wraps(method)
@@ -224,6 +224,23 @@ def operation(resolver: Callable[..., Any], description: str) -> _Declare:
         return field(method)
 
     return declare
+
+
+def subscription(resolver: Callable[..., Any], description: str) -> _Declare:
+    """A field of Subscription: its method gives the iterator of what this resolver watches."""
+    rule = rule_of(resolver)
+
+    def declare(method: Callable[..., Any]) -> Any:
+        RULES[to_camel_case(method.__name__)] = rule
+        return strawberry.subscription(
+            method, description=f"{description} {rule.sentence}", directives=_directives(rule)
+        )
+
+    return declare
+
+
+def _directives(rule: Rule) -> list[RequiresScope]:
+    return [RequiresScope(group=rule.group, organization=rule.organization)] if rule.group else []
 
 
 def shown(description: str, **kwargs: Any) -> Any:

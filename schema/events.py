@@ -1,5 +1,6 @@
 """The organization's change log on the GraphQL surface (specification part 6)."""
 
+from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from strawberry.scalars import JSON
 from resolvers import events
 from resolvers.lists import PageOf
 from schema.connections import After, First, PageInfo, edges_of, listing, page_info_of
-from schema.declare import Info, argument, operation, resolved, shown
+from schema.declare import Info, argument, operation, resolved, shown, subscription
 
 
 @strawberry.type(description="Something that happened in the organization.")
@@ -64,4 +65,21 @@ class EventQueries:
     ) -> EventConnection:
         return await events.list_events(
             info.context, None if types is UNSET else types, listing(first=first, after=after).page
+        )
+
+
+@strawberry.type
+class EventSubscriptions:
+    @subscription(
+        events.watch_events,
+        "The change log as it happens, filtered as Query.events is; `after` resumes without a gap.",
+    )
+    async def events(
+        self,
+        info: Info,
+        types: Annotated[list[str] | None, argument("Only events of these types.")] = UNSET,
+        after: After = UNSET,
+    ) -> AsyncGenerator[Event, None]:
+        return await events.watch_events(
+            info.context, None if types is UNSET else types, None if after is UNSET else after
         )

@@ -1,5 +1,6 @@
 """Jobs on the GraphQL surface."""
 
+from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import strawberry
 from contract.vocabulary import JobStatus
 from resolvers import jobs
 from schema.connections import Node
-from schema.declare import Info, argument, enum, operation, shown
+from schema.declare import Info, argument, enum, operation, shown, subscription
 
 enum(
     JobStatus,
@@ -38,3 +39,12 @@ class JobQueries:
     @operation(jobs.get_job, "A job.")
     async def job(self, info: Info, id: Annotated[strawberry.ID, argument("The job's identifier.")]) -> Job | None:
         return await jobs.get_job(info.context, id)
+
+
+@strawberry.type
+class JobSubscriptions:
+    @subscription(jobs.watch_job, "A job as it is, and again whenever it has changed, until it has ended.")
+    async def job_updated(
+        self, info: Info, id: Annotated[strawberry.ID, argument("The job's identifier.")]
+    ) -> AsyncGenerator[Job, None]:
+        return await jobs.watch_job(info.context, id)

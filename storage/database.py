@@ -42,6 +42,8 @@ class Database:
         self._writer: asyncio.Lock | None = asyncio.Lock() if self.dialect == "sqlite" else None
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
+        self.committed: list[Callable[[str], None]] = []
+        """Called with the organization after every commit of a transaction that may have written to it."""
         self._prepared: OrderedDict[Hashable, Prepared] = OrderedDict()
         self._begin = "BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN; SET LOCAL {setting} = '{organization}'"
 
@@ -74,6 +76,7 @@ class Database:
                 if is_away(error):
                     raise Unavailable() from error
                 raise
+        self._tell(organization)
 
     async def _roll_back(self, taken: Taken) -> None:
         """End the transaction; a connection that cannot even do that does not go back to the pool."""
@@ -98,6 +101,12 @@ class Database:
                 if is_away(error):
                     raise Unavailable() from error
                 raise
+        if organization is not None:
+            self._tell(organization)
+
+    def _tell(self, organization: str) -> None:
+        for committed in self.committed:
+            committed(organization)
 
     def session(self, organization: str | None, *, readonly: bool) -> AsyncSession:
         """A session of the ORM for one organization; `TenantSession` is the way to use one."""
@@ -117,12 +126,15 @@ class Database:
     ) -> list[Any]:
         """All rows of a statement that writes, a transaction of its own that sets the organization itself (wall 5)."""
         prepared = self.prepared((key, "at once"), build)
+        organization = _known(organization)
         try:
-            return await self._alone(prepared, prepared.parameters(_known(organization), values))
+            rows = await self._alone(prepared, prepared.parameters(organization, values))
         except Exception as error:
             if is_away(error):
                 raise Unavailable() from error
             raise
+        self._tell(organization)
+        return rows
 
     async def _alone(self, prepared: Prepared, parameters: list[Any]) -> list[Any]:
         taken = await self.connections.take()

@@ -16,6 +16,7 @@ import typer
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from contract.limits import SOCKET_MESSAGE_MAX_BYTES
 from gateway import demo, logs
 from gateway.app import create
 from gateway.commands.outcome import FAILED, fail, settings, with_database
@@ -48,7 +49,8 @@ def serve(
         workers=configuration.workers,
         loop="uvloop",
         http="httptools",
-        ws="none",
+        ws="websockets-sansio",
+        ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
         log_config=None,
         access_log=False,
         server_header=False,

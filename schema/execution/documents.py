@@ -44,6 +44,7 @@ class Operation:
 
     node: OperationDefinitionNode
     is_query: bool
+    is_subscription: bool
     is_public: bool
     plans: Plans = field(default_factory=Plans)
 
@@ -72,6 +73,7 @@ class Prepared:
             self._operations[name] = Operation(
                 node,
                 is_query=node.operation is OperationType.QUERY,
+                is_subscription=node.operation is OperationType.SUBSCRIPTION,
                 is_public=all(field.startswith("__") for field in self._roots(node.selection_set)),
             )
         return self._operations[name]

@@ -1,11 +1,13 @@
 """One request through the schema: prepare, execute, and put the errors into words."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any
+from typing import Any, cast
 
-from graphql import ExecutionResult, GraphQLError, GraphQLSchema
+from graphql import ExecutionResult, GraphQLError, GraphQLSchema, located_error
+from graphql.execution import create_source_event_stream
 from graphql.execution.values import get_variable_values
 
 from contract.errors import Unauthenticated
@@ -46,6 +48,11 @@ class Executor:
         operation = self.documents.prepare(request.query).operation(request.operation_name)
         return operation is None or operation.is_query
 
+    def is_subscription(self, request: Request) -> bool:
+        """Whether the request asks for a stream."""
+        operation = self.documents.prepare(request.query).operation(request.operation_name)
+        return operation is not None and operation.is_subscription
+
     async def run(self, request: Request, context: Context) -> Answer:
         """Execute the request. Never raises for what a client sent or a resolver did."""
         prepared = self.documents.prepare(request.query)
@@ -59,6 +66,38 @@ class Executor:
             return await self._planned(prepared, operation, request, context)
         except Unplanned as unplanned:
             return await self._executed(prepared, operation, request, context, unplanned.outcomes)
+
+    async def stream(self, request: Request, context: Context) -> AsyncIterator[Answer] | Answer:
+        """Begin a subscription: its answers, one for each event, or the one that says why there are none.
+
+        The iterator is to be closed by whoever stops early.
+        """
+        prepared = self.documents.prepare(request.query)
+        operation = prepared.operation(request.operation_name)
+        if operation is None:
+            return _refused(prepared.errors or _unknown_operation(request), context)
+        if context.principal is None:
+            return Answer(refusal(Unauthenticated(), context.request_id), executed=False, needs_credential=True)
+        built = self._built(prepared, request, context, {})
+        if isinstance(built, list):
+            return _answer(ExecutionResult(None, built), context)
+        source = create_source_event_stream(built)
+        source = await source if isawaitable(source) else source
+        if isinstance(source, ExecutionResult):
+            return _answer(source, context)
+        return self._answers(built, source, context)
+
+    async def _answers(self, built: CompiledExecutor, source: Any, context: Context) -> AsyncIterator[Answer]:
+        """An answer for each event of the source; what breaks the source is the last answer's error."""
+        async with aclosing(source):
+            try:
+                async for event in source:
+                    context.forget()
+                    result = built.build_per_event_executor(event).execute_operation()
+                    yield _answer(await result if isawaitable(result) else result, context)
+            except Exception as error:
+                broken = located_error(error, built.operation.selection_set.selections, [])
+                yield _answer(ExecutionResult(None, [broken]), context)
 
     async def _planned(self, prepared: Prepared, operation: Operation, request: Request, context: Context) -> Answer:
         """The answer by the operation's plan. Raises Unplanned where there is none, or it does not hold."""
@@ -76,7 +115,19 @@ class Executor:
         self, prepared: Prepared, operation: Operation, request: Request, context: Context, outcomes: Outcomes
     ) -> Answer:
         """The answer by the library's executor, which is told what root fields gave already."""
-        built = CompiledExecutor.build(
+        built = self._built(prepared, request, context, outcomes)
+        if isinstance(built, list):
+            return _answer(ExecutionResult(None, built), context)
+        result = built.execute_operation()
+        answer = _answer(await result if isawaitable(result) else result, context)
+        operation.plans.learn(built.variant, built.plan)
+        return answer
+
+    def _built(
+        self, prepared: Prepared, request: Request, context: Context, outcomes: Outcomes
+    ) -> CompiledExecutor | list[GraphQLError]:
+        """The library's executor for the request, or what is wrong with its variables."""
+        built: Any = CompiledExecutor.build(
             self.schema,
             prepared.document,  # type: ignore[arg-type]  # there is one, since it has the operation
             context_value=context,
@@ -85,12 +136,7 @@ class Executor:
             prepared=prepared,
             outcomes=outcomes,
         )
-        if isinstance(built, list):
-            return _answer(ExecutionResult(None, built), context)
-        result = built.execute_operation()
-        answer = _answer(await result if isawaitable(result) else result, context)
-        operation.plans.learn(built.variant, built.plan)  # type: ignore[attr-defined]  # its own class
-        return answer
+        return cast("CompiledExecutor | list[GraphQLError]", built)
 
 
 def _unknown_operation(request: Request) -> Sequence[GraphQLError]:

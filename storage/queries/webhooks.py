@@ -10,10 +10,7 @@ from contract.limits import DELIVERIES_KEPT
 from storage.base import Identifier, as_uuid
 from storage.prepared import ORGANIZATION
 from storage.sessions import TenantSession
-from storage.tables import Event, EventCounter, Webhook, WebhookDelivery, WebhookWatch
-
-BATCH = 50
-"""How many events are read at a time."""
+from storage.tables import EventCounter, Webhook, WebhookDelivery, WebhookWatch
 
 
 async def organizations(session: TenantSession) -> Sequence[str]:
@@ -40,26 +37,6 @@ def _behind() -> Select[Any]:
     )
 
 
-async def events_after(session: TenantSession, cursor: int) -> Sequence[Any]:
-    """The next events of the log, as far as one batch goes."""
-
-    def build() -> Select[Any]:
-        after = col(Event.sequence) > bindparam("after", type_=BigInteger)
-        statement = select(
-            col(Event.id),
-            col(Event.sequence),
-            col(Event.type),
-            col(Event.area),
-            col(Event.actor),
-            col(Event.occurred_at),
-            col(Event.request_id),
-            col(Event.data),
-        )
-        return statement.where(col(Event.org_id) == ORGANIZATION, after).order_by(col(Event.sequence)).limit(BATCH)
-
-    return await session.fetch("webhook_events", build, after=cursor)
-
-
 async def find(session: TenantSession, webhook_id: str, *, lock: bool = False) -> Webhook | None:
     """The webhook; None where the organization has none such."""
     canonical = as_uuid(webhook_id)
@@ -72,12 +49,6 @@ async def number(session: TenantSession) -> int:
         select(func.count()).select_from(Webhook).where(col(Webhook.org_id) == session.org_id)
     )
     return counted
-
-
-async def last_sequence(session: TenantSession) -> int:
-    """The sequence of the newest event."""
-    found = await session.scalar(select(col(EventCounter.last)).where(col(EventCounter.org_id) == session.org_id))
-    return found or 0
 
 
 async def unwatch(session: TenantSession, webhook_id: str) -> None:

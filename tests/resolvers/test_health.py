@@ -27,6 +27,7 @@ from resolvers.context import Context, Services
 from resolvers.health_formula import Assessment, assess
 from storage.base import new_id
 from storage.database import Database
+from storage.feed import Feed
 from storage.tables import Account, HealthFactor, HealthSnapshot
 from tests.resolvers.test_health_formula import block, table
 from tests.support.health import new_organization, seed
@@ -41,7 +42,7 @@ def context(database: Database, organization: str | None, *scopes: Scope) -> Con
     principal = Principal("user-1", CredentialKind.SESSION, frozenset(scopes or Scope), active, ())
     # Health uses the database alone.
     return Context(
-        Services(database, cast(Identity, None), cast(Notifications, None), cast(Artifacts, None)),
+        Services(database, cast(Identity, None), cast(Notifications, None), cast(Artifacts, None), Feed(database)),
         principal,
         "request-1",
     )

@@ -19,6 +19,7 @@ from providers.sequencing import DomainState, Gone, Lead, Outline, Progress, Run
 from resolvers.context import Services
 from storage.base import new_id, now
 from storage.database import Database
+from storage.feed import Feed
 from storage.queries import jobs
 from storage.tables import QueuedJob
 from tests.support.world import PEPPER, Recorder, issuer
@@ -132,7 +133,9 @@ def open_transactions(database: Database) -> int:
 
 def services_with(database: Database, sequencing: Any) -> Services:
     """Services as a world has them, with this provider."""
-    return Services(database, Identity(database, issuer(), PEPPER), Recorder(), NOTHING, sequencing=sequencing)
+    return Services(
+        database, Identity(database, issuer(), PEPPER), Recorder(), NOTHING, Feed(database), sequencing=sequencing
+    )
 
 
 async def work_off(

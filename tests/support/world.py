@@ -24,6 +24,7 @@ from providers.notifications import Notification
 from resolvers.context import Context, Services
 from storage.base import Tenant, new_id
 from storage.database import Database
+from storage.feed import Feed
 from storage.queries import artifacts
 from storage.queries import organizations as directory
 from storage.tables import Artifact, Credential
@@ -217,7 +218,7 @@ def bearer(token: str) -> Headers:
 async def open_world(database: Database, services: Services | None = None) -> AsyncIterator[World]:
     """The world over a fresh migrated database, which stays the caller's to close, with these services or its own."""
     recorder, shelf = Recorder(), Shelf()
-    services = services or Services(database, Identity(database, issuer(), PEPPER), recorder, shelf)
+    services = services or Services(database, Identity(database, issuer(), PEPPER), recorder, shelf, Feed(database))
     organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
     for organization in organizations:
         await directory.create_organization(database, organization.name, organization.external_id, organization.id)

@@ -1,0 +1,112 @@
+"""Server-sent events: an answer, or a stream of them, as graphql-sse's distinct connections have it (decision 81)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+from starlette.types import Receive, Send
+
+from contract.limits import STREAM_SEND_SECONDS
+from gateway.vigil import Vigil
+from schema.errors import refusal
+from schema.execution import Answer
+
+EVENT_STREAM = "text/event-stream"
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"vary", b"Accept"),
+    (b"x-accel-buffering", b"no"),  # proxies that collect answers would hold the events back
+]
+_KEEP_ALIVE_SECONDS = 10.0
+_COMPLETE = b"event: complete\ndata:\n\n"
+_PING = b":\n\n"
+
+
+def _next(body: Any) -> bytes:
+    return b"event: next\ndata: " + orjson.dumps(body, option=orjson.OPT_UTC_Z) + b"\n\n"
+
+
+class EventStream:
+    """A response of events: to be sent instead of a body."""
+
+    def __init__(
+        self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, request_id: str, stopping: asyncio.Event
+    ) -> None:
+        self._answers = answers
+        self._vigil = vigil
+        self._request_id = request_id
+        self._stopping = stopping
+
+    async def __call__(self, receive: Receive, send: Send) -> None:
+        """Send until the stream ends, the client leaves or stops reading, the credential falls, or the service ends."""
+
+        async def put(data: bytes, *, more: bool = True) -> None:
+            async with asyncio.timeout(STREAM_SEND_SECONDS):
+                await send({"type": "http.response.body", "body": data, "more_body": more})
+
+        await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+        if isinstance(self._answers, Answer):
+            await put(_next(self._answers.body) + _COMPLETE, more=False)
+            return
+        await put(_PING)
+        async with aclosing(self._answers) as answers:  # type: ignore[type-var]  # a generator
+            tasks = [
+                asyncio.create_task(work)
+                for work in (
+                    self._pump(answers, put),
+                    self._vigil.until_refused(),
+                    self._stopping.wait(),
+                    _gone(receive),
+                )
+            ]
+            pump, vigil, _, gone = tasks
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await _ended(tasks)
+        if gone in _finished(tasks):
+            return
+        if pump in _finished(tasks):
+            pump.result()  # a client that stopped reading is cut off
+        if vigil in _finished(tasks):
+            refused: Any = vigil.result()
+            await put(_next(refusal(refused, self._request_id)))
+        await put(_COMPLETE, more=False)
+
+    async def _pump(self, answers: AsyncIterator[Answer], put: Any) -> None:
+        """Each answer as it comes, and something in between, so that both ends know that the other is there."""
+        following: asyncio.Task[Answer] | None = None
+        try:
+            while True:
+                following = following or asyncio.ensure_future(anext(answers))
+                await asyncio.wait({following}, timeout=_KEEP_ALIVE_SECONDS)
+                if not following.done():
+                    await put(_PING)
+                    continue
+                try:
+                    answer = following.result()
+                except StopAsyncIteration:
+                    return
+                following = None
+                await put(_next(answer.body))
+        finally:
+            if following is not None:
+                await _ended([following])
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _finished(tasks: Sequence[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
+    return [task for task in tasks if not task.cancelled()]
