@@ -42,7 +42,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;
         (f"{GRAPHQL};q=high, {JSON};q=0.1", JSON),
         (BROWSER, JSON),
         ("text/html", None),
-        ("text/event-stream", None),
+        ("text/event-stream", "text/event-stream"),
         (f"{JSON};q=0", None),
         ("*/*;q=0", None),
         (f"{JSON};q=nan", None),

@@ -100,6 +100,7 @@ def change(mutation: str, kind: str, selection: str, id: str, **input: Any) -> G
 
 
 _ERRORS = "userErrors { code message field }"
+_BEGINNING = "WyJzZXF1ZW5jZSIsImEiLDBd"  # the cursor before the first event of any log
 _RECORDS = [
     "account",
     "contact",
@@ -608,6 +609,9 @@ CASES: dict[str, Case] = {
     ),
     # Jobs.
     "jobs.get_job": Case("CRM_READ", (Rest("GET", "/jobs/<job>"), of("job", "kind status error"))),
+    "jobs.watch_job": Case(
+        "CRM_READ", (q("subscription($id: ID!) { jobUpdated(id: $id) { id kind status error } }", id="<job>"),)
+    ),
     # Outreach.
     "campaigns.get_campaign": Case("OUTREACH_READ", (of("campaign", "name steps { subject }"),)),
     "campaigns.list_campaigns": Case(
@@ -710,4 +714,7 @@ CASES: dict[str, Case] = {
     "webhooks.try_webhook": Case("ORG_ADMIN", (by_id("webhookTest", "webhook", "delivery { error }"),)),
     # The change log.
     "events.list_events": Case("CRM_READ", (q("{ events { nodes { type data } } }"),)),
+    "events.watch_events": Case(
+        "CRM_READ", (q("subscription($after: String) { events(after: $after) { type data } }", after=_BEGINNING),)
+    ),
 }

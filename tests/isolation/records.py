@@ -152,4 +152,6 @@ async def send(gateway: Gateway, request: Rest | Graph, headers: Headers) -> htt
     """Send the request through its door."""
     if isinstance(request, Rest):
         return await gateway.rest(request.method, request.path, headers, request.body)
+    if request.document.startswith("subscription"):
+        return await gateway.first_event(request.document, headers, **request.variables)
     return await gateway.graphql(request.document, headers, **request.variables)

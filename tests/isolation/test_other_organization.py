@@ -35,6 +35,7 @@ NAMING_NOTHING = {
     "credentials.list_organization_keys",
     "credentials.list_user_tokens",
     "events.list_events",
+    "events.watch_events",
     "feedback.submit_feedback",
     "leads.confirm_capture",
     "mailboxes.list_mailboxes",

@@ -82,7 +82,7 @@ def test_it_is_served_as_text(printed: str) -> None:
 def test_everything_has_a_description(served: GraphQLSchema) -> None:
     silent = []
     for kind in own_types(served):
-        if not kind.description and kind.name not in ("Query", "Mutation"):
+        if not kind.description and kind.name not in ("Query", "Mutation", "Subscription"):
             silent.append(kind.name)
         members = dict(kind.values) if is_enum_type(kind) else fields(kind)
         for name, member in members.items():
@@ -96,7 +96,7 @@ def test_everything_has_a_description(served: GraphQLSchema) -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("root", ["Query", "Mutation"])
+@pytest.mark.parametrize("root", ["Query", "Mutation", "Subscription"])
 def test_every_operation_has_a_rule_and_shows_it(served: GraphQLSchema, root: str) -> None:
     for name, field in fields(served.type_map[root]).items():
         rule = RULES[name]
@@ -110,7 +110,7 @@ def test_every_operation_has_a_rule_and_shows_it(served: GraphQLSchema, root: st
 
 
 def test_the_rules_are_those_of_the_operations(served: GraphQLSchema) -> None:
-    names = {name for root in ("Query", "Mutation") for name in fields(served.type_map[root])}
+    names = {name for root in ("Query", "Mutation", "Subscription") for name in fields(served.type_map[root])}
     assert set(RULES) == names
 
 

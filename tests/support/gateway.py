@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from starlette.types import ASGIApp
 
 from gateway.app import application
 from gateway.runtime import Runtime
@@ -23,6 +25,7 @@ class Gateway:
     runtime: Runtime
     world: World
     http: httpx.AsyncClient
+    app: ASGIApp
 
     async def rest(self, method: str, path: str, headers: Headers, body: Any = None) -> httpx.Response:
         """A request on a documented path; without a body none is sent."""
@@ -33,14 +36,46 @@ class Gateway:
         """A GraphQL request."""
         return await self.http.post("/graphql", json={"query": document, "variables": variables}, headers=headers)
 
+    async def first_event(self, document: str, headers: Headers, **variables: Any) -> httpx.Response:
+        """The first answer of a subscription as if it were the only one; then the client hangs up."""
+        request = self.http.build_request(
+            "POST",
+            "/graphql",
+            json={"query": document, "variables": variables},
+            headers=headers | {"Accept": "text/event-stream"},
+        )
+        messages = [{"type": "http.request", "body": request.read()}]
+        answered, sent = asyncio.Event(), []
+
+        async def receive() -> Any:
+            if messages:
+                return messages.pop()
+            await answered.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+            if b"data: " in message.get("body", b""):
+                answered.set()
+
+        raw = [(name.lower(), value) for name, value in request.headers.raw]
+        scope = {"type": "http", "method": "POST", "path": "/graphql", "query_string": b"", "headers": raw}
+        async with asyncio.timeout(30):
+            await self.app(scope, receive, send)
+        body = b"".join(message.get("body", b"") for message in sent)
+        lines = [line.removeprefix(b"data: ") for line in body.splitlines() if line.startswith(b"data: ")]
+        heads = [(n, v) for n, v in sent[0]["headers"] if n != b"content-length"]
+        return httpx.Response(sent[0]["status"], headers=heads, content=lines[0] if lines else body)
+
 
 @asynccontextmanager
 async def open_gateway(database_url: str, data_dir: Path, **settings: Any) -> AsyncIterator[Gateway]:
     """The application for these settings over a fresh migrated database."""
     runtime = Runtime(Settings(_env_file=None, database_url=database_url, data_dir=data_dir, **settings))
+    app = application(runtime)
     async with (
         runtime.running(),
         open_world(runtime.database, runtime.services) as world,
-        httpx.AsyncClient(transport=httpx.ASGITransport(app=application(runtime)), base_url="http://gateway") as http,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://gateway") as http,
     ):
-        yield Gateway(runtime, world, http)
+        yield Gateway(runtime, world, http, app)
