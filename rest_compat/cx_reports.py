@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pydantic import ConfigDict
+
 from resolvers.cx_reports import CXReportEdit, edit_report
 from rest_compat.operations import Answer, Call
 
 
 class CXReportPatch(CXReportEdit):
     """Changes to a CX report; at least one field."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [name]} for name in CXReportEdit.model_fields]})
 
 
 async def change(call: Call) -> Answer:
