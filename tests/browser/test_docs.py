@@ -40,7 +40,8 @@ async def test_a_path_is_tried_out_with_the_token(
     assert await page.evaluate("localStorage.length") == 0
     assert await page.evaluate("sessionStorage.getItem('crm-gateway:token')") == live_token
     assert await page.evaluate("document.cookie") == ""
-    await page.reload()
+    await page.goto("about:blank")
+    await page.goto(f"{live_server}/docs")
     await expect(page.get_by_label("Token")).to_have_value(live_token)
     assert offline.elsewhere == []
     assert offline.complaints == []
