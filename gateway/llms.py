@@ -107,7 +107,8 @@ def _paths() -> Iterator[str]:
 
 
 def _codes() -> Iterator[str]:
-    for status, code in sorted({(kind.status, kind.code) for kind in (GatewayError, *_below(GatewayError))}):
+    kinds: list[type[GatewayError]] = [GatewayError, *_below(GatewayError)]
+    for status, code in sorted({(kind.status, kind.code) for kind in kinds}):
         yield f"{code} (REST: {status} `{code.lower()}`)"
 
 

@@ -35,7 +35,7 @@ def _new_only(name: str | None, info: ValidationInfo) -> str | None:
     return name
 
 
-def _both(*names: str) -> dict[str, JsonValue]:
+def _both(*names: str) -> JsonValue:
     """The JSON schema of an object that has all of these, and no null in them."""
     return {"required": list(names), "properties": {name: {"type": "string"} for name in names}}
 
