@@ -32,7 +32,9 @@ def test_it_has_the_form() -> None:
 
 def test_it_lists_every_operation_of_the_schema() -> None:
     schema = build_schema(BUILT.sdl)
-    for title, root in (("GraphQL queries", schema.query_type), ("GraphQL mutations", schema.mutation_type)):
+    roots = {"queries": schema.query_type, "mutations": schema.mutation_type, "subscriptions": schema.subscription_type}
+    for kind, root in roots.items():
+        title = f"GraphQL {kind}"
         assert root is not None
         listed = {item.partition(": ")[0][1:].partition("(")[0] for item in _items(title)}
         assert {name.rstrip("`:") for name in listed} == set(root.fields)
