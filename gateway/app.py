@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 from gateway import logs
 from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.graphql_ws import WebSocketEndpoint
+from gateway.llms import llms_text
 from gateway.metrics import metrics
 from gateway.middleware import Requests, Straight, Unbroken
 from gateway.pages import docs_page, first_page, static_mount
@@ -26,7 +27,7 @@ from identity.tokens import DISCOVERY_PATH, JWKS_PATH
 from rest_compat.errors import error_response
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import rest_routes
-from schema.build import build
+from schema.build import Schema, build
 from schema.execution import Executor
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -61,7 +62,7 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
         socket=WebSocketEndpoint(runtime.services, executor, settings.cors_origins),
     )
     app = Starlette(
-        routes=_routes(runtime, schema.sdl),
+        routes=_routes(runtime, schema),
         lifespan=lifespan,
         middleware=[*_middleware(settings), graphql],
         exception_handlers={HTTPException: _on_error},
@@ -96,12 +97,13 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime, sdl: str) -> list[BaseRoute]:
+def _routes(runtime: Runtime, schema: Schema) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
-        Route("/graphql/schema.graphql", _fixed(sdl.encode(), "text/plain")),
+        Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
+        Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
         Route("/docs", _page(docs_page)),
-        Route("/", _page(first_page)),
+        Route("/", _first(runtime.settings.public_url)),
         Route("/metrics", metrics),
         static_mount(),
         *rest_routes(runtime.services, runtime.readiness),
@@ -124,6 +126,13 @@ def _fixed(content: bytes, media_type: str) -> Endpoint:
 def _page(make: Callable[[], Response]) -> Endpoint:
     async def answer(_request: Request) -> Response:
         return make()
+
+    return answer
+
+
+def _first(public_url: str | None) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        return first_page(public_url or str(request.base_url))
 
     return answer
 

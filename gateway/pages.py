@@ -8,6 +8,7 @@ path prefix without knowing it, and only under an address without a trailing sla
 from __future__ import annotations
 
 import gzip
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,6 +29,11 @@ _CONTENT_SECURITY_POLICY: Final = (
     "connect-src 'self' ws: wss:; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+# The first page has a stylesheet and links, and nothing else.
+_WITHOUT_SCRIPT: Final = (
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*)?")
 _HEADERS: Final = {
     "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -57,9 +63,14 @@ def docs_page() -> Response:
     return _page("swagger/index.html")
 
 
-def first_page() -> Response:
-    """What is here and where the doors are, for ``GET /``."""
-    return _page("first.html")
+def first_page(address: str) -> Response:
+    """What is here and where the doors are, for ``GET /``; its curl command asks the service at this address."""
+    shown = address.rstrip("/")
+    if not _PLAIN_ADDRESS.fullmatch(shown):  # it comes from the caller, and is to be pasted into a shell
+        shown = "http://127.0.0.1:8000"
+    content = _text("first.html").replace(b"{{address}}", shown.encode())
+    headers = {**_HEADERS, "Content-Security-Policy": _WITHOUT_SCRIPT, "Cache-Control": _ASK_AGAIN}
+    return Response(content, media_type="text/html", headers=headers)
 
 
 def static_mount() -> Mount:
@@ -88,8 +99,7 @@ def _files() -> dict[str, _File]:
             media_type=_MEDIA_TYPES.get(path.suffix, "text/plain"),
             cache_control=_FOR_GOOD if path.parent.name == "assets" else _ASK_AGAIN,
         )
-        for folder in ("graphiql", "swagger")
-        for path in (_STATIC / folder).rglob("*")
+        for path in (_STATIC / "first.css", *(_STATIC / "graphiql").rglob("*"), *(_STATIC / "swagger").rglob("*"))
         # The pages have addresses of their own; their relative links lead nowhere from here.
         if path.is_file() and path.suffix != ".html"
     }

@@ -20,10 +20,11 @@ from pydantic import (
     StrictStr,
     StringConstraints,
     ValidationError,
+    WithJsonSchema,
 )
 
 from contract.errors import Path, Problem, Problems
-from contract.limits import LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
+from contract.limits import EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
 from storage.base import as_uuid, plain_decimal
 
 M = TypeVar("M", bound="Input")
@@ -142,10 +143,18 @@ Text = Annotated[StrictStr, Field(max_length=TEXT_MAX), AfterValidator(storable)
 Amount = Annotated[
     Decimal, BeforeValidator(_amount, json_schema_input_type=Annotated[float, Field(ge=0, lt=float(MONEY_BELOW))])
 ]
-Currency = Annotated[StrictStr, AfterValidator(_currency)]
+Currency = Annotated[
+    StrictStr, AfterValidator(_currency), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z]{3}$"})
+]
 CalendarDate = Annotated[date, BeforeValidator(_calendar_date, json_schema_input_type=date)]
 Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=datetime)]
-Email = Annotated[StrictStr, Field(max_length=LINE_MAX), AfterValidator(storable), AfterValidator(_email)]
+Email = Annotated[
+    StrictStr,
+    Field(max_length=LINE_MAX),
+    AfterValidator(storable),
+    AfterValidator(_email),
+    WithJsonSchema({"type": "string", "format": "email", "maxLength": EMAIL_MAX}),
+]
 Reference = Annotated[StrictStr, AfterValidator(lambda text: as_uuid(text) or text)]
 """The identifier of a record; whether it is one of the organization's is found out in the transaction."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ValidationInfo
+from pydantic import AfterValidator, ConfigDict, JsonValue, ValidationInfo
 
 from contract.errors import NotFound, Problem, Problems
 from contract.lead_states import LeadMove
@@ -35,8 +35,15 @@ def _new_only(name: str | None, info: ValidationInfo) -> str | None:
     return name
 
 
+def _both(*names: str) -> JsonValue:
+    """The JSON schema of an object that has all of these, and no null in them."""
+    return {"required": list(names), "properties": {name: {"type": "string"} for name in names}}
+
+
 class LeadConversion(Input):
     """What to convert a lead into: an existing record, or none for a new one; a deal only where one is named."""
+
+    model_config = ConfigDict(json_schema_extra={"not": _both("deal_id", "deal_name")})
 
     account_id: Reference | None = None
     contact_id: Reference | None = None

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pydantic import ConfigDict, JsonValue
+
 from resolvers.cx_reports import CXReportEdit, edit_report
 from rest_compat.operations import Answer, Call
 
 
+def _having(name: str) -> JsonValue:
+    return {"required": [name]}
+
+
 class CXReportPatch(CXReportEdit):
     """Changes to a CX report; at least one field."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [_having(name) for name in CXReportEdit.model_fields]})
 
 
 async def change(call: Call) -> Answer:

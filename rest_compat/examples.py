@@ -239,17 +239,16 @@ ANSWERS: Final[dict[str, Any]] = {
     "Readiness": {"status": "ok", "checks": [{"name": "database", "ok": True, "message": "answers"}]},
 }
 
+# They refer to no record, so that they can be tried as they are.
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "DealBody": {
         "name": "Example renewal",
-        "account_id": _ACCOUNT,
         "value": 12500.5,
-        "stage_id": _STAGE,
         "close_date": "2026-12-31",
         "currency": "EUR",
         "geo_scope": "regional",
     },
-    "DealPatch": {"value": 13000, "champion_id": _CONTACT, "close_date": None},
+    "DealPatch": {"value": 13000, "notes": "They decide in spring.", "close_date": None},
     "CardCapture": {
         "card_id": "card_8841",
         "name": "Ada Park",
@@ -263,7 +262,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "capture_payload": {"engine": "ocr-2", "confidence": 0.93},
         "source": "scan_card",
     },
-    "LeadConversion": {"account_id": _ACCOUNT, "deal_name": "Example pilot"},
+    "LeadConversion": {"deal_name": "Example pilot"},
     "FeedbackCreate": {"kind": "idea", "message": "Let the board be filtered by owner.", "page": "/deals/board"},
     "CXReportPatch": {
         "copy_blobs": {"headline": "Three quick wins", "next_steps": ["Agree on an owner", "Measure again in spring"]},

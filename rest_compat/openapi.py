@@ -106,7 +106,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.handler.__module__.rpartition(".")[2] + "_" + operation.handler.__name__,
         "summary": operation.summary,
-        "description": " ".join(filter(None, (operation.description, sentence))),
+        "description": " ".join(filter(None, (operation.description, sentence, _twin(operation)))),
         "tags": [operation.path.split("/")[1]],
         "x-scope-group": None if rule is None or rule.group is None else rule.group.name,
         "x-graphql-operation": operation.twin,
@@ -120,6 +120,10 @@ def _operation(operation: Operation) -> dict[str, Any]:
     if operation.body is not None:
         described["requestBody"] = _body(operation.body.__name__, "application/json", required=operation.body_required)
     return described
+
+
+def _twin(operation: Operation) -> str:
+    return "" if operation.twin is None else f"In GraphQL: `{operation.twin}`."
 
 
 def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:

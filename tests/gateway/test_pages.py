@@ -20,7 +20,10 @@ POLICY = (
     "connect-src 'self' ws: wss:; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-PAGES = {"/": first_page, "/graphql": graphiql_page, "/docs": docs_page}
+WITHOUT_SCRIPT = (
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGES = {"/": lambda: first_page("http://gateway/"), "/graphql": graphiql_page, "/docs": docs_page}
 
 
 def _serve(path: str) -> Route:
@@ -40,9 +43,7 @@ async def browser() -> AsyncIterator[httpx.AsyncClient]:
 def _built() -> list[str]:
     """Every file of the two builds but their pages, as named under /static."""
     return sorted(
-        path.relative_to(STATIC).as_posix()
-        for path in STATIC.rglob("*")
-        if path.is_file() and path.parent != STATIC and path.suffix != ".html"
+        path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file() and path.suffix != ".html"
     )
 
 
@@ -51,14 +52,14 @@ async def test_a_page_is_html_under_the_policy(browser: httpx.AsyncClient, path:
     response = await browser.get(path)
     assert response.status_code == 200
     assert response.headers["content-type"] == "text/html; charset=utf-8"
-    assert response.headers["content-security-policy"] == POLICY
+    assert response.headers["content-security-policy"] == (WITHOUT_SCRIPT if path == "/" else POLICY)
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["referrer-policy"] == "no-referrer"
     assert response.headers["cache-control"] == "no-cache"
     assert response.headers.get("vary") == vary
 
 
-@pytest.mark.parametrize("path", ["/graphql", "/docs"])
+@pytest.mark.parametrize("path", ["/graphql", "/docs", "/"])
 async def test_what_a_page_names_is_served_beside_it(browser: httpx.AsyncClient, path: str) -> None:
     named = re.findall(r'(?:src|href)="(static/[^"]+)"', (await browser.get(path)).text)
     assert named != []
@@ -69,13 +70,36 @@ async def test_what_a_page_names_is_served_beside_it(browser: httpx.AsyncClient,
 async def test_a_page_has_no_inline_script_and_names_no_other_host(browser: httpx.AsyncClient, path: str) -> None:
     html = (await browser.get(path)).text
     assert re.findall(r"<script(?![^>]*\ssrc=)[^>]*>", html) == []
-    assert re.findall(r"""["'(](?:https?:)?//[^"')]*""", html) == []
+    assert re.findall(r"""["'(](?:https?:)?//[^"')]*""", html.replace("http://gateway/graphql", "")) == []
     assert re.findall(r'(?:src|href)="/', html) == []  # a path prefix would not survive
 
 
 async def test_the_first_page_leads_to_every_door(browser: httpx.AsyncClient) -> None:
     links = re.findall(r'<a href="([^"]+)"', (await browser.get("/")).text)
-    assert links == ["graphql", "docs", "graphql/schema.graphql", "openapi.json", "health", "ready", "metrics"]
+    assert links == [
+        "graphql",
+        "docs",
+        "graphql/schema.graphql",
+        "openapi.json",
+        "llms.txt",
+        "health",
+        "ready",
+        "metrics",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://crm.example.com/prefix/", "https://crm.example.com/prefix/graphql"),
+        ("http://[::1]:8000/", "http://[::1]:8000/graphql"),
+        ("http://a;reboot/", "http://127.0.0.1:8000/graphql"),
+        ("http://<script>/", "http://127.0.0.1:8000/graphql"),
+        ("http://a$(reboot)/", "http://127.0.0.1:8000/graphql"),
+    ],
+)
+def test_the_first_page_s_command_asks_the_address_if_a_shell_can_take_it(address: str, shown: str) -> None:
+    assert f"curl -s {shown} " in bytes(first_page(address).body).decode()
 
 
 @pytest.mark.parametrize("name", _built())

@@ -90,6 +90,7 @@ def test_every_path_is_described_with_its_group_and_its_twin() -> None:
         group, organization, status, twin = PATHS[method, path]
         assert (operation["x-scope-group"], operation["x-graphql-operation"]) == (group, twin)
         assert str(status) in operation["responses"]
+        assert (f"In GraphQL: `{twin}`." in operation["description"]) == (twin is not None)
         guarded = [{"bearer": []}] if group or path == "/feedback" else []
         assert operation["security"] == ([{"bearer": []}, {}] if path == "/pat/exchange" else guarded)
         if group is not None:
@@ -167,6 +168,7 @@ def test_the_bodies() -> None:
     assert "required" not in schemas["DealPatch"]
     assert schemas["DealPatch"]["properties"]["currency"] == {
         "type": "string",
+        "pattern": "^[A-Za-z]{3}$",
         "description": "ISO 4217 code, in any letter case.",
     }
     assert list(schemas["CredentialCreate"]["properties"]) == ["name", "expires_at"]

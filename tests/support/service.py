@@ -128,6 +128,10 @@ class Service:
             time.sleep(0.005)
         return text.splitlines()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def value(self, name: str) -> str:
         """What the banner says under this name."""
         [line] = [line for line in self.banner if line.split()[:1] == [name]]
