@@ -5,9 +5,11 @@ export function Bar({ credentials, answer, notice, onChange }) {
   const { token, organization } = credentials;
   return (
     <header className="bar">
-      <a className="bar-name" href="./" title="What is here">
-        CRM gateway
-      </a>
+      <h1>
+        <a href="./" title="What is here">
+          CRM gateway
+        </a>
+      </h1>
       <Token value={token} onChange={(value) => onChange({ token: value, organization })} />
       <Organizations
         viewer={answer.viewer}
@@ -78,7 +80,7 @@ function Organizations({ viewer, chosen, onChange }) {
 }
 
 function Status({ answer, notice }) {
-  const [kind, text] = notice ? ["ready", notice] : stateInWords(answer);
+  const { kind, text } = notice ?? stateInWords(answer);
   return (
     <p className={`bar-status bar-status-${kind}`} role="status">
       {text}
@@ -87,10 +89,10 @@ function Status({ answer, notice }) {
 }
 
 function stateInWords({ state, viewer }) {
-  if (state === "nobody") return ["waiting", "Paste a token to run operations"];
-  if (state === "refused") return ["refused", "The service refused this token"];
-  if (state === "silent") return ["refused", "The service does not say who this is"];
-  if (!viewer) return ["asking", "Asking who this is …"];
-  if (!viewer.organization) return ["waiting", "Choose an organization"];
-  return ["ready", "Kept in this tab only"];
+  if (state === "nobody") return { kind: "waiting", text: "Paste a token to run operations" };
+  if (state === "refused") return { kind: "refused", text: "The service refused this token" };
+  if (state === "silent") return { kind: "refused", text: "The service does not say who this is" };
+  if (!viewer) return { kind: "asking", text: "Asking who this is …" };
+  if (!viewer.organization) return { kind: "waiting", text: "Choose an organization" };
+  return { kind: "ready", text: "Kept in this tab only" };
 }

@@ -21,7 +21,7 @@ export function CopyAsCurl({ onSay }) {
   }
 
   return (
-    <ToolbarButton label="Copy as curl (without the token)" onClick={copy}>
+    <ToolbarButton label="Copy as curl" onClick={copy}>
       <svg className="graphiql-toolbar-icon" viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="1.5" aria-hidden="true">
         <rect x="1.5" y="3" width="17" height="14" rx="3" />
         <path d="M5 8l3 2.5L5 13M10 13.5h5" strokeLinecap="round" strokeLinejoin="round" />

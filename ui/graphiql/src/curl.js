@@ -1,5 +1,6 @@
-import { parse, getOperationAST, stripIgnoredCharacters } from "graphql";
+import { stripIgnoredCharacters } from "graphql";
 import { ENDPOINT } from "./endpoint.js";
+import { chosen } from "./operation.js";
 
 /**
  * The operation as a command for a POSIX shell. The token is not in it, so that it gets into no chat, ticket or shell
@@ -8,8 +9,9 @@ import { ENDPOINT } from "./endpoint.js";
 export function asCurl({ query, variables, operationName, organization }) {
   const body = { query: short(query) };
   if (variables && Object.keys(variables).length > 0) body.variables = variables;
-  if (operationName) body.operationName = operationName;
-  const isStream = isSubscription(query, operationName);
+  const { name, kind } = chosen(query, operationName);
+  if (name) body.operationName = name;
+  const isStream = kind === "subscription";
   const lines = [
     `curl ${isStream ? "--no-buffer" : "--silent --show-error"} ${quoted(ENDPOINT)}`,
     `--header 'Content-Type: application/json'`,
@@ -30,13 +32,5 @@ function short(query) {
     return stripIgnoredCharacters(query);
   } catch {
     return query; // the service says what is wrong with it
-  }
-}
-
-function isSubscription(query, operationName) {
-  try {
-    return getOperationAST(parse(query), operationName)?.operation === "subscription";
-  } catch {
-    return false;
   }
 }

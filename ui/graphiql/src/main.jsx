@@ -16,17 +16,18 @@ import { CopyAsCurl } from "./copy-as-curl.jsx";
 import * as credentials from "./credentials.js";
 import { EXAMPLES } from "./examples.js";
 import { createFetcher } from "./fetcher.js";
+import { refusalInWords } from "./refusal.js";
 import { endStreams } from "./streams.js";
 import { useViewer } from "./viewer.js";
 
 const PLUGINS = [explorerPlugin({ showAttribution: false }), HISTORY_PLUGIN];
-const NOTICE_MS = 6000;
+const NOTICE_MS = 8000;
 const UNAUTHORIZED = 401;
 
 function Page() {
   const [current, setCurrent] = useState(credentials.load);
   const [turn, setTurn] = useState(0);
-  const [notice, setNotice] = useState("");
+  const [notice, setNotice] = useState(null);
   const change = useCallback((given) => {
     credentials.save(given);
     endStreams();
@@ -37,12 +38,15 @@ function Page() {
   // One for the life of the page: GraphiQL would load the schema again for another one. A refused operation is a
   // reason to ask again who is calling.
   const [fetcher] = useState(() =>
-    createFetcher((status) => status === UNAUTHORIZED && setTurn((before) => before + 1)),
+    createFetcher((status, said) => {
+      if (status === UNAUTHORIZED) setTurn((before) => before + 1);
+      setNotice(refusalInWords(said));
+    }),
   );
 
   useEffect(() => {
     if (!notice) return undefined;
-    const timer = setTimeout(() => setNotice(""), NOTICE_MS);
+    const timer = setTimeout(() => setNotice(null), NOTICE_MS);
     return () => clearTimeout(timer);
   }, [notice]);
 
@@ -69,7 +73,7 @@ function Page() {
                 {prettify}
                 {merge}
                 {copy}
-                <CopyAsCurl onSay={setNotice} />
+                <CopyAsCurl onSay={(text) => setNotice({ kind: "ready", text })} />
               </>
             )}
           </GraphiQL.Toolbar>
