@@ -139,7 +139,7 @@ async def test_a_refusal_for_want_of_a_scope_is_said_in_words(
     await ready(page)
     await write(page, "query Who { webhooks { url } }")
     await run_here(page)
-    await expect(page.get_by_role("status")).to_have_text("Not allowed: webhooks wants organizations:manage")
+    await expect(page.get_by_role("status")).to_have_text("Not allowed: webhooks needs organizations:manage")
     shown = page.locator(".graphiql-response .view-lines")
     await expect(shown).to_contain_text("Insufficient permissions")
     await expect(shown).to_contain_text("FORBIDDEN")

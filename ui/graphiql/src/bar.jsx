@@ -16,8 +16,8 @@ export function Bar({ credentials, answer, notice, onChange }) {
         chosen={organization}
         onChange={(value) => onChange({ token, organization: value })}
       />
-      <Status answer={answer} notice={notice} />
       {token && answer.viewer && <Who viewer={answer.viewer} onForget={() => onChange({ token: "", organization: "" })} />}
+      <Status answer={answer} notice={notice} />
       <nav className="bar-links">
         <a href="graphql/schema.graphql" title="The schema as text (SDL)">
           Schema
@@ -82,7 +82,7 @@ function Organizations({ viewer, chosen, onChange }) {
 function Status({ answer, notice }) {
   const { kind, text } = notice ?? stateInWords(answer);
   return (
-    <p className={`bar-status bar-status-${kind}`} role="status">
+    <p className={`bar-status bar-status-${kind}`} role="status" title={text}>
       {text}
     </p>
   );

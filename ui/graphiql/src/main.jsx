@@ -22,6 +22,8 @@ import { useViewer } from "./viewer.js";
 
 const PLUGINS = [explorerPlugin({ showAttribution: false }), HISTORY_PLUGIN];
 const NOTICE_MS = 8000;
+// As in page.css.
+const NARROW = 720;
 const UNAUTHORIZED = 401;
 
 function Page() {
@@ -62,6 +64,7 @@ function Page() {
           plugins={PLUGINS}
           defaultTabs={EXAMPLES}
           defaultQuery=""
+          defaultEditorToolsVisibility={innerWidth > NARROW ? "variables" : false}
           inputValueDeprecation
           isHeadersEditorEnabled={false}
           showPersistHeadersSettings={false}
