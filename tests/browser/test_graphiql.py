@@ -138,14 +138,14 @@ async def test_a_refusal_for_want_of_a_scope_is_said_in_words(
     await expect(page.get_by_role("status")).to_have_text("Kept in this tab only")
     await ready(page)
     await write(page, "query Who { webhooks { url } }")
-    await run_here(page)
+    await _run_here(page)
     await expect(page.get_by_role("status")).to_have_text("Not allowed: webhooks needs organizations:manage")
     shown = page.locator(".graphiql-response .view-lines")
     await expect(shown).to_contain_text("Insufficient permissions")
     await expect(shown).to_contain_text("FORBIDDEN")
 
 
-async def run_here(page: Page) -> None:
+async def _run_here(page: Page) -> None:
     await page.keyboard.press("Control+Enter")
 
 
@@ -172,7 +172,7 @@ async def test_an_organization_key_shows_its_organization(offline: Any, live_lin
     await ready(page)
     await write(page, 'mutation Key { organizationKeyCreate(input: {name: "Page"}) { patKey } }')
     async with page.expect_response(lambda found: "organizationKeyCreate" in (found.request.post_data or "")) as made:
-        await run_here(page)
+        await _run_here(page)
     key = (await (await made.value).json())["data"]["organizationKeyCreate"]["patKey"]
     await page.get_by_label("Token").fill(key)
     picker = page.get_by_label("Organization")
