@@ -193,6 +193,20 @@ async def test_the_field_picker_knows_the_schema(offline: Any, live_server: str)
     assert offline.complaints == []
 
 
+async def test_everything_is_reached_by_keyboard_and_nothing_holds_it(offline: Any, live_link: str) -> None:
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    await expect(page.get_by_role("button", name="Ada Admin")).to_be_visible()
+    visited = []
+    while len(visited) < 80 and visited.count("CRM gateway") < 2:
+        await page.keyboard.press("Tab")
+        visited.append(await page.evaluate(_FOCUSED))
+    wanted = ("Show", "Show GraphiQL Explorer", "LiveEvents", "Execute query (Ctrl-Enter)", "Copy as curl", "Variables")
+    assert [name for name in wanted if name not in visited] == []
+    assert visited.count("CRM gateway") == 2
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_what_the_bar_says_can_be_read(offline: Any, live_link: str, scheme: Any) -> None:
     page: Page = offline.page
@@ -221,6 +235,11 @@ async def test_nothing_is_cut_off_at_any_width(offline: Any, live_link: str, wid
     button = page.get_by_role("button", name=re.compile("^Execute query"))
     await expect(button).to_be_in_viewport(ratio=1)
 
+
+_FOCUSED = """() => {
+  const { activeElement } = document;
+  return activeElement.getAttribute("aria-label") ?? activeElement.textContent.trim();
+}"""
 
 # The ratio of each text of the bar to what is behind it.
 _CONTRASTS = """() => {

@@ -87,3 +87,23 @@ async def test_another_organization_ends_the_stream(offline: Any, live_link: str
     await expect(shown).to_contain_text("the token or the organization changed")
     await expect(page.get_by_role("button", name="Execute query")).to_be_visible()
     await asyncio.wait_for(far.left.wait(), 5)
+
+async def test_the_change_log_runs_in_place(offline: Any, live_link: str, live_server: str, live_token: str) -> None:
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    await expect(page.get_by_label("Organization")).to_be_enabled()
+    await open_tab(page, "LiveEvents")
+    await press_run(page)
+    shown = page.locator(".graphiql-response .view-lines")
+    await expect(shown).to_contain_text('"type"')  # what was before
+    name = "Seen as it happens"
+    made = await page.request.post(
+        f"{live_server}/graphql",
+        headers={"authorization": f"Bearer {live_token}", "x-service-org": SALES},
+        data={"query": f'mutation {{ dealCreate(input: {{name: "{name}"}}) {{ deal {{ id }} }} }}'},
+    )
+    assert made.ok
+    await expect(shown).to_contain_text(name)
+    assert offline.elsewhere == []
+    assert offline.complaints == []

@@ -3,8 +3,13 @@ import { post } from "./endpoint.js";
 import { chosen } from "./operation.js";
 import { stream } from "./streams.js";
 
-/** How GraphiQL runs operations. `onAnswer(status, answer)` hears each answer to one of the reader's own. */
-export function createFetcher(onAnswer) {
+const UNAUTHORIZED = 401;
+
+/**
+ * How GraphiQL runs operations. `onAnswer(answer)` hears each answer to one of the reader's own, of a stream its end;
+ * `onDoubt()` hears that the service may no longer know the caller.
+ */
+export function createFetcher({ onAnswer, onDoubt }) {
   return async function fetcher({ query, variables, operationName }) {
     if (operationName === "IntrospectionQuery") {
       // The schema may be read without a credential, while a bad credential is refused whatever is asked: sent
@@ -13,9 +18,10 @@ export function createFetcher(onAnswer) {
     }
     const { name, kind } = chosen(query, operationName);
     const operation = { query, variables, operationName: name };
-    if (kind === "subscription") return stream(operation);
+    if (kind === "subscription") return stream(operation, { onAnswer, onDoubt });
     const { status, answer } = await post(operation, headers());
-    onAnswer(status, answer);
+    onAnswer(answer);
+    if (status === UNAUTHORIZED) onDoubt();
     return answer;
   };
 }

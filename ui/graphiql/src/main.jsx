@@ -24,7 +24,6 @@ const PLUGINS = [explorerPlugin({ showAttribution: false }), HISTORY_PLUGIN];
 const NOTICE_MS = 8000;
 // As in page.css.
 const NARROW = 720;
-const UNAUTHORIZED = 401;
 
 function Page() {
   const [current, setCurrent] = useState(credentials.load);
@@ -37,12 +36,11 @@ function Page() {
   }, []);
   const chooseOrganization = useCallback((id) => change({ ...credentials.load(), organization: id }), [change]);
   const answer = useViewer(current, turn, chooseOrganization);
-  // One for the life of the page: GraphiQL would load the schema again for another one. A refused operation is a
-  // reason to ask again who is calling.
+  // One for the life of the page: GraphiQL would load the schema again for another one.
   const [fetcher] = useState(() =>
-    createFetcher((status, said) => {
-      if (status === UNAUTHORIZED) setTurn((before) => before + 1);
-      setNotice(refusalInWords(said));
+    createFetcher({
+      onAnswer: (said) => setNotice(refusalInWords(said)),
+      onDoubt: () => setTurn((before) => before + 1),
     }),
   );
 

@@ -6,7 +6,7 @@ const SOCKET = ENDPOINT.replace(/^http/, "ws");
 const running = new Set();
 
 /** A subscription over a socket of its own (graphql-transport-ws), as the observable that GraphiQL takes. */
-export function stream(operation) {
+export function stream(operation, { onAnswer, onDoubt }) {
   return {
     subscribe(observer) {
       const client = createClient({
@@ -15,16 +15,22 @@ export function stream(operation) {
         // Connecting again would start over where the operation started: the reader decides that.
         retryAttempts: 0,
       });
-      const end = (words) => {
+      const end = (answer) => {
         if (!running.delete(end)) return;
-        if (words) observer.next(problem(words));
+        if (answer) {
+          observer.next(answer);
+          onAnswer(answer);
+        }
         observer.complete();
         client.dispose();
       };
       running.add(end);
       client.subscribe(operation, {
         next: (result) => observer.next(result),
-        error: (cause) => end(inWords(cause)),
+        error: (cause) => {
+          end(Array.isArray(cause) ? { errors: cause } : problem(inWords(cause)));
+          if (typeof cause?.code === "number") onDoubt();
+        },
         complete: () => end(),
       });
       return { unsubscribe: () => end() };
@@ -34,12 +40,12 @@ export function stream(operation) {
 
 /** End what runs, since it runs as someone or somewhere else than the bar now says. */
 export function endStreams() {
-  for (const end of [...running]) end("The stream has ended, because the token or the organization changed.");
+  const answer = problem("The stream has ended, because the token or the organization changed.");
+  for (const end of [...running]) end(answer);
 }
 
-// The cause is a close event, a list of GraphQL errors, or an error of the browser.
+// The cause is a close event, or an error of the browser.
 function inWords(cause) {
-  if (Array.isArray(cause)) return cause.map((error) => error.message).join("; ");
   if (typeof cause?.code !== "number") return "The service took no connection for the stream: is it still running?";
   return cause.reason
     ? `The service ended the stream: ${cause.reason} (${cause.code})`
