@@ -48,7 +48,7 @@ async def test_the_schema_is_there_to_be_read_without_a_token(offline: Any, live
     await ready(page)
     await page.get_by_role("button", name="Show Documentation Explorer").click()
     roots = page.locator(".graphiql-doc-explorer-content")
-    for name in ("Query", "Mutation"):
+    for name in ("Query", "Mutation", "Subscription"):
         await expect(roots.get_by_role("link", name=name, exact=True)).to_be_visible()
 
 

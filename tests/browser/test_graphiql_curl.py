@@ -1,4 +1,4 @@
-"""The copied curl command does what the page does, and holds no token."""
+"""The copied curl command does what the page does, and holds no token (decision 93)."""
 
 from __future__ import annotations
 
@@ -70,3 +70,15 @@ async def test_nothing_in_an_operation_gets_out_of_its_quotes(
     assert done.returncode == 0
     assert json.loads(done.stdout)["data"]["viewer"] == {"name": "Ada Admin"}
     assert list(tmp_path.glob("mark")) == []
+
+
+async def test_a_copied_subscription_streams(offline: Any, live_link: str, live_token: str) -> None:
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    await open_tab(page, "LiveEvents")
+    command = await _copied(page)
+    done = _run(f"{command.rstrip()} --max-time 3", CRM_TOKEN=live_token)
+    assert done.returncode == 28  # curl's word for the time that is over: the stream goes on
+    told = [json.loads(line[6:]) for line in done.stdout.splitlines() if line.startswith("data: ")]
+    assert {event["data"]["events"]["type"] for event in told[:5]} == {"deal_created"}

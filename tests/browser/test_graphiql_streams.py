@@ -88,6 +88,7 @@ async def test_another_organization_ends_the_stream(offline: Any, live_link: str
     await expect(page.get_by_role("button", name="Execute query")).to_be_visible()
     await asyncio.wait_for(far.left.wait(), 5)
 
+
 async def test_the_change_log_runs_in_place(offline: Any, live_link: str, live_server: str, live_token: str) -> None:
     page: Page = offline.page
     await page.goto(live_link)
@@ -107,3 +108,31 @@ async def test_the_change_log_runs_in_place(offline: Any, live_link: str, live_s
     await expect(shown).to_contain_text(name)
     assert offline.elsewhere == []
     assert offline.complaints == []
+
+
+async def test_a_revoked_key_ends_the_stream(offline: Any, live_link: str, live_server: str, live_token: str) -> None:
+    page: Page = offline.page
+
+    async def manage(query: str) -> Any:
+        made = await page.request.post(
+            f"{live_server}/graphql",
+            headers={"authorization": f"Bearer {live_token}", "x-service-org": SALES},
+            data={"query": query},
+        )
+        return (await made.json())["data"]
+
+    created = await manage(
+        'mutation { organizationKeyCreate(input: {name: "Stream"}) { patKey organizationKey { id } } }'
+    )
+    key = created["organizationKeyCreate"]
+    await page.goto(live_link)
+    await ready(page)
+    await page.get_by_label("Token").fill(key["patKey"])
+    await expect(page.get_by_label("Organization")).to_be_disabled()
+    await open_tab(page, "LiveEvents")
+    await press_run(page)
+    shown = page.locator(".graphiql-response .view-lines")
+    await expect(shown).to_contain_text('"type"')
+    await manage(f'mutation {{ organizationKeyRevoke(id: "{key["organizationKey"]["id"]}") {{ deletedId }} }}')
+    await expect(shown).to_contain_text("4403", timeout=10_000)
+    await expect(page.get_by_role("status")).to_have_text("The service refused this token")

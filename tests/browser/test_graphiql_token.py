@@ -1,4 +1,4 @@
-"""Where GraphiQL keeps the token: in the tab's session storage, and nowhere else."""
+"""Where GraphiQL keeps the token: in the tab's session storage, and nowhere else (decision 92)."""
 
 from __future__ import annotations
 

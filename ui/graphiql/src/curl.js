@@ -4,7 +4,7 @@ import { chosen } from "./operation.js";
 
 /**
  * The operation as a command for a POSIX shell. The token is not in it, so that it gets into no chat, ticket or shell
- * history: the shell takes it from CRM_TOKEN, and says so where that is empty.
+ * history: the shell takes it from CRM_TOKEN, and says so where that is empty (decision 93).
  */
 export function asCurl({ query, variables, operationName, organization }) {
   const body = { query: short(query) };
