@@ -54,8 +54,8 @@ function Page() {
     <>
       <Bar credentials={current} answer={answer} notice={notice} onChange={change} />
       <main>
-        {/* Session storage: GraphiQL would keep tabs, history and variables, which are other people's data, for good (decision 92).
-            Credentials have one place, the bar, so there is no header editor. */}
+        {/* Session storage: GraphiQL would keep tabs, history and variables, which are other people's data, for good
+            (decision 92). Credentials have one place, the bar, so there is no header editor. */}
         <GraphiQL
           fetcher={fetcher}
           storage={sessionStorage}
