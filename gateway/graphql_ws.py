@@ -10,7 +10,13 @@ import orjson
 from starlette.types import Message, Receive, Scope, Send
 
 from contract.errors import GatewayError, TooManyStreams, Unavailable
-from contract.limits import CONNECTION_INIT_SECONDS, STREAM_ID_MAX, STREAM_SEND_SECONDS, STREAMS_PER_CONNECTION
+from contract.limits import (
+    CONNECTION_INIT_SECONDS,
+    STREAM_ID_MAX,
+    STREAM_SEND_SECONDS,
+    STREAMS_PER_CONNECTION,
+    STREAMS_PER_PROCESS,
+)
 from gateway.operations import Operations
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
@@ -206,6 +212,8 @@ class _Connection:
     async def _answers(self, request: Request, context: Context) -> AsyncIterator[Answer] | Answer:
         executor = self._endpoint.executor
         if executor.is_subscription(request):
+            if self._endpoint.services.feed.readers >= STREAMS_PER_PROCESS:
+                raise TooManyStreams()
             return await executor.stream(request, context)
         return await executor.run(request, context)
 

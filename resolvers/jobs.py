@@ -38,6 +38,7 @@ async def _watched(ctx: Context, job_id: str, job: Any) -> AsyncIterator[Any]:
         yield job
         while job.status not in ENDED:
             version = channel.version
+            ctx.forget()
             try:
                 found = await get_job(ctx, job_id)
             except Unavailable:  # the job goes on when the database is back
