@@ -16,7 +16,9 @@ import pytest
 import jobs.research
 from jobs.cx import copywriting, signals, site
 from providers.outbound import Outbound
-from storage.tables import CXReport, CXReportRevision, ResearchResult, ResearchRun
+from storage.queries import artifacts
+from storage.sessions import TenantSession
+from storage.tables import Artifact, CXReport, CXReportRevision, ResearchResult, ResearchRun
 from tests.support.companies import HOME, HTML, ask, begin, ended, open_company, open_working, until
 from tests.support.gateway import Gateway
 from tests.support.web import Asked, Reply
@@ -301,6 +303,33 @@ async def test_the_last_good_files_stay_where_a_render_fails(gateway: Gateway, m
     assert (now["revision"], now["bpoPrefix"]) == (3, "Bad")
     assert now["artifacts"] == good["artifacts"]
     await fetch(gateway, now, 2)
+
+
+async def test_files_that_were_published_stay_whatever_ends_the_run_then(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that breaks off after its commit must not take back what readers see by now."""
+    publish, published = artifacts.publish, []
+
+    async def noted(session: TenantSession, *files: Artifact) -> list[str]:
+        published.extend(files)
+        return await publish(session, *files)
+
+    def broken(_organization: str) -> None:
+        if published:
+            gateway.runtime.database.committed.remove(broken)
+            raise ConnectionResetError
+
+    monkeypatch.setattr(artifacts, "publish", noted)
+    run, result = await _scored(gateway)
+    gateway.runtime.database.committed.append(broken)
+    await patch(gateway, run.id, result.id, {"bpo_prefix": "Kept"})
+    found = await until(gateway, run.id, _has_files)
+    await asyncio.sleep(0.2)
+    assert broken not in gateway.runtime.database.committed
+    report = found["results"]["nodes"][0]["cxReport"]
+    assert report["render"]["status"] == "SUCCEEDED"
+    await fetch(gateway, report, 2)
 
 
 def _has_files(run: dict[str, Any]) -> bool:
