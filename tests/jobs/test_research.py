@@ -177,6 +177,23 @@ async def test_companies_that_cannot_be_looked_at(gateway: Gateway, monkeypatch:
     assert (response.status_code, response.json()["detail"]) == (404, "Not found")
 
 
+async def test_what_a_redirect_leads_to_is_asked_for_its_robots_txt_first(gateway: Gateway) -> None:
+    """Home pages and the pages behind them: what is closed is not read, on another host or on the same one."""
+    closed = Reply(b"User-agent: *\nDisallow: /\n", headers={"Content-Type": "text/plain"})
+    async with open_company(**{"robots.txt": closed}) as shut:
+        away = Reply(status=302, headers={"Location": f"{shut.url}/"})
+        inside = Reply(status=302, headers={"Location": "/private/help"})
+        async with open_company(home=away) as moved, open_company(contact=away, help=inside) as partly:
+            domains = [f"127.0.0.1:{web.port}" for web in (moved, partly)]
+            run_id = await begin(gateway, *((f"Company {n}", domain) for n, domain in enumerate(domains)))
+            run = await until(gateway, run_id, ended)
+            assert (moved.paths, set(shut.paths)) == (["/robots.txt", "/"], {"/robots.txt"})
+            assert partly.paths == ["/robots.txt", "/", "/contact", "/help", "/about", "/privacy", "/logo.png"]
+    first, second = run["results"]["nodes"]
+    assert (first["status"], first["error"]) == ("FAILED", f"the robots.txt of {domains[0]} asks not to be read")
+    assert second["status"] == "SCORED"
+
+
 async def test_a_run_without_a_scored_company_has_failed(gateway: Gateway) -> None:
     run_id = await begin(gateway, ("One", None), ("Two", None))
     run = await until(gateway, run_id, ended)
