@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
@@ -20,7 +21,7 @@ from storage.queries import artifacts
 from storage.sessions import TenantSession
 from storage.tables import Artifact, CXReport, CXReportRevision, ResearchResult, ResearchRun
 from tests.support.companies import HOME, HTML, ask, begin, ended, open_company, open_working, until
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, open_gateway
 from tests.support.web import Asked, Reply
 
 FILES = {
@@ -257,6 +258,24 @@ async def _scored(gateway: Gateway) -> tuple[ResearchRun, ResearchResult]:
     )
     await gateway.world.add(gateway.world.one, run, result, report, content)
     return run, result
+
+
+@pytest.mark.parametrize("public", ["https://crm.example/api", "https://crm.example/api/"])
+async def test_files_have_the_outside_address_where_there_is_one(
+    database_url: str, tmp_path: Path, public: str
+) -> None:
+    """Decision 96; without the setting the tests above read files by their paths."""
+    async with open_gateway(database_url, tmp_path / "data", public_url=public) as gateway:
+        async with gateway.runtime.working():
+            run, result = await _scored(gateway)
+            await patch(gateway, run.id, result.id, {"bpo_prefix": "Out"})
+            found = await until(gateway, run.id, _has_files)
+        urls = [artifact["url"] for artifact in found["results"]["nodes"][0]["cxReport"]["artifacts"]]
+        assert len(urls) == 3
+        for url in urls:
+            path = url.removeprefix("https://crm.example/api")
+            assert re.fullmatch("/media/[0-9a-f]{32}", path)
+            assert (await gateway.http.get(path)).status_code == 200
 
 
 async def test_an_edit_reaches_the_render_step_only(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
