@@ -237,6 +237,13 @@ class _Hop:
     seconds: float
 
 
+def retry_after(header: str | None) -> float | None:
+    """Seconds of a Retry-After header; a date, or what is no number, says nothing that could be relied on."""
+    if header is None or not header.strip().isdecimal():
+        return None
+    return float(header.strip()[:9])
+
+
 def _web_address(url: str | httpx.URL) -> httpx.URL:
     """The address without its fragment. Raises NotAllowed where it is none that may be called."""
     if len(str(url)) > URL_MAX:
