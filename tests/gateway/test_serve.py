@@ -64,9 +64,9 @@ def test_a_second_start_is_quick_and_keeps_the_data(tmp_path: Path) -> None:
         assert (kept.status_code, kept.json()["name"]) == (200, "Kept")
     assert _history(tmp_path) == before
     print(f"second start {second.seconds:.2f} s, third {third.seconds:.2f} s, end {ended:.2f} s")
-    # Under 2 s is the aim; such a limit would measure what else the machine does.
-    assert min(second.seconds, third.seconds) < 4
-    assert ended < 3
+    # Under 2 s is the aim, on a machine that does nothing else.
+    assert min(second.work, third.work) < 3
+    assert ended < 6
 
 
 def _history(folder: Path) -> list[tuple[object, ...]]:

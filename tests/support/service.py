@@ -99,6 +99,11 @@ class Commands:
         self._process.communicate()
 
 
+def _processor_seconds(pid: int) -> float:
+    after_the_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, after_the_name[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 class Service:
     """`crm-gateway serve` on a free port; made once it has printed its address, ended when the block is left."""
 
@@ -116,6 +121,8 @@ class Service:
         self.banner = self._banner()
         self.seconds = time.monotonic() - began
         """From the command to the printed address."""
+        self.work = _processor_seconds(self._process.pid)
+        """What the processor had to do until then, in seconds: other work on the machine does not add to it."""
         self.address = self.banner[0].removeprefix("CRM gateway on ")
 
     def _banner(self) -> list[str]:
