@@ -5,6 +5,9 @@ GatewayError
 ├── OrganizationRequired  400  no active organization where one is needed
 ├── OrganizationHeader    400  X-Service-Org beside an organization key
 ├── BadRequest            400  no request of the kind that the address takes
+├── DocumentRefused       400  a GraphQL document that may not be run, or an identifier of none
+│   ├── DocumentNotFound       the identifier leads to no document
+│   └── PersistedQueryNotFound the same of a hash, which the client may send again with its document
 ├── OrganizationMismatch  403  X-Service-Org is none of the caller's organizations
 ├── Forbidden             403  no scope of the operation's group
 ├── Problems              422  a list of what is wrong with the input, each with its path
@@ -75,6 +78,28 @@ class BadRequest(GatewayError):
 
     status = 400
     code = "BAD_REQUEST"
+
+
+class DocumentRefused(GatewayError):
+    """The GraphQL request is well formed, and its document is not one that may be run: a GraphQL request error."""
+
+    status = 400
+    code = "PERSISTED_QUERY_ID_REQUIRED"
+    message = "Only registered documents are run here: send documentId in place of query"
+
+
+class DocumentNotFound(DocumentRefused):
+    """The identifier leads to no document."""
+
+    code = "DOCUMENT_NOT_FOUND"
+    message = "No document is registered under this identifier"
+
+
+class PersistedQueryNotFound(DocumentRefused):
+    """The hash leads to no document yet; code and words are those by which Apollo's clients send it again."""
+
+    code = "PERSISTED_QUERY_NOT_FOUND"
+    message = "PersistedQueryNotFound"
 
 
 class OrganizationMismatch(GatewayError):

@@ -19,7 +19,9 @@ from gateway.graphql_ws import WebSocketEndpoint
 from gateway.llms import llms_text
 from gateway.metrics import metrics
 from gateway.middleware import Requests, Straight, Unbroken
+from gateway.operations import Operations
 from gateway.pages import docs_page, first_page, static_mount
+from gateway.persisted import read_manifest
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from gateway.stopping import noticing
@@ -55,11 +57,15 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
     schema = build()
     settings = runtime.settings
     executor = Executor(schema.graphql, introspection=settings.introspection)
+    path = settings.persisted_documents
+    operations = Operations(
+        read_manifest(path) if path else {}, executor.accepts, registered_only=settings.persisted_only
+    )
     graphql = Middleware(
         Straight,
         path="/graphql",
-        endpoint=GraphQLEndpoint(runtime.services, executor, settings, runtime.stopping),
-        socket=WebSocketEndpoint(runtime.services, executor, settings.cors_origins),
+        endpoint=GraphQLEndpoint(runtime.services, executor, operations, settings, runtime.stopping),
+        socket=WebSocketEndpoint(runtime.services, executor, operations, settings.cors_origins),
     )
     app = Starlette(
         routes=_routes(runtime, schema),
@@ -71,6 +77,32 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
     return app
 
 
+# What a page of another origin may send, and read, besides what browsers let it anyway.
+_READ_HEADERS = [
+    "Authorization",
+    "Content-Encoding",
+    "Content-Type",
+    "If-Match",
+    "If-None-Match",
+    "If-Range",
+    "Range",
+    "X-Request-Id",
+    "X-Service-Org",
+]
+_WRITTEN_HEADERS = [
+    "Accept-Ranges",
+    "Allow",
+    "Content-Disposition",
+    "Content-Range",
+    "ETag",
+    "Location",
+    "Retry-After",
+    "WWW-Authenticate",
+    "X-Ignored-Fields",
+    "X-Request-Id",
+]
+
+
 def _middleware(settings: Settings) -> list[Middleware]:
     layers = [Middleware(Requests)]
     if settings.cors_origins:
@@ -79,15 +111,8 @@ def _middleware(settings: Settings) -> list[Middleware]:
                 CORSMiddleware,
                 allow_origins=settings.cors_origins,
                 allow_methods=["GET", "POST", "PATCH", "DELETE"],
-                allow_headers=["Authorization", "Content-Type", "X-Service-Org", "X-Request-Id", "If-Match"],
-                expose_headers=[
-                    "ETag",
-                    "Location",
-                    "Retry-After",
-                    "WWW-Authenticate",
-                    "X-Ignored-Fields",
-                    "X-Request-Id",
-                ],
+                allow_headers=_READ_HEADERS,
+                expose_headers=_WRITTEN_HEADERS,
             )
         )
     return [*layers, Middleware(Unbroken)]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from email.message import Message
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from contract.errors import (
-    BadRequest,
+    DocumentRefused,
     GatewayError,
     MethodNotAllowed,
     NotAcceptable,
@@ -24,6 +25,7 @@ from contract.errors import (
 )
 from contract.limits import BODY_MAX_BYTES, STREAMS_PER_PROCESS
 from gateway.graphql_sse import EVENT_STREAM, EventStream
+from gateway.operations import Operations, fields_of_body, fields_of_query
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
 from gateway.vigil import Vigil
@@ -58,11 +60,19 @@ def _headers(scope: Scope) -> Headers:
 class GraphQLEndpoint:
     """The endpoint over one executor."""
 
-    def __init__(self, services: Services, executor: Executor, settings: Settings, stopping: asyncio.Event) -> None:
+    def __init__(
+        self,
+        services: Services,
+        executor: Executor,
+        operations: Operations,
+        settings: Settings,
+        stopping: asyncio.Event,
+    ) -> None:
         self.services = services
         self.stopping = stopping
         self.executor = executor
         self.settings = settings
+        self.operations = operations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, of any method."""
@@ -97,7 +107,7 @@ class GraphQLEndpoint:
     ) -> Reply | EventStream:
         vigil = Vigil(self.services.identity, _text(headers, b"authorization"), _text(headers, b"x-service-org"))
         await vigil.begin()
-        operation = await _operation(scope, receive, headers)
+        operation = self.operations.read(await _fields(scope, receive, headers))
         context = Context(self.services, vigil.principal, request_id)
         if self.executor.is_subscription(operation):
             return await self._stream(operation, context, vigil, _text(headers, b"accept"))
@@ -136,7 +146,18 @@ def _text(headers: Headers, name: bytes) -> str | None:
 
 def _is_page(scope: Scope, headers: Headers) -> bool:
     """Whether a browser asks for the page, and no client for an answer."""
-    return b"text/html" in headers.get(b"accept", b"") and "query" not in QueryParams(scope["query_string"])
+    accept = headers.get(b"accept", b"")
+    return b"text/html" in accept and _prefers_page(accept) and not _ASKING & QueryParams(scope["query_string"]).keys()
+
+
+_ASKING = {"query", "documentId", "extensions"}
+
+
+@lru_cache(maxsize=200)
+def _prefers_page(accept: bytes) -> bool:
+    """Whether a page is at least as welcome as an answer that the header names."""
+    weights = _weights(accept.decode("latin-1"))
+    return 0 < weights.get("text/html", 0.0) >= max(weights.get(JSON, 0.0), weights.get(GRAPHQL, 0.0))
 
 
 @lru_cache(maxsize=200)
@@ -183,43 +204,24 @@ def _weight(parameter: str) -> float:
         return 0.0
 
 
-async def _operation(scope: Scope, receive: Receive, headers: Headers) -> Operation:
-    """The operation in a request. Raises BadRequest, WrongMedia, TooLarge or MethodNotAllowed."""
+async def _fields(scope: Scope, receive: Receive, headers: Headers) -> Any:
+    """What a request holds. Raises BadRequest, UnsupportedMedia, TooLarge or MethodNotAllowed."""
     if scope["method"] in _READING:
-        fields: Any = dict(QueryParams(scope["query_string"]))
-        for name in ("variables", "extensions"):
-            if fields.get(name):
-                fields[name] = _json(fields[name].encode(), name)
-    elif scope["method"] == "POST":
-        if (_text(headers, b"content-type") or "").partition(";")[0].strip().lower() != JSON:
-            raise UnsupportedMedia(f"The body must be {JSON}")
-        fields = _json(await _body(receive), "the body")
-    else:
+        return fields_of_query(scope["query_string"])
+    if scope["method"] != "POST":
         raise MethodNotAllowed("Use POST, or GET for queries")
-    if not isinstance(fields, dict):
-        raise BadRequest("The body must be a JSON object; batches are not taken")
-    return read_operation(fields)
+    if not _is_json(_text(headers, b"content-type") or ""):
+        raise UnsupportedMedia(f"The body must be {JSON} in UTF-8")
+    return fields_of_body(await _body(receive))
 
 
-def read_operation(fields: dict[str, Any]) -> Operation:
-    """The operation that a request's fields are. Raises BadRequest."""
-    query, variables, name = fields.get("query"), fields.get("variables"), fields.get("operationName")
-    if not isinstance(query, str) or not query.strip():
-        raise BadRequest("query must be a text that is not empty")
-    if variables not in (None, "") and not isinstance(variables, dict):
-        raise BadRequest("variables must be an object")
-    if name is not None and not isinstance(name, str):
-        raise BadRequest("operationName must be a text")
-    if fields.get("extensions") not in (None, "") and not isinstance(fields["extensions"], dict):
-        raise BadRequest("extensions must be an object")
-    return Operation(query, variables or None, name or None)
-
-
-def _json(text: bytes, what: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except (orjson.JSONDecodeError, RecursionError):
-        raise BadRequest(f"{what} must be valid JSON") from None
+@lru_cache(maxsize=50)
+def _is_json(content_type: str) -> bool:
+    """Whether a body of this type is read: JSON, and in no other encoding than UTF-8."""
+    message = Message()
+    message["content-type"] = content_type
+    charset = message.get_content_charset("utf-8")
+    return message.get_content_type() == JSON and charset in ("utf-8", "utf8")
 
 
 async def _body(receive: Receive) -> bytes:
@@ -237,13 +239,18 @@ async def _body(receive: Receive) -> bytes:
 
 def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
     headers: Sequence[tuple[bytes, bytes]] = ()
-    if isinstance(error, Unauthenticated):
+    status = error.status
+    if isinstance(error, DocumentRefused):
+        # An error of a well-formed request; and the next answer to the same one may be another (decision 76).
+        status = 200 if media_type == JSON else status
+        headers = [(b"cache-control", b"no-store")]
+    elif isinstance(error, Unauthenticated):
         headers = _CHALLENGE
     elif isinstance(error, MethodNotAllowed):
         headers = [(b"allow", b"GET, HEAD, POST")]
     elif isinstance(error, Unavailable):
         headers = [(b"retry-after", str(error.retry_after).encode())]
-    return _reply(refusal(error, request_id), media_type, error.status, headers)
+    return _reply(refusal(error, request_id), media_type, status, headers)
 
 
 def _reply(body: Any, media_type: str, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ()) -> Reply:

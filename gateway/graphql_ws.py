@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from contract.errors import GatewayError, TooManyStreams, Unavailable
 from contract.limits import CONNECTION_INIT_SECONDS, STREAM_ID_MAX, STREAM_SEND_SECONDS, STREAMS_PER_CONNECTION
-from gateway.graphql_endpoint import read_operation
+from gateway.operations import Operations
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from rest_compat.errors import report
@@ -34,9 +34,10 @@ class Closed(Exception):
 class WebSocketEndpoint:
     """Takes the connections of one process; `origins` are those of other hosts whose pages may connect."""
 
-    def __init__(self, services: Services, executor: Executor, origins: Iterable[str]) -> None:
+    def __init__(self, services: Services, executor: Executor, operations: Operations, origins: Iterable[str]) -> None:
         self.services = services
         self.executor = executor
+        self.operations = operations
         self.origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -178,7 +179,7 @@ class _Connection:
     async def _run(self, identifier: str, payload: dict[str, Any], context: Context, vigil: Vigil) -> None:
         """One operation, from its request to its last message."""
         try:
-            answers = await self._answers(read_operation(payload), context)
+            answers = await self._answers(self._endpoint.operations.read(payload), context)
             if isinstance(answers, Answer):
                 if not answers.executed or answers.body.get("data") is None:
                     await self._put({"id": identifier, "type": "error", "payload": answers.body["errors"]})

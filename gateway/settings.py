@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from gateway.persisted import read_manifest
 from providers.artifacts import check_artifacts_address
 from storage.migrate import check_address
 
@@ -110,6 +111,16 @@ class Settings(BaseSettings):
         default=True, validation_alias="CRM_INTROSPECTION", description="Whether the schema is shown."
     )
     graphiql: bool = Field(default=True, validation_alias="CRM_GRAPHIQL", description="Whether browsers get GraphiQL.")
+    persisted_documents: Path | None = Field(
+        default=None,
+        validation_alias="CRM_PERSISTED_DOCUMENTS",
+        description="A JSON file of GraphQL documents that clients may name: identifier to text, or Apollo's manifest.",
+    )
+    persisted_only: bool = Field(
+        default=False,
+        validation_alias="CRM_PERSISTED_ONLY",
+        description="Whether those are the only documents that are run.",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", validation_alias="LOG_LEVEL", description="What is worth a log line."
     )
@@ -144,6 +155,20 @@ class Settings(BaseSettings):
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
+
+    @field_validator("persisted_documents")
+    @classmethod
+    def _manifest(cls, value: Path | None) -> Path | None:
+        if value is not None:
+            read_manifest(value)
+        return value
+
+    @field_validator("persisted_only")
+    @classmethod
+    def _something_to_run(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("persisted_documents", value) is None:
+            raise ValueError("needs CRM_PERSISTED_DOCUMENTS")
+        return value
 
     @field_validator("artifacts_url")
     @classmethod

@@ -53,6 +53,10 @@ class Executor:
         operation = self.documents.prepare(request.query).operation(request.operation_name)
         return operation is not None and operation.is_subscription
 
+    def accepts(self, text: str) -> bool:
+        """Whether the document can be read and holds against the schema."""
+        return not self.documents.prepare(text).errors
+
     async def run(self, request: Request, context: Context) -> Answer:
         """Execute the request. Never raises for what a client sent or a resolver did."""
         prepared = self.documents.prepare(request.query)
