@@ -241,7 +241,7 @@ def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
     headers: Sequence[tuple[bytes, bytes]] = ()
     status = error.status
     if isinstance(error, DocumentRefused):
-        # An error of a well-formed request; and the next answer to the same one may be another (decision 76).
+        # An error of a well-formed request; and the next answer to the same one may be another (decision 77).
         status = 200 if media_type == JSON else status
         headers = [(b"cache-control", b"no-store")]
     elif isinstance(error, Unauthenticated):

@@ -32,7 +32,10 @@ def fields_of_body(body: bytes) -> Any:
     """The fields in a body, which may be any JSON. Raises BadRequest where it is none, or has one of them twice."""
     fields = read_json(body, "The body")
     if isinstance(fields, dict) and _may_repeat(body, fields):
-        json.loads(body, object_pairs_hook=_distinct)
+        try:
+            json.loads(body, object_pairs_hook=_distinct)
+        except RecursionError:  # a little sooner than the other reader
+            raise BadRequest("The body is nested too deeply") from None
     return fields
 
 
@@ -118,7 +121,7 @@ class Operations:
         return text
 
     def _persisted(self, sha256: str, query: str | None) -> str:
-        """The document by Apollo's protocol: by its hash alone, or sent beside it to be kept (decision 76)."""
+        """The document by Apollo's protocol: by its hash alone, or sent beside it to be kept (decision 77)."""
         if query:
             if digest(query) != sha256:
                 raise BadRequest("extensions.persistedQuery.sha256Hash is not the SHA-256 of query")

@@ -11,6 +11,7 @@ import pytest
 
 from contract.errors import GatewayError
 from gateway.graphql_endpoint import GRAPHQL, JSON, negotiate
+from gateway.graphql_sse import EVENT_STREAM
 from tests.support.gateway import Gateway
 
 Start = Callable[..., AbstractAsyncContextManager[Gateway]]
@@ -42,7 +43,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;
         (f"{GRAPHQL};q=high, {JSON};q=0.1", JSON),
         (BROWSER, JSON),
         ("text/html", None),
-        ("text/event-stream", "text/event-stream"),
+        ("text/event-stream", EVENT_STREAM),
         (f"{JSON};q=0", None),
         ("*/*;q=0", None),
         (f"{JSON};q=nan", None),
@@ -126,6 +127,8 @@ async def test_a_mutation_by_get_is_405_and_does_nothing(gateway: Gateway) -> No
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=x",
         "application/jsonx",
+        "application/json; charset=latin-1",
+        "application/json; charset=utf-16",
     ],
 )
 async def test_other_bodies_are_415(gateway: Gateway, content_type: str | None) -> None:
@@ -135,11 +138,88 @@ async def test_other_bodies_are_415(gateway: Gateway, content_type: str | None) 
 
 
 @pytest.mark.parametrize(
-    "content_type", ["application/json", "Application/JSON;charset=UTF-8", "application/json ; x=y"]
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON;charset=UTF-8",
+        "application/json ; x=y",
+        'application/json; charset="utf-8"',
+    ],
 )
 async def test_json_bodies_are_taken(gateway: Gateway, content_type: str) -> None:
     answer = await gateway.http.post("/graphql", content=json.dumps(ASK), headers={"Content-Type": content_type})
     assert answer.json() == ANSWER
+
+
+URQL = (
+    "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed"
+)
+
+
+async def test_urql_gets_an_answer_and_no_stream(gateway: Gateway) -> None:
+    for sent in ({"json": ASK}, {"json": {"query": "{"}}):
+        answer = await gateway.http.post("/graphql", headers={"Accept": URQL}, **sent)  # type: ignore[arg-type]
+        assert answer.headers["content-type"] == f"{GRAPHQL}; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "The body is empty; it must be a JSON object"),
+        (b"[]", "The body must be a JSON object; batches are not taken"),
+        (b'{"query": NaN}', "The body must be valid JSON in UTF-8: "),
+        (b'{"query": "{ __typename }\xff"}', "The body must be valid JSON in UTF-8: "),
+        (b'{"query": "{ __typename }", "query": "{ a: __typename }"}', "query is given more than once"),
+        (b'{"query": "{ __typename }", "\\u0071uery": "{ a: __typename }"}', "query is given more than once"),
+        (b'{"query": "{ __typename }", "variables": {}, "variables": null}', "variables is given more than once"),
+        (b'{"query": "{ __typename }", "variables": 1' + b"0" * 400 + b"}", "The body must be valid JSON in UTF-8: "),
+        (
+            b'{"query": "\\u0061", "variables": ' + b'{"a": ' * 1_010 + b"1" + b"}" * 1_011,
+            "The body is nested too deeply",
+        ),
+    ],
+)
+async def test_a_refusal_says_what_is_wrong(gateway: Gateway, body: bytes, message: str) -> None:
+    answer = await gateway.http.post("/graphql", content=body, headers={"Content-Type": JSON})
+    _refused(answer, 400, "BAD_REQUEST")
+    assert answer.json()["errors"][0]["message"].startswith(message)
+
+
+async def test_a_name_in_variables_may_be_that_of_a_field(gateway: Gateway) -> None:
+    body = b'{"query": "{ __typename }", "variables": {"query": "\\u00e9", "variables": 1}}'
+    answer = await gateway.http.post("/graphql", content=body, headers={"Content-Type": JSON})
+    assert answer.json() == ANSWER
+
+
+async def test_an_integer_that_is_too_large_is_a_bad_variable(gateway: Gateway) -> None:
+    headers = gateway.world.session("admin@one", gateway.world.one)
+    body = b'{"query": "query ($n: Int) { meetings(first: $n) { totalCount } }", "variables": {"n": 1%s}}'
+    for zeros in (12, 25, 400):
+        for media_type, status in ((JSON, 200), (GRAPHQL, 400)):
+            answer = await gateway.http.post(
+                "/graphql",
+                content=body % (b"0" * zeros),
+                headers=headers | {"Content-Type": JSON, "Accept": media_type},
+            )
+            assert answer.json().keys() == {"errors"}
+            assert answer.json()["errors"][0]["extensions"]["code"] in ("BAD_USER_INPUT", "BAD_REQUEST")
+            assert answer.status_code in (status, 400)
+
+
+async def test_get_refuses_what_is_there_twice(gateway: Gateway) -> None:
+    answer = await gateway.http.get("/graphql?query=%7B__typename%7D&query=%7Ba%3A__typename%7D")
+    _refused(answer, 400, "BAD_REQUEST")
+    assert answer.json()["errors"][0]["message"] == "query is given more than once"
+    assert (await gateway.http.get("/graphql?query=%7B__typename%7D&x=1&x=2")).json() == ANSWER
+
+
+async def test_a_clients_mistakes_leave_one_line_each(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for query in ("{", "{ none " * 500, "{ none }", "{ __typename } #" + "x" * 3_500 + "\n}"):
+        await gateway.http.post("/graphql", json={"query": query})
+    assert caplog.records == []
+    assert "Traceback" not in "".join(capfd.readouterr())
 
 
 BAD_BODIES = {
@@ -205,7 +285,7 @@ async def test_get_without_a_request_is_400(gateway: Gateway, parameters: dict[s
         {"operationName": None},
         {"operationName": ""},
         {"extensions": None},
-        {"extensions": {"persistedQuery": {"version": 1}}},
+        {"extensions": {"persistedQuery": None, "other": {"version": 1}}},
         {"unknown": [1, {"x": None}], "id": 7},
     ],
 )
@@ -321,6 +401,12 @@ async def test_a_browser_gets_graphiql_and_a_client_its_answer(gateway: Gateway)
     assert asked.json() == ANSWER
     posted = await gateway.http.post("/graphql", json=ASK, headers={"Accept": BROWSER})
     assert posted.json() == ANSWER
+    rather = await gateway.http.get("/graphql", headers={"Accept": f"{JSON}, text/html;q=0.5"})
+    _refused(rather, 400, "BAD_REQUEST")
+    named = await gateway.http.get("/graphql", params={"documentId": "none"}, headers={"Accept": BROWSER})
+    assert named.json()["errors"][0]["extensions"]["code"] == "DOCUMENT_NOT_FOUND"
+    head = await gateway.http.head("/graphql", headers={"Accept": BROWSER})
+    assert head.headers["content-type"] == "text/html; charset=utf-8"
 
 
 async def test_graphiql_can_be_switched_off(start: Start) -> None:

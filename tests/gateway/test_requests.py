@@ -327,7 +327,18 @@ async def test_browsers_may_read_where_an_origin_is_set(start: Start, method: st
         assert answer.headers["access-control-allow-origin"] == "https://app.example"
         assert "Origin" in answer.headers["vary"]
         exposed = set(answer.headers["access-control-expose-headers"].split(", "))
-        assert exposed == {"ETag", "X-Request-Id", "X-Ignored-Fields", "Location", "Retry-After", "WWW-Authenticate"}
+        assert exposed == {
+            "Accept-Ranges",
+            "Allow",
+            "Content-Disposition",
+            "Content-Range",
+            "ETag",
+            "Location",
+            "Retry-After",
+            "WWW-Authenticate",
+            "X-Ignored-Fields",
+            "X-Request-Id",
+        }
         assert "access-control-allow-credentials" not in answer.headers
         stranger = await http.request(method, path, headers={"Origin": "https://evil.example"})
         assert "access-control-allow-origin" not in stranger.headers
@@ -339,7 +350,8 @@ async def test_preflight(start: Start) -> None:
         ask = {
             "Origin": "https://app.example",
             "Access-Control-Request-Method": "PATCH",
-            "Access-Control-Request-Headers": "authorization, content-type, x-service-org, x-request-id, if-match",
+            "Access-Control-Request-Headers": "authorization, content-encoding, content-type, if-match, if-none-match, "
+            "if-range, range, x-request-id, x-service-org",
         }
         answer = await http.options("/deals/x", headers=ask)
         assert answer.status_code == 200

@@ -68,6 +68,11 @@ class Gateway:
         return httpx.Response(sent[0]["status"], headers=heads, content=lines[0] if lines else body)
 
 
+async def _without_cookies(answer: httpx.Response) -> None:
+    """No answer of either door sets a cookie: a page of another origin has nothing to ride on."""
+    assert "set-cookie" not in answer.headers
+
+
 @asynccontextmanager
 async def open_gateway(database_url: str, data_dir: Path, **settings: Any) -> AsyncIterator[Gateway]:
     """The application for these settings over a fresh migrated database."""
@@ -76,6 +81,10 @@ async def open_gateway(database_url: str, data_dir: Path, **settings: Any) -> As
     async with (
         runtime.running(),
         open_world(runtime.database, runtime.services) as world,
-        httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://gateway") as http,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app),
+            base_url="http://gateway",
+            event_hooks={"response": [_without_cookies]},
+        ) as http,
     ):
         yield Gateway(runtime, world, http, app)
