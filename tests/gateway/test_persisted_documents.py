@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -11,12 +12,14 @@ from typing import Any
 
 import httpx
 import pytest
+from websockets import Subprotocol
+from websockets.asyncio.client import connect
 
 from gateway import persisted
 from gateway.graphql_endpoint import GRAPHQL
 from gateway.persisted import Automatic, digest, read_manifest
 from tests.support.gateway import Gateway
-from tests.support.service import Outcome
+from tests.support.service import Outcome, Service
 
 Start = Callable[..., AbstractAsyncContextManager[Gateway]]
 Command = Callable[..., Outcome]
@@ -253,3 +256,21 @@ def test_a_manifest_may_be_empty_and_hashes_are_known(tmp_path: Path) -> None:
     file.write_text(json.dumps({f"sha256:{sha('{ é }')}": "{ é }"}))
     assert read_manifest(file) == {f"sha256:{sha('{ é }')}": "{ é }"}
     assert digest("\ud800") == hashlib.sha256(b"\xed\xa0\x80").hexdigest()
+
+
+async def test_the_same_holds_on_a_websocket(tmp_path: Path) -> None:
+    (tmp_path / "documents.json").write_text(json.dumps({"ask": ASK}))
+    named = {"documentId": "ask", "operationName": "Ask"}
+    with Service(tmp_path, "--no-worker", CRM_PERSISTED_DOCUMENTS="documents.json", CRM_PERSISTED_ONLY="1") as service:
+        url = service.address.replace("http://", "ws://") + "/graphql"
+        async with connect(url, subprotocols=[Subprotocol("graphql-transport-ws")]) as socket, asyncio.timeout(20):
+            await socket.send('{"type": "connection_init"}')
+            assert json.loads(await socket.recv()) == {"type": "connection_ack"}
+            await socket.send(json.dumps({"id": "1", "type": "subscribe", "payload": named}))
+            answer = {"id": "1", "type": "next", "payload": {"data": {"__typename": "Query"}}}
+            assert json.loads(await socket.recv()) == answer
+            assert json.loads(await socket.recv()) == {"id": "1", "type": "complete"}
+            await socket.send(json.dumps({"id": "2", "type": "subscribe", "payload": {"query": ASK}}))
+            refusal = json.loads(await socket.recv())
+            assert (refusal["id"], refusal["type"]) == ("2", "error")
+            assert refusal["payload"][0]["extensions"]["code"] == "PERSISTED_QUERY_ID_REQUIRED"
