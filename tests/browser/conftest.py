@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Iterator
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Page, Route, async_playwright
+from playwright.async_api import Page, Route, WebSocket, async_playwright
 
-from tests.support.service import Service
+from tests.support.service import SCRIPT, Service, environment
 
 FLAGS = [
     "--no-sandbox",
@@ -32,9 +33,15 @@ class Offline:
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def live_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the service keeps its data."""
+    return tmp_path_factory.mktemp("live")
+
+
+@pytest.fixture(scope="session")
+def live(live_folder: Path) -> Iterator[Service]:
     """The service with its demo data, as `./run` starts it."""
-    with Service(tmp_path_factory.mktemp("live"), "--demo") as service:
+    with Service(live_folder, "--demo") as service:
         yield service
 
 
@@ -63,6 +70,23 @@ def live_link(live: Service) -> str:
 
 
 @pytest.fixture(scope="session")
+def token_of(live: Service, live_folder: Path) -> Callable[..., str]:
+    """A session token of a member of the demo: its subject, and the options of the command."""
+
+    def mint(subject: str, *options: str) -> str:
+        done = subprocess.run(
+            [SCRIPT, "token", "--user", subject, *options],
+            env=environment(live_folder),
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        return done.stdout.strip()
+
+    return mint
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if found := shutil.which(name):
@@ -80,6 +104,7 @@ async def offline(chromium: str, live_server: str, tmp_path: Path) -> AsyncItera
             viewport={"width": 1360, "height": 820},
             service_workers="block",
         )
+        await context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server)
         page = context.pages[0]
         page.set_default_timeout(20_000)
         seen = Offline(page)
@@ -91,7 +116,12 @@ async def offline(chromium: str, live_server: str, tmp_path: Path) -> AsyncItera
                 seen.elsewhere.append(route.request.url)
                 await route.abort()
 
+        def socket(opened: WebSocket) -> None:
+            if urlsplit(opened.url).netloc != urlsplit(live_server).netloc:
+                seen.elsewhere.append(opened.url)
+
         await context.route("**/*", only_the_service)
+        page.on("websocket", socket)
         page.on("pageerror", lambda error: seen.complaints.append(str(error)))
         page.on("console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None)
         yield seen

@@ -1,127 +1,188 @@
+"""GraphiQL: it loads from the service alone, runs operations, and says in words what is refused."""
+
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from playwright.async_api import Page, Response, expect
+import pytest
+from playwright.async_api import Page, expect
 
-EXAMPLE = "{ meetings(first: 5) { nodes { subject account { name } } } }"
+from tests.support.graphiql import open_tab, ready, run, write
 
-
-async def _ready(page: Page) -> None:
-    """GraphiQL is up and knows the schema: its documentation pane lists the roots."""
-    await expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("meetings")
-    await page.get_by_role("button", name="Show Documentation Explorer").click()
-    roots = page.locator(".graphiql-doc-explorer-content")
-    await expect(roots.get_by_role("link", name="Query", exact=True)).to_be_visible()
-    await expect(roots.get_by_role("link", name="Mutation", exact=True)).to_be_visible()
+SALES, PARTNERS = "Demo Sales", "Demo Partners"
 
 
-async def _run(page: Page) -> Response:
-    # The button is there before the editors are, and does nothing until then.
-    await expect(page.locator(".graphiql-query-editor .view-lines")).to_contain_text("meetings")
-    await expect(page.locator(".graphiql-response .view-lines")).to_be_attached()
-    async with page.expect_response(_answers_the_reader) as answered:
-        await page.get_by_role("button", name=re.compile("^Execute query")).click()
-    return await answered.value
-
-
-def _answers_the_reader(response: Response) -> bool:
-    request = response.request
-    return request.method == "POST" and request.post_data_json.get("operationName") != "IntrospectionQuery"
-
-
-async def _storage(page: Page, kind: str) -> dict[str, str]:
-    found: dict[str, str] = await page.evaluate(f"() => ({{...{kind}}})")
-    return found
-
-
-async def test_the_example_runs_with_the_network_cut(
+async def test_the_first_example_runs_with_the_network_cut(
     offline: Any, live_server: str, live_token: str, live_organization: str
 ) -> None:
     page: Page = offline.page
-    await page.goto(f"{live_server}/graphql")
-    await _ready(page)
+    answer = await page.goto(f"{live_server}/graphql")
+    assert answer is not None
+    policy = answer.headers["content-security-policy"]
+    assert "script-src" not in policy
+    assert "default-src 'self'" in policy
+    await ready(page)
     await expect(page.get_by_role("status")).to_have_text("Paste a token to run operations")
 
     await page.get_by_label("Token").fill(f"  Bearer {live_token}\n")
-    await page.get_by_label("Organization").fill(live_organization)
     await expect(page.get_by_role("status")).to_have_text("Kept in this tab only")
-    answer = await _run(page)
+    ran = await run(page)
 
-    sent = await answer.request.all_headers()
+    sent = await ran.request.all_headers()
     assert sent["authorization"] == f"Bearer {live_token}"
-    assert sent["x-service-org"] == live_organization
     assert "cookie" not in sent
-    query = re.sub(r"#.*|\s+", lambda found: " " if found[0].isspace() else "", answer.request.post_data_json["query"])
-    assert query.strip() == EXAMPLE
-    assert answer.status == 200
-    body = await answer.json()
-    assert "errors" not in body
-    nodes = body["data"]["meetings"]["nodes"]
+    assert ran.status == 200
+    nodes = (await ran.json())["data"]["meetings"]["nodes"]
     assert len(nodes) == 5
     shown = page.locator(".graphiql-response .view-lines")
-    for node in nodes[:2]:
-        await expect(shown).to_contain_text(node["subject"])
+    await expect(shown).to_contain_text(nodes[0]["subject"])
     assert offline.elsewhere == []
     assert offline.complaints == []
 
 
-async def test_the_token_stays_in_the_tab(
-    offline: Any, live_server: str, live_token: str, live_organization: str
-) -> None:
+async def test_the_schema_is_there_to_be_read_without_a_token(offline: Any, live_server: str) -> None:
     page: Page = offline.page
     await page.goto(f"{live_server}/graphql")
-    await page.get_by_label("Token").fill(live_token)
-    await page.get_by_label("Organization").fill(live_organization)
-    await _run(page)
-    await page.reload()
-    await expect(page.get_by_label("Token")).to_have_value(live_token)
-    await expect(page.get_by_label("Organization")).to_have_value(live_organization)
-    assert live_token in (await _storage(page, "sessionStorage")).values()
-    assert [key for key, value in (await _storage(page, "localStorage")).items() if live_token in value] == []
-    other = await page.context.new_page()
-    await other.goto(f"{live_server}/graphql")
-    await expect(other.get_by_label("Token")).to_have_value("")
+    await ready(page)
+    await page.get_by_role("button", name="Show Documentation Explorer").click()
+    roots = page.locator(".graphiql-doc-explorer-content")
+    for name in ("Query", "Mutation", "Subscription"):
+        await expect(roots.get_by_role("link", name=name, exact=True)).to_be_visible()
 
 
-async def test_the_token_is_hidden_until_asked_for(offline: Any, live_server: str, live_token: str) -> None:
-    page: Page = offline.page
-    await page.goto(f"{live_server}/graphql")
-    token = page.get_by_label("Token")
-    await token.fill(live_token)
-    await expect(token).to_have_attribute("type", "password")
-    await page.get_by_role("button", name="Show", exact=True).click()
-    await expect(token).to_have_attribute("type", "text")
-
-
-async def test_a_ready_link_fills_the_bar_and_leaves_the_address(
-    offline: Any, live_server: str, live_link: str, live_token: str, live_organization: str
-) -> None:
+async def test_the_bar_says_who_is_calling_and_with_which_scopes(offline: Any, live_link: str) -> None:
     page: Page = offline.page
     await page.goto(live_link)
-    await expect(page.get_by_label("Token")).to_have_value(live_token)
-    await expect(page.get_by_label("Organization")).to_have_value(live_organization)
-    assert page.url == f"{live_server}/graphql"
-    assert (await _run(page)).status == 200
+    who = page.get_by_role("button", name="Ada Admin · 25 scopes")
+    # By keyboard alone.
+    await who.focus()
+    await page.keyboard.press("Enter")
+    said = page.get_by_role("region", name="Who am I")
+    await expect(said).to_contain_text("user_demo_admin")
+    await expect(said).to_contain_text("session token")
+    await expect(said).to_contain_text(SALES)
+    await expect(said.get_by_role("listitem").filter(has_text="outreach")).to_have_text(
+        "outreach manage, provision, read"
+    )
+    await page.keyboard.press("Escape")
+    await expect(said).to_be_hidden()
+    assert offline.complaints == []
+
+
+async def test_another_organization_gives_other_answers(offline: Any, live_link: str) -> None:
+    page: Page = offline.page
+    await page.goto(live_link)
+    picker = page.get_by_label("Organization")
+    await expect(picker.get_by_role("option")).to_have_text([PARTNERS, SALES])
+    await expect(picker).to_have_value("11111111-1111-4111-8111-111111111111")
+    await expect(page.get_by_role("button", name="Ada Admin")).to_be_visible()
+    first = await run(page)
+    assert (await first.request.all_headers())["x-service-org"] == "11111111-1111-4111-8111-111111111111"
+
+    await picker.select_option(PARTNERS)
+    await page.get_by_role("button", name="Ada Admin").click()
+    await expect(page.get_by_role("region", name="Who am I")).to_contain_text(f"Acts in{PARTNERS}")
+    await page.keyboard.press("Escape")
+    second = await run(page)
+    assert (await second.request.all_headers())["x-service-org"] == "22222222-2222-4222-8222-222222222222"
+    of_sales, of_partners = [
+        {node["subject"] for node in (await answer.json())["data"]["meetings"]["nodes"]} for answer in (first, second)
+    ]
+    assert of_partners
+    assert not of_sales & of_partners
+    await page.reload()
+    await expect(picker.locator("option:checked")).to_have_text(PARTNERS)
+
+
+async def test_an_organization_of_others_gives_way_to_the_tokens_own(
+    offline: Any, live_server: str, live_token: str
+) -> None:
+    page: Page = offline.page
+    await page.goto(f"{live_server}/graphql#token={live_token}&org=33333333-3333-4333-8333-333333333333")
+    await expect(page.get_by_label("Organization").locator("option:checked")).to_have_text(SALES)
+    answer = await run(page)
+    assert "x-service-org" not in await answer.request.all_headers()
+    assert answer.status == 200
+
+
+async def test_who_is_in_several_organizations_is_asked_for_one(
+    offline: Any, live_server: str, token_of: Callable[..., str]
+) -> None:
+    page: Page = offline.page
+    await page.goto(f"{live_server}/graphql")
+    await page.get_by_label("Token").fill(token_of("user_demo_member"))
+    await expect(page.get_by_role("status")).to_have_text("Choose an organization")
+    await page.get_by_label("Organization").select_option(PARTNERS)
+    await expect(page.get_by_role("status")).to_have_text("Kept in this tab only")
+    assert (await run(page)).status == 200
+
+
+async def test_who_is_in_one_organization_is_not_asked(
+    offline: Any, live_server: str, token_of: Callable[..., str]
+) -> None:
+    page: Page = offline.page
+    await page.goto(f"{live_server}/graphql")
+    await page.get_by_label("Token").fill(token_of("user_demo_viewer"))
+    await expect(page.get_by_label("Organization").locator("option:checked")).to_have_text(SALES)
+    await expect(page.get_by_role("status")).to_have_text("Kept in this tab only")
+
+
+async def test_a_refusal_for_want_of_a_scope_is_said_in_words(
+    offline: Any, live_server: str, token_of: Callable[..., str]
+) -> None:
+    page: Page = offline.page
+    await page.goto(f"{live_server}/graphql")
+    await page.get_by_label("Token").fill(token_of("user_demo_viewer"))
+    await expect(page.get_by_role("status")).to_have_text("Kept in this tab only")
+    await ready(page)
+    await write(page, "query Who { webhooks { url } }")
+    await _run_here(page)
+    await expect(page.get_by_role("status")).to_have_text("Not allowed: webhooks needs organizations:manage")
+    shown = page.locator(".graphiql-response .view-lines")
+    await expect(shown).to_contain_text("Insufficient permissions")
+    await expect(shown).to_contain_text("FORBIDDEN")
+
+
+async def _run_here(page: Page) -> None:
+    await page.keyboard.press("Control+Enter")
 
 
 async def test_a_refused_organization_key_is_said_in_words(
     offline: Any, live_server: str, live_organization: str
 ) -> None:
     page: Page = offline.page
-    await page.goto(f"{live_server}/graphql")
-    await page.get_by_label("Organization").fill(live_organization)
-    await page.get_by_label("Token").fill("ak_0.none")
+    await page.goto(f"{live_server}/graphql#token=ak_0.none&org={live_organization}")
+    await expect(page.get_by_role("status")).to_have_text("The service refused this token")
     await expect(page.get_by_label("Organization")).to_be_disabled()
-    await _ready(page)  # a bad credential does not take the schema away
-    answer = await _run(page)
+    answer = await run(page)  # a bad credential does not take the schema away
     sent = await answer.request.all_headers()
     assert sent["authorization"] == "Bearer ak_0.none"
     assert "x-service-org" not in sent
     assert answer.status == 401
-    await expect(page.get_by_role("status")).to_have_text("The service refused this token")
-    await expect(page.locator(".graphiql-response .view-lines")).to_contain_text("UNAUTHENTICATED")
+    shown = page.locator(".graphiql-response .view-lines")
+    await expect(shown).to_contain_text("UNAUTHENTICATED")
+    await expect(shown).to_contain_text("Valid credential required")
+
+
+async def test_an_organization_key_shows_its_organization(offline: Any, live_link: str) -> None:
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    await write(page, 'mutation Key { organizationKeyCreate(input: {name: "Page"}) { patKey } }')
+    async with page.expect_response(lambda found: "organizationKeyCreate" in (found.request.post_data or "")) as made:
+        await _run_here(page)
+    key = (await (await made.value).json())["data"]["organizationKeyCreate"]["patKey"]
+    await page.get_by_label("Token").fill(key)
+    picker = page.get_by_label("Organization")
+    await expect(picker).to_be_disabled()
+    await expect(picker.locator("option:checked")).to_have_text(SALES)
+    await expect(page.get_by_role("status")).to_have_text("Kept in this tab only")
+    await open_tab(page, "Meetings")
+    answer = await run(page)
+    assert "x-service-org" not in await answer.request.all_headers()
+    assert answer.status == 200
 
 
 async def test_the_field_picker_knows_the_schema(offline: Any, live_server: str) -> None:
@@ -130,3 +191,72 @@ async def test_the_field_picker_knows_the_schema(offline: Any, live_server: str)
     await page.get_by_role("button", name="Show GraphiQL Explorer").click()
     await expect(page.locator(".graphiql-explorer-root")).to_contain_text("pipelineStages")
     assert offline.complaints == []
+
+
+async def test_everything_is_reached_by_keyboard_and_nothing_holds_it(offline: Any, live_link: str) -> None:
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    await expect(page.get_by_role("button", name="Ada Admin")).to_be_visible()
+    visited = []
+    while len(visited) < 80 and visited.count("CRM gateway") < 2:
+        await page.keyboard.press("Tab")
+        visited.append(await page.evaluate(_FOCUSED))
+    wanted = ("Show", "Show GraphiQL Explorer", "LiveEvents", "Execute query (Ctrl-Enter)", "Copy as curl", "Variables")
+    assert [name for name in wanted if name not in visited] == []
+    assert visited.count("CRM gateway") == 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_what_the_bar_says_can_be_read(offline: Any, live_link: str, scheme: Any) -> None:
+    page: Page = offline.page
+    await page.emulate_media(color_scheme=scheme)
+    await page.goto(live_link)
+    await page.get_by_role("button", name="Ada Admin").click()
+    contrasts: list[list[Any]] = await page.evaluate(_CONTRASTS)
+    assert len(contrasts) > 15
+    # WCAG 2.1, 1.4.3 (AA).
+    assert [found for found in contrasts if found[1] < 4.5] == []
+
+
+@pytest.mark.parametrize("width", [360, 720, 1360])
+async def test_nothing_is_cut_off_at_any_width(offline: Any, live_link: str, width: int) -> None:
+    page: Page = offline.page
+    await page.set_viewport_size({"width": width, "height": 760})
+    await page.goto(live_link)
+    await ready(page)
+    assert await page.evaluate("() => document.documentElement.scrollWidth") == width
+    for part in (page.get_by_label("Token"), page.get_by_label("Organization"), page.locator(".graphiql-response")):
+        box = await part.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["width"] > 100
+    button = page.get_by_role("button", name=re.compile("^Execute query"))
+    await expect(button).to_be_in_viewport(ratio=1)
+
+
+_FOCUSED = """() => {
+  const { activeElement } = document;
+  return activeElement.getAttribute("aria-label") ?? activeElement.textContent.trim();
+}"""
+
+# The ratio of each text of the bar to what is behind it.
+_CONTRASTS = """() => {
+  const numbers = (color) => color.match(/[0-9.]+/g).map(Number);
+  const light = (color) => numbers(color).slice(0, 3)
+    .map((part) => part / 255)
+    .map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+  const isClear = (color) => numbers(color)[3] === 0;
+  const behind = (element) => {
+    while (isClear(getComputedStyle(element).backgroundColor)) element = element.parentElement;
+    return getComputedStyle(element).backgroundColor;
+  };
+  return [...document.querySelectorAll(".bar *")]
+    .filter((element) => element.checkVisibility() && [...element.childNodes].some((n) => n.nodeType === 3))
+    .map((element) => {
+      const pair = [light(getComputedStyle(element).color), light(behind(element))].sort((a, b) => b - a);
+      return [element.textContent, (pair[0] + 0.05) / (pair[1] + 0.05)];
+    });
+}"""

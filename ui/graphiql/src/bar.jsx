@@ -1,29 +1,23 @@
 import { useId, useState } from "react";
-import { namesItsOrganization, needsOrganization } from "./credentials.js";
+import { Who } from "./who.jsx";
 
-export function Bar({ credentials, onChange, refused }) {
+export function Bar({ credentials, answer, notice, onChange }) {
   const { token, organization } = credentials;
-  const ownOrganization = namesItsOrganization(token);
   return (
     <header className="bar">
-      <a className="bar-name" href="./" title="What is here">
-        CRM gateway
-      </a>
-      <Field
-        label="Token"
-        placeholder="paste a session token, ak_… or pat_…"
-        value={token}
-        secret
-        onChange={(value) => onChange({ token: value, organization })}
-      />
-      <Field
-        label="Organization"
-        placeholder={ownOrganization ? "the key names its own" : "organization id"}
-        value={ownOrganization ? "" : organization}
-        disabled={ownOrganization}
+      <h1>
+        <a href="./" title="What is here">
+          CRM gateway
+        </a>
+      </h1>
+      <Token value={token} onChange={(value) => onChange({ token: value, organization })} />
+      <Organizations
+        viewer={answer.viewer}
+        chosen={organization}
         onChange={(value) => onChange({ token, organization: value })}
       />
-      <Status token={token} organization={organization} refused={refused} />
+      {token && answer.viewer && <Who viewer={answer.viewer} onForget={() => onChange({ token: "", organization: "" })} />}
+      <Status answer={answer} notice={notice} />
       <nav className="bar-links">
         <a href="graphql/schema.graphql" title="The schema as text (SDL)">
           Schema
@@ -36,24 +30,24 @@ export function Bar({ credentials, onChange, refused }) {
   );
 }
 
-function Field({ label, value, onChange, secret = false, ...input }) {
+function Token({ value, onChange }) {
   const id = useId();
   const [shown, setShown] = useState(false);
   return (
-    <div className={secret ? "bar-field bar-field-wide" : "bar-field"}>
-      <label htmlFor={id}>{label}</label>
+    <div className="bar-field bar-token">
+      <label htmlFor={id}>Token</label>
       <input
         id={id}
-        type={secret && !shown ? "password" : "text"}
+        type={shown ? "text" : "password"}
         value={value}
+        placeholder="paste a session token, ak_… or pat_…"
         onChange={(event) => onChange(event.target.value)}
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
         data-1p-ignore
-        {...input}
       />
-      {secret && value && (
+      {value && (
         <button type="button" aria-pressed={shown} onClick={() => setShown(!shown)}>
           {shown ? "Hide" : "Show"}
         </button>
@@ -62,22 +56,43 @@ function Field({ label, value, onChange, secret = false, ...input }) {
   );
 }
 
-function Status({ token, organization, refused }) {
-  let kind = "ready";
-  let text = "Kept in this tab only";
-  if (refused) {
-    kind = "refused";
-    text = "The service refused this token";
-  } else if (!token) {
-    kind = "waiting";
-    text = "Paste a token to run operations";
-  } else if (!organization && needsOrganization(token)) {
-    kind = "waiting";
-    text = "A user token needs an organization id";
-  }
+function Organizations({ viewer, chosen, onChange }) {
+  const id = useId();
+  const all = viewer?.organizations ?? [];
+  const active = viewer?.organization;
+  // A key's own organization is its only one.
+  const listed = active && !all.some((one) => one.id === active.id) ? [active, ...all] : all;
+  const value = listed.some((one) => one.id === chosen) ? chosen : (active?.id ?? "");
+  const isFixed = viewer?.credentialKind === "ORGANIZATION_KEY" || listed.length < 1;
   return (
-    <p className={`bar-status bar-status-${kind}`} role="status">
+    <div className="bar-field">
+      <label htmlFor={id}>Organization</label>
+      <select id={id} value={value} disabled={isFixed} onChange={(event) => onChange(event.target.value)}>
+        {!value && <option value="">{viewer ? "choose one …" : "—"}</option>}
+        {listed.map((one) => (
+          <option key={one.id} value={one.id} title={one.id}>
+            {one.name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Status({ answer, notice }) {
+  const { kind, text } = notice ?? stateInWords(answer);
+  return (
+    <p className={`bar-status bar-status-${kind}`} role="status" title={text}>
       {text}
     </p>
   );
+}
+
+function stateInWords({ state, viewer }) {
+  if (state === "nobody") return { kind: "waiting", text: "Paste a token to run operations" };
+  if (state === "refused") return { kind: "refused", text: "The service refused this token" };
+  if (state === "silent") return { kind: "refused", text: "The service does not say who this is" };
+  if (!viewer) return { kind: "asking", text: "Asking who this is …" };
+  if (!viewer.organization) return { kind: "waiting", text: "Choose an organization" };
+  return { kind: "ready", text: "Kept in this tab only" };
 }

@@ -21,26 +21,23 @@ export function load() {
 }
 
 export function save({ token, organization }) {
-  sessionStorage.setItem(TOKEN, clean(token));
-  sessionStorage.setItem(ORGANIZATION, clean(organization));
+  keep(TOKEN, clean(token));
+  keep(ORGANIZATION, clean(organization));
 }
 
-/** A user token (`pat_…`) belongs to a person; a session token carries an organization, and may choose another. */
-export function needsOrganization(token) {
-  return clean(token).startsWith("pat_");
-}
-
-/** An organization key (`ak_…`) already names its organization, and the service refuses a second opinion. */
-export function namesItsOrganization(token) {
-  return clean(token).startsWith("ak_");
-}
-
+/** What goes with a request, and with `connection_init` of a socket: names in lower case serve both. */
 export function headers() {
   const { token, organization } = load();
   const sent = {};
-  if (token) sent["Authorization"] = `Bearer ${token}`;
-  if (organization && !namesItsOrganization(token)) sent["X-Service-Org"] = organization;
+  if (token) sent["authorization"] = `Bearer ${token}`;
+  // An organization key (`ak_…`) names its own, and the service refuses a second opinion.
+  if (organization && !token.startsWith("ak_")) sent["x-service-org"] = organization;
   return sent;
+}
+
+function keep(name, value) {
+  if (value) sessionStorage.setItem(name, value);
+  else sessionStorage.removeItem(name);
 }
 
 // What is pasted often brings a line end, or the whole header value. A header can carry neither line ends nor

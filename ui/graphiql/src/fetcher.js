@@ -1,38 +1,27 @@
 import { headers } from "./credentials.js";
+import { post } from "./endpoint.js";
+import { chosen } from "./operation.js";
+import { stream } from "./streams.js";
 
-// The page is served at the endpoint's own address.
-const ENDPOINT = location.pathname;
+const UNAUTHORIZED = 401;
 
-/** Send one operation. `onAnswer(status)` hears the HTTP status of each answer to an operation of the reader's own. */
-export function createFetcher(onAnswer) {
-  return async function fetcher({ query, variables, operationName, extensions }) {
-    // The schema may be read without a credential, while a bad credential is refused whatever is asked: sent
-    // without one, the schema loads in every case.
-    const isSchema = operationName === "IntrospectionQuery";
-    const response = await send({ query, variables, operationName, extensions }, isSchema ? {} : headers());
-    if (!isSchema) onAnswer(response.status);
-    const isJson = /^application\/(graphql-response\+)?json\b/.test(response.headers.get("content-type") ?? "");
-    if (!isJson) {
-      const text = (await response.text()).slice(0, 300);
-      throw new Error(`The answer is not JSON: HTTP ${response.status} ${response.statusText}\n${text}`);
+/**
+ * How GraphiQL runs operations. `onAnswer(answer)` hears each answer to one of the reader's own, of a stream its end;
+ * `onDoubt()` hears that the service may no longer know the caller.
+ */
+export function createFetcher({ onAnswer, onDoubt }) {
+  return async function fetcher({ query, variables, operationName }) {
+    if (operationName === "IntrospectionQuery") {
+      // The schema may be read without a credential, while a bad credential is refused whatever is asked: sent
+      // without one, the schema loads in every case.
+      return (await post({ query, operationName }, {})).answer;
     }
-    return response.json();
+    const { name, kind } = chosen(query, operationName);
+    const operation = { query, variables, operationName: name };
+    if (kind === "subscription") return stream(operation, { onAnswer, onDoubt });
+    const { status, answer } = await post(operation, headers());
+    onAnswer(answer);
+    if (status === UNAUTHORIZED) onDoubt();
+    return answer;
   };
-}
-
-async function send(body, credential) {
-  try {
-    return await fetch(ENDPOINT, {
-      method: "POST",
-      credentials: "omit",
-      headers: {
-        "Content-Type": "application/json",
-        Accept: "application/graphql-response+json, application/json;q=0.9",
-        ...credential,
-      },
-      body: JSON.stringify(body),
-    });
-  } catch (cause) {
-    throw new Error("The service did not answer: is it still running?", { cause });
-  }
 }

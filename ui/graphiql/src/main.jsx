@@ -4,7 +4,7 @@ import "graphiql/setup-workers/vite";
 import { explorerPlugin } from "@graphiql/plugin-explorer";
 import { HISTORY_PLUGIN } from "@graphiql/plugin-history";
 import { GraphiQL } from "graphiql";
-import { useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 
 import "graphiql/style.css";
@@ -12,60 +12,72 @@ import "@graphiql/plugin-explorer/style.css";
 import "./page.css";
 
 import { Bar } from "./bar.jsx";
+import { CopyAsCurl } from "./copy-as-curl.jsx";
 import * as credentials from "./credentials.js";
+import { EXAMPLES } from "./examples.js";
 import { createFetcher } from "./fetcher.js";
+import { refusalInWords } from "./refusal.js";
+import { endStreams } from "./streams.js";
+import { useViewer } from "./viewer.js";
 
-const EXPLORER = explorerPlugin({ showAttribution: false });
-const PLUGINS = [EXPLORER, HISTORY_PLUGIN];
-
-// Short lines: the editor is narrow while a panel is open.
-const FIRST_QUERY = `# Five meetings and their accounts
-#
-# Ctrl-Enter     run
-# Ctrl-Space     suggest fields
-# at the left    docs, field picker
-
-{
-  meetings(first: 5) {
-    nodes {
-      subject
-      account {
-        name
-      }
-    }
-  }
-}
-`;
+const PLUGINS = [explorerPlugin({ showAttribution: false }), HISTORY_PLUGIN];
+const NOTICE_MS = 8000;
+// As in page.css.
+const NARROW = 720;
 
 function Page() {
   const [current, setCurrent] = useState(credentials.load);
-  const [refused, setRefused] = useState(false);
+  const [turn, setTurn] = useState(0);
+  const [notice, setNotice] = useState(null);
+  const change = useCallback((given) => {
+    credentials.save(given);
+    endStreams();
+    setCurrent(credentials.load());
+  }, []);
+  const chooseOrganization = useCallback((id) => change({ ...credentials.load(), organization: id }), [change]);
+  const answer = useViewer(current, turn, chooseOrganization);
   // One for the life of the page: GraphiQL would load the schema again for another one.
   const [fetcher] = useState(() =>
-    createFetcher((status) => setRefused(status === 401 && credentials.load().token !== "")),
+    createFetcher({
+      onAnswer: (said) => setNotice(refusalInWords(said)),
+      onDoubt: () => setTurn((before) => before + 1),
+    }),
   );
 
-  function change(given) {
-    credentials.save(given);
-    setCurrent(credentials.load());
-    setRefused(false);
-  }
+  useEffect(() => {
+    if (!notice) return undefined;
+    const timer = setTimeout(() => setNotice(null), NOTICE_MS);
+    return () => clearTimeout(timer);
+  }, [notice]);
 
   return (
     <>
-      <Bar credentials={current} onChange={change} refused={refused} />
+      <Bar credentials={current} answer={answer} notice={notice} onChange={change} />
       <main>
-        {/* Credentials have one place, the bar: the header editor's contents would be kept in local storage
-            with the history of operations. */}
+        {/* Session storage: GraphiQL would keep tabs, history and variables, which are other people's data, for good
+            (decision 92). Credentials have one place, the bar, so there is no header editor. */}
         <GraphiQL
           fetcher={fetcher}
+          storage={sessionStorage}
           plugins={PLUGINS}
-          defaultQuery={FIRST_QUERY}
+          defaultTabs={EXAMPLES}
+          defaultQuery=""
+          defaultEditorToolsVisibility={innerWidth > NARROW ? "variables" : false}
           inputValueDeprecation
           isHeadersEditorEnabled={false}
           showPersistHeadersSettings={false}
         >
           <GraphiQL.Logo>{" "}</GraphiQL.Logo>
+          <GraphiQL.Toolbar>
+            {({ prettify, copy, merge }) => (
+              <>
+                {prettify}
+                {merge}
+                {copy}
+                <CopyAsCurl onSay={(text) => setNotice({ kind: "ready", text })} />
+              </>
+            )}
+          </GraphiQL.Toolbar>
         </GraphiQL>
       </main>
     </>
