@@ -96,6 +96,7 @@ class Runtime:
             feed=Feed(self.database),
             sequencing=self.ports.sequencing,
             outbound=self.outbound,
+            public_url=(settings.public_url or "").rstrip("/"),
         )
         self.stopping = asyncio.Event()
         """Set when the service begins to end: streams end with it."""

@@ -83,8 +83,12 @@ async def clean_up(session: TenantSession, provider: str, sequence_id: str) -> N
 async def take_off(session: TenantSession, campaign: Campaign, email: str) -> None:
     """A recipient is to get nothing more of a sequence."""
     if campaign.provider_campaign_id is not None:
-        arguments = {"provider": campaign.provider, "sequence_id": campaign.provider_campaign_id, "email": email}
-        await queue.enqueue(session, REMOVE_LEAD, arguments)
+        await _take_off(session, campaign.provider, campaign.provider_campaign_id, email)
+
+
+async def _take_off(session: TenantSession, provider: str, sequence_id: str, email: str) -> None:
+    arguments = {"provider": provider, "sequence_id": sequence_id, "email": email}
+    await queue.enqueue(session, REMOVE_LEAD, arguments)
 
 
 @work(TELL, attempts=_ATTEMPTS)
@@ -203,7 +207,11 @@ async def _add_leads(run: Run, seen: _Seen, sequence_id: str) -> None:
             return
         await run.ports.sequencing.add_leads(sequence_id, [Lead(r.email, r.variables) for r in rows])
         async with run.writing() as session:
-            await statements.told(session, [r.id for r in rows], now())
+            there = await statements.told(session, [r.id for r in rows], now())
+            # Who was removed meanwhile may have been taken off before the provider took them on.
+            for row in rows:
+                if row.id not in there:
+                    await _take_off(session, seen.provider, sequence_id, row.email)
 
 
 async def _settle(run: Run, seen: _Seen, sequence_id: str | None) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from contract.vocabulary import DomainStatus, MailboxStatus
+from contract.vocabulary import SYSTEM_ACTOR, DomainStatus, MailboxStatus
 from jobs import queue
 from jobs.work import Retry, Run, WorkFailed, work
 from providers.sequencing import Refused, Sequencing, SequencingError, Unreachable
@@ -66,10 +66,38 @@ async def ask_for_mailbox(sequencing: Sequencing, address: str, display_name: st
     return Answer({"status": status.value})
 
 
-def note(record: OutreachDomain | Mailbox, answer: Answer) -> None:
-    """Write the answer on the order's row."""
-    for name, value in answer.values.items():
+async def note(
+    session: TenantSession,
+    record: OutreachDomain | Mailbox,
+    answer: Answer,
+    *,
+    actor: str = SYSTEM_ACTOR,
+    request_id: str | None = None,
+) -> None:
+    """Write the answer on the order's row, and in the change log where it says something new (decision 56)."""
+    new = {name: value for name, value in answer.values.items() if getattr(record, name) != value}
+    for name, value in new.items():
         setattr(record, name, value)
+    if new:
+        await log(session, "updated", record, actor=actor, request_id=request_id)
+
+
+async def log(
+    session: TenantSession, past: str, record: OutreachDomain | Mailbox, *, actor: str, request_id: str | None
+) -> None:
+    """Write in the change log what happened to an order: it was `ordered` or `updated`."""
+    if isinstance(record, OutreachDomain):
+        noun, data = "domain", {"domain_id": record.id, "name": record.name}
+    else:
+        noun, data = "mailbox", {"mailbox_id": record.id, "email": record.email}
+    await records.append_event(
+        session,
+        type=f"{noun}_{past}",
+        area="outreach",
+        actor=actor,
+        request_id=request_id,
+        data={**data, "status": record.status},
+    )
 
 
 @work(PURCHASE, attempts=_ATTEMPTS)
@@ -83,7 +111,7 @@ async def purchase_domain(run: Run, *, domain_id: str) -> None:
     async with run.writing() as session:
         domain = await records.to_change(session, OutreachDomain, domain_id)
         if domain is not None and DomainStatus(domain.status) in OPEN_DOMAIN:
-            note(domain, answer)
+            await note(session, domain, answer)
             is_open = DomainStatus(domain.status) in OPEN_DOMAIN
         else:
             return
@@ -102,7 +130,7 @@ async def provision_mailbox(run: Run, *, mailbox_id: str) -> None:
         mailbox = await records.to_change(session, Mailbox, mailbox_id)
         if mailbox is None or mailbox.status != MailboxStatus.PENDING:
             return
-        note(mailbox, answer)
+        await note(session, mailbox, answer)
         is_open = mailbox.status == MailboxStatus.PENDING
     _end(run, answer, is_open)
 

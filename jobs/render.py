@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from contract.errors import Problems
 from jobs.queue import enqueue
-from jobs.work import Run, WorkFailed, work
+from jobs.work import LeaseLost, Run, WorkFailed, work
 from providers.artifacts import Artifacts
 from reports.content import Content
 from reports.reading import content_of
@@ -42,13 +42,19 @@ async def render_report(run: Run, report_id: str, revision: int) -> None:
     rendered = await asyncio.to_thread(_rendered, content)
     await run.progress(0.7)
     files = [_file(run, report_id, revision, file) for file in rendered]
+    names = [file.storage_name for file in files]
     try:
-        for file, made in zip(files, rendered, strict=True):
-            await run.ports.artifacts.put(file.storage_name, made.data)
-        obsolete = await _publish(run, report_id, revision, files)
+        for name, made in zip(names, rendered, strict=True):
+            await run.ports.artifacts.put(name, made.data)
     except BaseException:
-        await asyncio.shield(_delete(run.ports.artifacts, [file.storage_name for file in files]))
+        await asyncio.shield(_delete(run.ports.artifacts, names))
         raise
+    try:
+        obsolete = await _publish(run, report_id, revision, files)
+    except LeaseLost:
+        await asyncio.shield(_delete(run.ports.artifacts, names))
+        raise
+    # Whatever else ends it may come after the commit, when the files are public: then they stay (decision 66).
     await _delete(run.ports.artifacts, obsolete)
 
 

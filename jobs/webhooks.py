@@ -13,7 +13,7 @@ from contract.vocabulary import SYSTEM_ACTOR
 from identity.webhook_secrets import webhook_secret
 from jobs.queue import enqueue
 from jobs.work import Retry, Run, work
-from providers.outbound import Limits, Outbound, OutboundError
+from providers.outbound import Limits, Outbound, OutboundError, retry_after
 from storage.base import now
 from storage.database import Database
 from storage.queries import events as log
@@ -37,6 +37,8 @@ class Result:
 
     status_code: int | None
     error: str | None
+    wait: timedelta = timedelta()
+    """How long the receiver asked to be left alone."""
 
     def of(self, webhook_id: str, event: Any, attempt: int) -> WebhookDelivery:
         """The entry of the webhook's delivery log."""
@@ -69,7 +71,8 @@ async def call(outbound: Outbound, pepper: bytes, org_id: str, webhook: Webhook,
     if 200 <= answer.status < 300:
         return Result(answer.status, None)
     words = "redirects are not followed" if 300 <= answer.status < 400 else "anything but 2xx counts as a failure"
-    return Result(answer.status, f"the receiver answered {answer.status}; {words}")
+    wait = timedelta(seconds=retry_after(answer.headers.get("retry-after")) or 0)
+    return Result(answer.status, f"the receiver answered {answer.status}; {words}", wait)
 
 
 def _body(event: Any) -> str:
@@ -170,11 +173,11 @@ async def _note(run: Run, webhook_id: str, event: Any, result: Result) -> bool:
                 data={"webhook_id": webhook.id, "failing_since": webhook.failing_since.isoformat()},
             )
             return False
-        after = pause(webhook.failures, webhook.failing_since, moment)
+        after = pause(webhook.failures, webhook.failing_since, moment, result.wait)
     raise Retry(result.error, after=after)
 
 
-def pause(failures: int, failing_since: datetime, moment: datetime) -> timedelta:
-    """How long to wait after so many failures; the last attempt comes when the time is up."""
-    usual = PAUSES[min(failures, len(PAUSES)) - 1]
+def pause(failures: int, failing_since: datetime, moment: datetime, asked: timedelta = timedelta()) -> timedelta:
+    """How long to wait after so many failures, and longer if asked; the last attempt comes when the time is up."""
+    usual = max(PAUSES[min(failures, len(PAUSES)) - 1], min(asked, PAUSES[-1]))
     return max(min(usual, failing_since + GIVE_UP - moment), timedelta(seconds=1))

@@ -76,12 +76,12 @@ class Run:
             job = await jobs.find(session, self.job_id, lock=True)
             if job is None:
                 raise LeaseLost
-            if job.repeat_seconds is None:
+            if ends := job.repeat_seconds is None:
                 job.status = JobStatus.SUCCEEDED.value
                 job.progress, job.error, job.finished_at = 1.0, None, now()
                 await session.flush()
                 await jobs.remove(session, job.id)
-                self.is_finished = True
+        self.is_finished = ends  # not before the commit, which may fail
 
     async def progress(self, fraction: float) -> None:
         """Say how much is done, from 0 to 1; a transaction of its own."""

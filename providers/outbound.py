@@ -19,7 +19,7 @@ import asyncio
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -152,11 +152,13 @@ class Outbound:
         content: bytes | None = None,
         types: Collection[str] | None = None,
         limits: Limits = _LIMITS,
+        before_redirect: Callable[[str], Awaitable[None]] | None = None,
     ) -> Answer:
         """Call the address. Any status is an answer; raises OutboundError where there is none.
 
-        Redirects are followed for GET and HEAD only, else they are the answer. `types` are the media types of which a
-        successful answer has to be one.
+        Redirects are followed for GET and HEAD only, else they are the answer; `before_redirect` is awaited with each
+        address that one leads to, and raises to have it left alone. `types` are the media types of which a successful
+        answer has to be one.
         """
         hops: list[str] = []
         target = _web_address(url)
@@ -172,6 +174,8 @@ class Outbound:
                     hops.append(str(target))
                     if len(hops) > limits.redirects:
                         raise TooManyRedirects(f"{_name(target)} redirects more than {limits.redirects} times")
+                    if before_redirect is not None:
+                        await before_redirect(str(onward))
                     if _origin(onward) != _origin(target):
                         sent = {name: value for name, value in sent.items() if name in _ANYWHERE}
                     target = onward
@@ -231,6 +235,13 @@ class Outbound:
 class _Hop:
     response: httpx.Response
     seconds: float
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds of a Retry-After header; a date, or what is no number, says nothing that could be relied on."""
+    if header is None or not header.strip().isdecimal():
+        return None
+    return float(header.strip()[:9])
 
 
 def _web_address(url: str | httpx.URL) -> httpx.URL:

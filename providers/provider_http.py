@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import httpx
 import orjson
 
+from providers.outbound import retry_after
 from providers.sequencing import Garbage, Gone, Refused, SequencingError, Unreachable
 
 _log = logging.getLogger(__name__)
@@ -136,10 +137,8 @@ class Api:
 
 
 def _after(header: str | None) -> float | None:
-    """Seconds of a Retry-After header; a date, or what is no number, says nothing that could be relied on."""
-    if header is None or not header.strip().isdecimal():
-        return None
-    return min(_AFTER_MAX, float(header.strip()[:9]))
+    seconds = retry_after(header)
+    return None if seconds is None else min(_AFTER_MAX, seconds)
 
 
 def text_of(value: Any, name: str, provider: str) -> str:

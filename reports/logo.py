@@ -13,8 +13,6 @@ from io import BytesIO
 from urllib.parse import unquote_to_bytes
 from xml.parsers import expat
 
-from PIL import Image
-
 MOST_BYTES = 256 * 1024
 MOST_PIXELS = 4_000_000
 _URI = re.compile(r"data:(image/(?:png|jpeg|jpg|svg\+xml))((?:;[\w=\-]+)*?)(;base64)?,(.*)", re.DOTALL | re.IGNORECASE)
@@ -91,6 +89,8 @@ def _decoded(text: str, *, base64_coded: bool) -> bytes:
 
 
 def _check_raster(data: bytes, form: str) -> None:
+    from PIL import Image  # 2 MiB, which only the first such logo takes
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -30,6 +30,8 @@ class Services:
     feed: Feed
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     outbound: Outbound = field(default_factory=Outbound)
+    public_url: str = ""
+    """What links begin with, without a slash at its end; empty where they begin with the path (decision 96)."""
 
 
 @dataclass(slots=True)

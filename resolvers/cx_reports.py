@@ -92,17 +92,18 @@ async def artifacts_of(ctx: Context, report_id: str) -> Sequence[Artifact]:
     async def load(ids: list[str]) -> list[list[Artifact]]:
         async with ctx.reading() as session:
             found = await research.files(session, ids)
-        return [sorted(map(_artifact, found[i]), key=lambda file: _ORDER.index(file.kind)) for i in ids]
+        base = f"{ctx.services.public_url}{MEDIA}"
+        return [sorted((_artifact(f, base) for f in found[i]), key=lambda file: _ORDER.index(file.kind)) for i in ids]
 
     artifacts: list[Artifact] = await ctx.loader("cx_report_files", load).load(report_id)
     return artifacts
 
 
-def _artifact(file: Any) -> Artifact:
+def _artifact(file: Any, base: str) -> Artifact:
     return Artifact(
         kind=ArtifactKind(file.kind),
         revision=file.revision,
-        url=f"{MEDIA}{file.key}",
+        url=f"{base}{file.key}",
         bytes=file.bytes,
         sha256=file.sha256,
         content_type=file.content_type,

@@ -45,7 +45,7 @@ async def provision_mailbox(ctx: Context, input: MailboxCreate) -> Any:
             mailbox.status = MailboxStatus.PENDING.value
             await session.flush()
             await orders.order_mailbox(session, mailbox)
-            await _log(ctx, session, "mailbox_ordered", mailbox)
+            await orders.log(session, "ordered", mailbox, actor=ctx.caller.subject, request_id=ctx.request_id)
     if orders_it:
         await _ask(ctx, mailbox)
     ctx.forget()
@@ -66,16 +66,7 @@ async def _ask(ctx: Context, ordered: Mailbox) -> None:
     answer = await orders.ask_for_mailbox(ctx.services.sequencing, ordered.email, ordered.display_name)
     async with ctx.writing() as session:
         mailbox = await records.to_change(session, Mailbox, ordered.id)
-        if mailbox is not None and mailbox.status == MailboxStatus.PENDING and answer.values:
-            orders.note(mailbox, answer)
-            await session.flush()
-            await _log(ctx, session, "mailbox_updated", mailbox)
+        if mailbox is not None and mailbox.status == MailboxStatus.PENDING:
+            await orders.note(session, mailbox, answer, actor=ctx.caller.subject, request_id=ctx.request_id)
     if isinstance(answer.error, Refused):
         raise ProviderFailed(answer.error.words, field=("input", "local_part"))
-
-
-async def _log(ctx: Context, session: TenantSession, event: str, mailbox: Mailbox) -> None:
-    data = {"mailbox_id": mailbox.id, "email": mailbox.email, "status": mailbox.status}
-    await records.append_event(
-        session, type=event, area="outreach", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
-    )

@@ -13,7 +13,6 @@ from resolvers.context import Context
 from resolvers.lists import by_id
 from resolvers.outreach_inputs import DomainName
 from storage.queries import nouns, outreach_domains, records
-from storage.sessions import TenantSession
 from storage.tables import OutreachDomain
 
 
@@ -44,7 +43,7 @@ async def purchase_domain(ctx: Context, input: DomainName) -> Any:
             domain.status = DomainStatus.PENDING.value
             await session.flush()
             await orders.order_domain(session, domain)
-            await _log(ctx, session, "domain_ordered", domain)
+            await orders.log(session, "ordered", domain, actor=ctx.caller.subject, request_id=ctx.request_id)
     if orders_it:
         await _ask(ctx, domain)
     ctx.forget()
@@ -55,16 +54,7 @@ async def _ask(ctx: Context, ordered: OutreachDomain) -> None:
     answer = await orders.ask_for_domain(ctx.services.sequencing, ordered.name)
     async with ctx.writing() as session:
         domain = await records.to_change(session, OutreachDomain, ordered.id)
-        if domain is not None and DomainStatus(domain.status) in orders.OPEN_DOMAIN and answer.values:
-            orders.note(domain, answer)
-            await session.flush()
-            await _log(ctx, session, "domain_updated", domain)
+        if domain is not None and DomainStatus(domain.status) in orders.OPEN_DOMAIN:
+            await orders.note(session, domain, answer, actor=ctx.caller.subject, request_id=ctx.request_id)
     if isinstance(answer.error, Refused):
         raise ProviderFailed(answer.error.words, field=("name",))
-
-
-async def _log(ctx: Context, session: TenantSession, event: str, domain: OutreachDomain) -> None:
-    data = {"domain_id": domain.id, "name": domain.name, "status": domain.status}
-    await records.append_event(
-        session, type=event, area="outreach", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
-    )

@@ -27,7 +27,7 @@ enum(
 class Artifact:
     kind: ArtifactKind = shown("Which of the files it is.")
     revision: int = shown("The revision of the report that it shows.")
-    url: str = shown("Where it is served, below this service's address; whoever knows it may read it.")
+    url: str = shown("Where it is served, from this service's address on; whoever knows it may read it.")
     bytes: int = shown("Its size.")
     sha256: str = shown("The SHA-256 of its content, in hexadecimal.")
     content_type: str = shown("Its media type.")

@@ -1,4 +1,4 @@
-"""Telling a database that is away from a statement that is wrong."""
+"""Telling a database that is away, or has no room for us just now, from a statement that is wrong."""
 
 import sqlite3
 
@@ -6,8 +6,9 @@ import asyncpg
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-_AWAY = ("08", "57", "53")
-"""SQLSTATE classes of a server that is away, shutting down, or out of connections."""
+_AWAY = ("08", "57", "53", "40")
+"""SQLSTATE classes of a server that is away, shutting down, or out of connections, or that gave another transaction
+way because the two waited for each other: each time it is right to try again."""
 _VAGUE = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
 _AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection")
 

@@ -1,12 +1,16 @@
 """What one HTML page says, as plain facts; parsed by libxml2, which never loops and never loads anything."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from lxml import etree, html
+if TYPE_CHECKING:
+    from lxml import html
 
 _MOST_LINKS = 1_000
 _WORDS_MAX = 200
@@ -91,6 +95,8 @@ def read_page(
 
 
 def _parsed(body: bytes, content_type: str) -> html.HtmlElement | None:
+    from lxml import etree, html  # 4 MiB, which only the first page that is read takes
+
     named = _CHARSET.search(content_type) or _CHARSET.search(body[:2_000].decode("latin-1"))
     for encoding in (named[1] if named else "utf-8", "utf-8"):
         try:

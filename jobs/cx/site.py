@@ -41,6 +41,10 @@ class SiteUnreadable(Exception):
         self.is_final = is_final
 
 
+class _Closed(Exception):
+    """robots.txt asks that this address is not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """What was read: the home page first. `tried` counts the linked pages that were asked for."""
@@ -77,12 +81,12 @@ class SiteReader:
     async def logo(self, url: str, media_types: Iterable[str], most_bytes: int) -> Answer | None:
         """The image at the address, where it can be had."""
         try:
-            if not await self._may(url):
-                return None
-            await self._checkpoint()
+            await self._ask(url)
             limits = Limits(seconds=10, body_bytes=most_bytes)
-            answer = await self._outbound.request("GET", url, types=frozenset(media_types), limits=limits)
-        except OutboundError:
+            answer = await self._outbound.request(
+                "GET", url, types=frozenset(media_types), limits=limits, before_redirect=self._ask
+            )
+        except (OutboundError, _Closed):
             return None
         return answer if answer.status == 200 else None
 
@@ -99,7 +103,7 @@ class SiteReader:
                 problem = error
         else:
             raise SiteUnreadable(str(problem), is_final=False)
-        if answer is None or not await self._may(answer.url):
+        if answer is None:
             raise SiteUnreadable(f"the robots.txt of {domain} asks not to be read", is_final=True)
         if answer.status != 200:
             words = f"{domain} answers with status {answer.status}"
@@ -118,11 +122,18 @@ class SiteReader:
 
     async def _get(self, url: str) -> Answer | None:
         """The page's answer; None where it may not be read. Raises OutboundError."""
-        if not await self._may(url):
+        try:
+            await self._ask(url)
+            await asyncio.sleep(min(self._robots[_origin(url)].delay, _DELAY_MAX))
+            return await self._outbound.request("GET", url, types=_HTML, limits=_PAGE, before_redirect=self._ask)
+        except _Closed:
             return None
+
+    async def _ask(self, url: str) -> None:
+        """Before an address is read. Raises _Closed, OutboundError, or whatever the checkpoint raises."""
+        if not await self._may(url):
+            raise _Closed
         await self._checkpoint()
-        await asyncio.sleep(min(self._robots[_origin(url)].delay, _DELAY_MAX))
-        return await self._outbound.request("GET", url, types=_HTML, limits=_PAGE)
 
     async def _may(self, url: str) -> bool:
         """Whether robots.txt of the address's origin lets it be read. Raises OutboundError where nobody answers."""

@@ -113,14 +113,16 @@ async def untold(session: TenantSession, campaign_id: str, limit: int) -> Sequen
     )
 
 
-async def told(session: TenantSession, ids: Sequence[str], at: datetime) -> None:
-    """The provider has taken these on."""
-    await session.execute(
+async def told(session: TenantSession, ids: Sequence[str], at: datetime) -> set[str]:
+    """The provider has taken these on; those of them that are still there."""
+    rows = await session.rows(
         update(Enrollment)
         .where(col(Enrollment.org_id) == session.org_id, col(Enrollment.id).in_(ids))
         .values(told_at=at)
+        .returning(col(Enrollment.id))
         .execution_options(synchronize_session=False)
     )
+    return {row.id for row in rows}
 
 
 async def forget_told(session: TenantSession, campaign_id: str) -> None:

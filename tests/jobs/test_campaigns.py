@@ -286,6 +286,22 @@ async def test_removing_a_recipient_is_told(world: World, ctx: Context, stub: St
     assert told == [("remove_lead", f"{made.id}/1", first.email)] * 2
 
 
+async def test_a_recipient_who_is_removed_while_the_provider_is_told_of_them_is_taken_off(
+    world: World, ctx: Context, stub: Stub
+) -> None:
+    made = await campaign(world)
+    await launch_campaign(ctx, made.id)
+    [gone, stays] = await read(world, Enrollment.id, Enrollment.email)
+
+    async def elsewhere() -> None:
+        await remove_enrollment(ctx, gone.id)
+        assert await work_off(world.database, stub, rounds=1) == [("lead_remove", "succeeded")]
+
+    stub.during["add_leads"] = elsewhere
+    await work_off(world.database, stub, rounds=4)
+    assert stub.leads == {f"{made.id}/1": [stays.email]}
+
+
 async def test_deletion_goes_in_the_documented_order(world: World, ctx: Context, stub: Stub) -> None:
     """Specification 4.7: stopped, the sequence at the provider, then the record, and its enrollments along with it."""
     made = await campaign(world)

@@ -17,7 +17,7 @@ from resolvers.mailboxes import provision_mailbox
 from resolvers.outreach_domains import purchase_domain
 from resolvers.outreach_inputs import DomainName, MailboxCreate
 from storage.database import Database
-from storage.tables import Job, Mailbox, OutreachDomain
+from storage.tables import Event, Job, Mailbox, OutreachDomain
 from tests.support.sequencing import Stub, services_with, work_off
 from tests.support.world import World, open_world
 
@@ -52,6 +52,14 @@ async def errors(world: World) -> list[tuple[str, str | None]]:
     return [(row.status, row.error) for row in rows]
 
 
+async def events(world: World) -> list[tuple[str, str, str]]:
+    """The change log: type, actor and status."""
+    async with world.database.reading(world.one.id) as session:
+        log = select(Event.type, Event.actor, Event.data).where(Event.org_id == world.one.id)
+        rows = await session.rows(log.order_by(Event.sequence))
+    return [(row.type, row.actor, row.data["status"]) for row in rows]
+
+
 async def test_the_provider_is_asked_at_once_and_only_once(world: World, ctx: Context, stub: Stub) -> None:
     for _ in range(2):
         domain = await purchase_domain(ctx, NAME)
@@ -78,6 +86,10 @@ async def test_a_provider_that_does_not_answer_leaves_the_order_to_a_job(
     assert await errors(world) == [("queued", "Stub cannot be reached")]
     assert await work_off(world.database, stub) == [("domain_purchase", "succeeded")]
     assert await statuses(world, OutreachDomain) == ["active"]
+    assert await events(world) == [
+        ("domain_ordered", "admin@one", "pending"),
+        ("domain_updated", "system", "active"),
+    ]
 
 
 async def test_a_refusal_is_said_and_may_be_tried_again(world: World, ctx: Context, stub: Stub) -> None:
@@ -114,3 +126,11 @@ async def test_what_takes_time_is_asked_for_again(world: World, ctx: Context, st
     outcomes = await work_off(world.database, stub)
     assert sorted(outcomes) == [("domain_purchase", "succeeded"), ("mailbox_provision", "succeeded")]
     assert await statuses(world, OutreachDomain) == await statuses(world, Mailbox) == ["active"]
+    # A provider that is still at it has said nothing new, so the log has nothing of it.
+    assert sorted(await events(world)) == [
+        ("domain_ordered", "admin@one", "pending"),
+        ("domain_updated", "admin@one", "verifying"),
+        ("domain_updated", "system", "active"),
+        ("mailbox_ordered", "admin@one", "pending"),
+        ("mailbox_updated", "system", "active"),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
@@ -16,9 +17,11 @@ import pytest
 import jobs.research
 from jobs.cx import copywriting, signals, site
 from providers.outbound import Outbound
-from storage.tables import CXReport, CXReportRevision, ResearchResult, ResearchRun
+from storage.queries import artifacts
+from storage.sessions import TenantSession
+from storage.tables import Artifact, CXReport, CXReportRevision, ResearchResult, ResearchRun
 from tests.support.companies import HOME, HTML, ask, begin, ended, open_company, open_working, until
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, open_gateway
 from tests.support.web import Asked, Reply
 
 FILES = {
@@ -175,6 +178,23 @@ async def test_companies_that_cannot_be_looked_at(gateway: Gateway, monkeypatch:
     assert (response.status_code, response.json()["detail"]) == (404, "Not found")
 
 
+async def test_what_a_redirect_leads_to_is_asked_for_its_robots_txt_first(gateway: Gateway) -> None:
+    """Home pages and the pages behind them: what is closed is not read, on another host or on the same one."""
+    closed = Reply(b"User-agent: *\nDisallow: /\n", headers={"Content-Type": "text/plain"})
+    async with open_company(**{"robots.txt": closed}) as shut:
+        away = Reply(status=302, headers={"Location": f"{shut.url}/"})
+        inside = Reply(status=302, headers={"Location": "/private/help"})
+        async with open_company(home=away) as moved, open_company(contact=away, help=inside) as partly:
+            domains = [f"127.0.0.1:{web.port}" for web in (moved, partly)]
+            run_id = await begin(gateway, *((f"Company {n}", domain) for n, domain in enumerate(domains)))
+            run = await until(gateway, run_id, ended)
+            assert (moved.paths, set(shut.paths)) == (["/robots.txt", "/"], {"/robots.txt"})
+            assert partly.paths == ["/robots.txt", "/", "/contact", "/help", "/about", "/privacy", "/logo.png"]
+    first, second = run["results"]["nodes"]
+    assert (first["status"], first["error"]) == ("FAILED", f"the robots.txt of {domains[0]} asks not to be read")
+    assert second["status"] == "SCORED"
+
+
 async def test_a_run_without_a_scored_company_has_failed(gateway: Gateway) -> None:
     run_id = await begin(gateway, ("One", None), ("Two", None))
     run = await until(gateway, run_id, ended)
@@ -240,6 +260,24 @@ async def _scored(gateway: Gateway) -> tuple[ResearchRun, ResearchResult]:
     return run, result
 
 
+@pytest.mark.parametrize("public", ["https://crm.example/api", "https://crm.example/api/"])
+async def test_files_have_the_outside_address_where_there_is_one(
+    database_url: str, tmp_path: Path, public: str
+) -> None:
+    """Decision 96; without the setting the tests above read files by their paths."""
+    async with open_gateway(database_url, tmp_path / "data", public_url=public) as gateway:
+        async with gateway.runtime.working():
+            run, result = await _scored(gateway)
+            await patch(gateway, run.id, result.id, {"bpo_prefix": "Out"})
+            found = await until(gateway, run.id, _has_files)
+        urls = [artifact["url"] for artifact in found["results"]["nodes"][0]["cxReport"]["artifacts"]]
+        assert len(urls) == 3
+        for url in urls:
+            path = url.removeprefix("https://crm.example/api")
+            assert re.fullmatch("/media/[0-9a-f]{32}", path)
+            assert (await gateway.http.get(path)).status_code == 200
+
+
 async def test_an_edit_reaches_the_render_step_only(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """No address is called, no page read, nothing scored, no copy drafted, and no other work is queued."""
 
@@ -301,6 +339,33 @@ async def test_the_last_good_files_stay_where_a_render_fails(gateway: Gateway, m
     assert (now["revision"], now["bpoPrefix"]) == (3, "Bad")
     assert now["artifacts"] == good["artifacts"]
     await fetch(gateway, now, 2)
+
+
+async def test_files_that_were_published_stay_whatever_ends_the_run_then(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that breaks off after its commit must not take back what readers see by now."""
+    publish, published = artifacts.publish, []
+
+    async def noted(session: TenantSession, *files: Artifact) -> list[str]:
+        published.extend(files)
+        return await publish(session, *files)
+
+    def broken(_organization: str) -> None:
+        if published:
+            gateway.runtime.database.committed.remove(broken)
+            raise ConnectionResetError
+
+    monkeypatch.setattr(artifacts, "publish", noted)
+    run, result = await _scored(gateway)
+    gateway.runtime.database.committed.append(broken)
+    await patch(gateway, run.id, result.id, {"bpo_prefix": "Kept"})
+    found = await until(gateway, run.id, _has_files)
+    await asyncio.sleep(0.2)
+    assert broken not in gateway.runtime.database.committed
+    report = found["results"]["nodes"][0]["cxReport"]
+    assert report["render"]["status"] == "SUCCEEDED"
+    await fetch(gateway, report, 2)
 
 
 def _has_files(run: dict[str, Any]) -> bool:

@@ -220,6 +220,36 @@ def test_pauses_grow_and_the_last_attempt_comes_after_three_days(
     assert webhooks.pause(failures, moment - failing_for, moment) == expected
 
 
+@pytest.mark.parametrize(
+    ("asked", "failing_for", "expected"),
+    [
+        (timedelta(seconds=1), timedelta(), timedelta(seconds=5)),
+        (timedelta(minutes=3), timedelta(), timedelta(minutes=3)),
+        (timedelta(days=300), timedelta(), timedelta(hours=6)),
+        (timedelta(hours=5), timedelta(days=2, hours=23), timedelta(hours=1)),
+    ],
+)
+def test_a_receiver_may_ask_for_a_longer_pause(asked: timedelta, failing_for: timedelta, expected: timedelta) -> None:
+    moment = now()
+    assert webhooks.pause(1, moment - failing_for, moment, asked) == expected
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("600", 600), ("Wed, 21 Oct 2026 07:28:00 GMT", 5), ("-1", 5)])
+async def test_a_busy_receiver_is_left_alone_as_it_asks(
+    world: World, ports: Ports, workers: Workers, header: str, seconds: int
+) -> None:
+    ctx = await admin(world, ports.outbound)
+    async with open_web({"/hook": Reply(b"", 503, {"Retry-After": header})}) as web:
+        await made(ctx, f"{web.url}/hook", "account_created")
+        await create_account(ctx, AccountCreate(name="a"))
+        workers.start()
+        await soon(lambda: ("webhook_delivery", "retried") in workers.counted)
+        [[attempted]] = await rows(world, WebhookDelivery.at)
+        async with world.database.directory() as session:
+            [[due]] = await session.rows(select(col(QueuedJob.due_at)))
+    assert timedelta(seconds=seconds) <= due - attempted < timedelta(seconds=seconds + 3)
+
+
 async def test_a_deletion_ends_what_was_to_come(world: World, ports: Ports, workers: Workers) -> None:
     ctx = await admin(world, ports.outbound)
     async with open_web({"/hook": Reply(b"", 500)}) as web:

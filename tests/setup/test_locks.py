@@ -80,6 +80,7 @@ def test_package_locks_hold_no_download_address() -> None:
         if "resolved" in package and not package.get("link")
     }
     assert {str(path.relative_to(ROOT)) for path in locks} == {
+        "examples/typescript/package-lock.json",
         "tests/gateway/audits/package-lock.json",
         "tests/identity/oidc_provider/package-lock.json",
         "ui/graphiql/package-lock.json",

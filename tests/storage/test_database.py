@@ -156,6 +156,29 @@ async def test_a_server_that_is_away_is_unavailable(tmp_path: Path, dialect: str
 
 
 @only_postgresql
+async def test_of_two_that_wait_for_each_other_one_is_told_to_try_again(database: Database, org: str) -> None:
+    """A conversion locks the account before the deal; whoever gives the deal that account locks it after."""
+    account, deal = Account(name="A"), Deal(name="D", owner_id="u")
+    async with database.writing(org) as session:
+        await session.insert(account, deal)
+    both = asyncio.Barrier(2)
+
+    async def lock(*ids: str) -> str:
+        try:
+            async with database.writing(org) as session:
+                for identifier in ids:
+                    model = Account if identifier == account.id else Deal
+                    assert await session.find(model, col(model.id) == identifier, lock=True)
+                    if identifier == ids[0]:
+                        await both.wait()
+        except Unavailable:
+            return "again"
+        return "done"
+
+    assert sorted(await asyncio.gather(lock(account.id, deal.id), lock(deal.id, account.id))) == ["again", "done"]
+
+
+@only_postgresql
 async def test_connections_that_the_server_ends_are_unavailable_once(
     database: Database, postgresql: Server, org: str
 ) -> None:

@@ -96,8 +96,13 @@ async def until(gateway: Gateway, run_id: str, done: Callable[[dict[str, Any]], 
 
 
 def ended(run: dict[str, Any]) -> bool:
-    """Nothing of the run is left to do, rendering included."""
+    """Nothing of the run is left to do, rendering included, and the files are as new as the job that is shown."""
     reports = [result["cxReport"] for result in run["results"]["nodes"] if result["cxReport"]]
-    return run["completedAt"] is not None and all(
-        report["render"]["status"] not in ("QUEUED", "RUNNING") for report in reports
-    )
+    return run["completedAt"] is not None and all(map(_is_rendered, reports))
+
+
+def _is_rendered(report: dict[str, Any]) -> bool:
+    # Both are parts of one answer and not of one statement, so a job may be seen to end before its files are.
+    revisions = {artifact["revision"] for artifact in report["artifacts"]}
+    status = report["render"]["status"]
+    return status == "FAILED" or (status == "SUCCEEDED" and revisions == {report["revision"]})

@@ -98,6 +98,8 @@ class Stub:
 
     async def remove_lead(self, sequence_id: str, email: str) -> None:
         await self._called("remove_lead", sequence_id, email)
+        if email in self.leads.get(sequence_id, ()):
+            self.leads[sequence_id].remove(email)
 
     async def progress(self, running: Running) -> Progress:
         await self._called("progress", running.sequence_id)
