@@ -84,7 +84,9 @@ def test_a_client_in_typescript(service: Service, built: Path, example: str, nam
 
 
 def test_relay(service: Service, built: Path) -> None:
-    query = "{ accounts(first: 1, orderBy: {field: NAME, direction: ASC}) { nodes { contacts { nodes { firstName } } } } }"
+    query = (
+        "{ accounts(first: 1, orderBy: {field: NAME, direction: ASC}) { nodes { contacts { nodes { firstName } } } } }"
+    )
     [account] = ask(service, query)["accounts"]["nodes"]
     names = [contact["firstName"] for contact in account["contacts"]["nodes"]]
     assert len(names) > 1  # several pages of one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,9 +15,10 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from contract.scopes import Role, Scope
-from gateway.runtime import embedded_issuer
-from gateway.settings import Settings
+from gateway.runtime import AUDIENCE
 from identity import directory
+from identity.keyfiles import signing_key
+from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from storage.database import Database
 from storage.tables import Organization
 from tests.support.service import Service
@@ -39,15 +41,11 @@ class Live:
     def graphql_url(self) -> str:
         return f"{self.service.address}/graphql"
 
-    def token(self, subject: str = "admin", organization: str | None = "org_one", ttl: int = 600) -> Headers:
-        """A session of this member."""
-        settings = Settings(_env_file=None, database_url=self.url, data_dir=self.folder / "data")
-        minted = embedded_issuer(settings).mint(subject, organization=organization, scopes=(), ttl=ttl)
-        return {"authorization": f"Bearer {minted}"}
-
-    def another(self, *arguments: str, **settings: str) -> Service:
-        """A further process on the same database, with the same keys."""
-        return Service(self.folder, *arguments, CRM_DATABASE_URL=self.url, **settings)
+    def token(self, subject: str = "admin", organization: str | None = "org_one", ago: float = 0) -> Headers:
+        """A session of this member, made so many seconds ago to last ten minutes."""
+        key = signing_key(self.folder / "data")
+        issuer = EmbeddedIssuer(key, DEFAULT_ISSUER, AUDIENCE, now=lambda: time.time() - ago)
+        return {"authorization": f"Bearer {issuer.mint(subject, organization=organization, scopes=(), ttl=600)}"}
 
     async def ask(self, document: str, headers: Headers | None = None, **variables: Any) -> Any:
         """The data of an answer without errors."""

@@ -40,10 +40,10 @@ async def loses_a_scope(live: Live) -> tuple[Headers, Fall]:
 
 async def expires(live: Live) -> tuple[Headers, Fall]:
     """A session that is over."""
-    headers = live.token(ttl=3 - LEEWAY_SECONDS)
+    headers = live.token(ago=600 + LEEWAY_SECONDS - 4)
 
     async def wait() -> None:
-        await asyncio.sleep(3)
+        await asyncio.sleep(4)
 
     return headers, wait
 
@@ -66,7 +66,7 @@ async def exchanged(live: Live) -> tuple[Headers, Fall]:
     headers, fall = await revoked(live)
     async with httpx.AsyncClient(base_url=live.service.address) as client:
         answer = await client.post("/pat/exchange", headers=headers)
-        return {"authorization": f"Bearer {answer.json()['accessToken']}"}, fall
+        return {"authorization": f"Bearer {answer.json()['access_token']}"}, fall
 
 
 async def _join(live: Live, subject: str, role: Role = Role.ADMIN) -> None:
