@@ -25,6 +25,7 @@ from gateway.persisted import read_manifest
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from gateway.stopping import noticing
+from gateway.streams import Streams
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
 from rest_compat.errors import error_response
 from rest_compat.openapi import openapi_document
@@ -61,11 +62,12 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
     operations = Operations(
         read_manifest(path) if path else {}, executor.accepts, registered_only=settings.persisted_only
     )
+    streams = Streams(runtime.services.identity, runtime.stopping)
     graphql = Middleware(
         Straight,
         path="/graphql",
-        endpoint=GraphQLEndpoint(runtime.services, executor, operations, settings, runtime.stopping),
-        socket=WebSocketEndpoint(runtime.services, executor, operations, settings.cors_origins),
+        endpoint=GraphQLEndpoint(runtime.services, executor, operations, settings, streams),
+        socket=WebSocketEndpoint(runtime.services, executor, operations, streams, settings.cors_origins),
     )
     app = Starlette(
         routes=_routes(runtime, schema),

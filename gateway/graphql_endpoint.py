@@ -1,6 +1,5 @@
 """`/graphql`: GraphQL over HTTP, and GraphiQL for browsers."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.message import Message
@@ -23,11 +22,12 @@ from contract.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from contract.limits import BODY_MAX_BYTES, STREAMS_PER_PROCESS
+from contract.limits import BODY_MAX_BYTES
 from gateway.graphql_sse import EVENT_STREAM, EventStream
 from gateway.operations import Operations, fields_of_body, fields_of_query
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
+from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from rest_compat.errors import report
@@ -66,10 +66,10 @@ class GraphQLEndpoint:
         executor: Executor,
         operations: Operations,
         settings: Settings,
-        stopping: asyncio.Event,
+        streams: Streams,
     ) -> None:
         self.services = services
-        self.stopping = stopping
+        self.streams = streams
         self.executor = executor
         self.settings = settings
         self.operations = operations
@@ -82,6 +82,7 @@ class GraphQLEndpoint:
             return
         answer = await self.serve(scope, receive, headers)
         if isinstance(answer, EventStream):
+            scope["state"]["door"] = STREAM
             await answer(receive, send)
             return
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
@@ -105,11 +106,13 @@ class GraphQLEndpoint:
     async def _answer(
         self, scope: Scope, receive: Receive, headers: Headers, request_id: str, media_type: str
     ) -> Reply | EventStream:
-        vigil = Vigil(self.services.identity, _text(headers, b"authorization"), _text(headers, b"x-service-org"))
+        vigil = Vigil(self.streams, _text(headers, b"authorization"), _text(headers, b"x-service-org"))
         await vigil.begin()
         operation = self.operations.read(await _fields(scope, receive, headers))
         context = Context(self.services, vigil.principal, request_id)
         if self.executor.is_subscription(operation):
+            if scope["method"] == "HEAD":
+                raise MethodNotAllowed("A subscription goes by POST or GET")
             return await self._stream(operation, context, vigil, _text(headers, b"accept"))
         if scope["method"] in _READING and not self.executor.is_query(operation):
             raise MethodNotAllowed("Only queries and subscriptions go by GET")
@@ -117,7 +120,7 @@ class GraphQLEndpoint:
         if answer.needs_credential:
             return _reply(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
         if media_type == EVENT_STREAM:
-            return EventStream(answer, vigil, request_id, self.stopping)
+            return EventStream(answer, vigil, request_id)
         ok = answer.executed or media_type == JSON
         return _reply(answer.body, media_type, 200 if ok else 400)
 
@@ -127,12 +130,12 @@ class GraphQLEndpoint:
         """A subscription's answers as events, which are all that it can be answered with."""
         if not takes_events(accept):
             raise NotAcceptable(f"A subscription is answered with {EVENT_STREAM}, or over a WebSocket")
-        if self.services.feed.readers >= STREAMS_PER_PROCESS:
-            raise TooManyStreams()
         answers = await self.executor.stream(operation, vigil.acting(context))
         if isinstance(answers, Answer) and answers.needs_credential:
             return _reply(answers.body, EVENT_STREAM, Unauthenticated.status, _CHALLENGE)
-        return EventStream(answers, vigil, context.request_id, self.stopping)
+        if self.streams.full:
+            raise TooManyStreams()
+        return EventStream(answers, vigil, context.request_id)
 
 
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]

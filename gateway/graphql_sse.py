@@ -1,11 +1,13 @@
 """Server-sent events: an answer, or a stream of them, as graphql-sse's distinct connections have it (decision 81)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
 import orjson
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Send
 
 from contract.limits import STREAM_SEND_SECONDS
@@ -14,15 +16,20 @@ from schema.errors import refusal
 from schema.execution import Answer
 
 EVENT_STREAM = "text/event-stream"
-_HEADERS = [
+_HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
     (b"vary", b"Accept"),
     (b"x-accel-buffering", b"no"),  # proxies that collect answers would hold the events back
-]
+)
+_START = {"type": "http.response.start", "status": 200, "headers": _HEADERS}
 _KEEP_ALIVE_SECONDS = 10.0
 _COMPLETE = b"event: complete\ndata:\n\n"
 _PING = b":\n\n"
+
+Put = Callable[..., Awaitable[None]]
+
+_log = logging.getLogger(__name__)
 
 
 def _next(body: Any) -> bytes:
@@ -32,51 +39,60 @@ def _next(body: Any) -> bytes:
 class EventStream:
     """A response of events: to be sent instead of a body."""
 
-    def __init__(
-        self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, request_id: str, stopping: asyncio.Event
-    ) -> None:
+    def __init__(self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, request_id: str) -> None:
         self._answers = answers
         self._vigil = vigil
         self._request_id = request_id
-        self._stopping = stopping
 
     async def __call__(self, receive: Receive, send: Send) -> None:
-        """Send until the stream ends, the client leaves or stops reading, the credential falls, or the service ends."""
+        """Send until the stream ends, the client leaves, the credential falls, or the service ends.
+
+        Raises ClientDisconnect for a client that stopped reading: the server then cuts the connection.
+        """
 
         async def put(data: bytes, *, more: bool = True) -> None:
-            async with asyncio.timeout(STREAM_SEND_SECONDS):
-                await send({"type": "http.response.body", "body": data, "more_body": more})
+            try:
+                async with asyncio.timeout(STREAM_SEND_SECONDS):
+                    await send({"type": "http.response.body", "body": data, "more_body": more})
+            except TimeoutError:
+                _log.warning("a client was cut off that did not read its events request_id=%s", self._request_id)
+                raise ClientDisconnect() from None
 
-        await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
         if isinstance(self._answers, Answer):
+            await send(dict(_START))
             await put(_next(self._answers.body) + _COMPLETE, more=False)
             return
-        await put(_PING)
-        async with aclosing(self._answers) as answers:  # type: ignore[type-var]  # a generator
-            tasks = [
-                asyncio.create_task(work)
-                for work in (
-                    self._pump(answers, put),
-                    self._vigil.until_refused(),
-                    self._stopping.wait(),
-                    _gone(receive),
-                )
-            ]
-            pump, vigil, _, gone = tasks
-            try:
-                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                await _ended(tasks)
+        with self._vigil.streams.one():
+            await send(dict(_START))
+            await put(_PING)
+            async with aclosing(self._answers) as answers:  # type: ignore[type-var]  # a generator
+                await self._stream(answers, receive, put)
+
+    async def _stream(self, answers: AsyncIterator[Answer], receive: Receive, put: Put) -> None:
+        pump, vigil, *others = tasks = [
+            asyncio.create_task(work)
+            for work in (
+                self._pump(answers, put),
+                self._vigil.until_refused(),
+                self._vigil.streams.stopping.wait(),
+                _gone(receive),
+            )
+        ]
+        gone = others[-1]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _ended(tasks)
         if gone in _finished(tasks):
             return
         if pump in _finished(tasks):
-            pump.result()  # a client that stopped reading is cut off
+            pump.result()
         if vigil in _finished(tasks):
             refused: Any = vigil.result()
             await put(_next(refusal(refused, self._request_id)))
         await put(_COMPLETE, more=False)
 
-    async def _pump(self, answers: AsyncIterator[Answer], put: Any) -> None:
+    async def _pump(self, answers: AsyncIterator[Answer], put: Put) -> None:
         """Each answer as it comes, and something in between, so that both ends know that the other is there."""
         following: asyncio.Task[Answer] | None = None
         try:

@@ -1,64 +1,78 @@
 """GraphQL over WebSocket: the protocol graphql-transport-ws, to the letter (decision 81)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import aclosing
+from collections.abc import Iterable
+from contextlib import aclosing, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from contract.errors import GatewayError, TooManyStreams, Unavailable
+from contract.errors import BadRequest, GatewayError, TooManyStreams, Unavailable
 from contract.limits import (
     CONNECTION_INIT_SECONDS,
-    STREAM_ID_MAX,
+    SOCKETS_PER_PROCESS,
     STREAM_SEND_SECONDS,
     STREAMS_PER_CONNECTION,
-    STREAMS_PER_PROCESS,
 )
 from gateway.operations import Operations
+from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
+from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
 from resolvers.context import Context, Services
 from rest_compat.errors import report
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
 
 PROTOCOL = "graphql-transport-ws"
-_REASON_BYTES_MAX = 120  # a close frame has 125 bytes, two of them the code
-
-
-class Closed(Exception):
-    """The connection is to be closed, with a code and the reason in words."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        self.code = code
-        self.reason = reason.encode()[:_REASON_BYTES_MAX].decode(errors="ignore")
-        super().__init__(reason)
+_LAST_ANSWERS_SECONDS = 5.0
+_BUSY = (
+    {"type": "websocket.http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]},
+    {"type": "websocket.http.response.body", "body": b""},
+)
 
 
 class WebSocketEndpoint:
     """Takes the connections of one process; `origins` are those of other hosts whose pages may connect."""
 
-    def __init__(self, services: Services, executor: Executor, operations: Operations, origins: Iterable[str]) -> None:
+    def __init__(
+        self,
+        services: Services,
+        executor: Executor,
+        operations: Operations,
+        streams: Streams,
+        origins: Iterable[str],
+    ) -> None:
         self.services = services
         self.executor = executor
         self.operations = operations
+        self.streams = streams
         self.origins = frozenset(origins)
+        self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection from its upgrade to its end."""
+        scope["state"]["door"] = STREAM
         await receive()  # the upgrade
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         if not self._admits(headers):
             await send({"type": "websocket.close", "code": 1008, "reason": "Origin not allowed"})
+            return
+        if self._open >= SOCKETS_PER_PROCESS:
+            for message in _BUSY:
+                await send(dict(message))
             return
         spoken = PROTOCOL in scope["subprotocols"]
         await send({"type": "websocket.accept", "subprotocol": PROTOCOL if spoken else None})
         if not spoken:
             await send({"type": "websocket.close", "code": 4406, "reason": "Subprotocol not acceptable"})
             return
-        await _Connection(self, scope["state"]["request_id"], headers, receive, send).serve()
+        self._open += 1
+        try:
+            await _Connection(self, scope["state"]["request_id"], headers, receive, send).serve()
+        finally:
+            self._open -= 1
 
     def _admits(self, headers: dict[bytes, str]) -> bool:
         """Pages of this host and of the listed origins may connect, and whoever is no page and so names no origin."""
@@ -82,13 +96,13 @@ class _Connection:
         self._vigil: Vigil | None = None
         self._begun: asyncio.Future[Vigil] = asyncio.get_running_loop().create_future()
         self._operations: dict[str, asyncio.Task[None]] = {}
+        self._streams: set[asyncio.Task[Any] | None] = set()
         self._trouble: asyncio.Future[Closed] = asyncio.get_running_loop().create_future()
 
     async def serve(self) -> None:
         """Take messages until either end closes."""
         tasks: list[asyncio.Future[Any]] = [
-            asyncio.create_task(self._messages()),
-            asyncio.create_task(self._watched()),
+            asyncio.create_task(work) for work in (self._messages(), self._watched(), self._stopped())
         ]
         try:
             await asyncio.wait([*tasks, self._trouble], return_when=asyncio.FIRST_COMPLETED)
@@ -98,7 +112,7 @@ class _Connection:
                 task.cancel()
             ended = await asyncio.gather(*tasks, *running, return_exceptions=True)
         if self._trouble.done():
-            await self._close(self._trouble.result())
+            ended.insert(0, self._trouble.result())
         for error in ended:
             if isinstance(error, Closed):
                 await self._close(error)
@@ -109,18 +123,23 @@ class _Connection:
                 return
 
     async def _close(self, closed: Closed) -> None:
-        try:
-            async with asyncio.timeout(STREAM_SEND_SECONDS):
-                await self._send({"type": "websocket.close", "code": closed.code, "reason": closed.reason})
-        except (TimeoutError, RuntimeError):  # it reads nothing, or is closed already
-            return
+        with suppress(OSError, RuntimeError):  # it is closed already
+            await self._send({"type": "websocket.close", "code": closed.code, "reason": closed.reason})
+
+    async def _stopped(self) -> None:
+        """Close when the service ends, after what is no stream has been answered."""
+        await self._endpoint.streams.stopping.wait()
+        answering = [task for task in self._operations.values() if task not in self._streams]
+        if answering:
+            await asyncio.wait(answering, timeout=_LAST_ANSWERS_SECONDS)
+        raise Closed(1001, "The service is ending")
 
     async def _messages(self) -> None:
         while True:
             message = await self._receive()
             if message["type"] == "websocket.disconnect":
                 return
-            await self._take(_parsed(message))
+            await self._take(read_message(message))
 
     async def _watched(self) -> None:
         """Close where nobody begins, or the credential falls."""
@@ -135,16 +154,16 @@ class _Connection:
     async def _take(self, message: dict[str, Any]) -> None:
         match message.get("type"):
             case "connection_init":
-                await self._begin(_payload(message))
+                await self._begin(payload_of(message))
             case "ping":
-                payload = _payload(message)
+                payload = payload_of(message)
                 await self._put({"type": "pong"} | ({"payload": payload} if payload else {}))
             case "pong":
-                _payload(message)
+                payload_of(message)
             case "subscribe":
-                await self._subscribe(_identifier(message), message.get("payload"))
+                await self._subscribe(identifier_of(message), message.get("payload"))
             case "complete":
-                running = self._operations.pop(_identifier(message), None)
+                running = self._operations.pop(identifier_of(message), None)
                 if running is not None:
                     running.cancel()
             case _:
@@ -155,7 +174,7 @@ class _Connection:
             raise Closed(4429, "Too many initialisation requests")
         said = {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
         self._vigil = vigil = Vigil(
-            self._endpoint.services.identity,
+            self._endpoint.streams,
             said.get("authorization", self._headers.get(b"authorization")),
             said.get("x-service-org", self._headers.get(b"x-service-org")),
         )
@@ -176,46 +195,61 @@ class _Connection:
             raise Closed(4409, f"Subscriber for {identifier} already exists")
         if not isinstance(payload, dict):
             raise Closed(4400, "Invalid message: payload must be an object")
-        if len(self._operations) >= STREAMS_PER_CONNECTION:
-            await self._refuse(identifier, TooManyStreams())
-            return
-        context = vigil.acting(Context(self._endpoint.services, vigil.principal, self._request_id))
-        self._operations[identifier] = asyncio.create_task(self._run(identifier, payload, context, vigil))
-
-    async def _run(self, identifier: str, payload: dict[str, Any], context: Context, vigil: Vigil) -> None:
-        """One operation, from its request to its last message."""
         try:
-            answers = await self._answers(self._endpoint.operations.read(payload), context)
-            if isinstance(answers, Answer):
-                if not answers.executed or answers.body.get("data") is None:
-                    await self._put({"id": identifier, "type": "error", "payload": answers.body["errors"]})
-                    return
-                await self._put({"id": identifier, "type": "next", "payload": answers.body})
-            else:
-                async with aclosing(answers):  # type: ignore[type-var]  # a generator
-                    async for answer in answers:
-                        await self._put({"id": identifier, "type": "next", "payload": answer.body})
-            await self._put({"id": identifier, "type": "complete"})
+            request = self._endpoint.operations.read(payload)
+            if len(self._operations) >= STREAMS_PER_CONNECTION:
+                raise TooManyStreams()
+            if self._endpoint.streams.stopping.is_set():
+                raise Unavailable()
+        except BadRequest as error:
+            raise Closed(4400, f"Invalid message: {error.message}") from None
         except GatewayError as error:
             await self._refuse(identifier, error)
+            return
+        context = vigil.acting(Context(self._endpoint.services, vigil.principal, self._request_id))
+        self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, vigil))
+
+    async def _run(self, identifier: str, request: Request, context: Context, vigil: Vigil) -> None:
+        """One operation, from its request to its last message."""
+        try:
+            try:
+                await self._execute(identifier, request, context)
+            except GatewayError as error:
+                await self._refuse(identifier, error)
+            except Closed:
+                raise
+            except Exception as error:
+                report(error, self._request_id)
+                await self._refuse(identifier, GatewayError())
         except Closed as closed:
             if not self._trouble.done():
                 self._trouble.set_result(closed)
-        except Exception as error:
-            report(error, self._request_id)
-            await self._refuse(identifier, GatewayError())
         finally:
             vigil.done(context)
+            self._streams.discard(asyncio.current_task())
             if self._operations.get(identifier) is asyncio.current_task():
                 del self._operations[identifier]
 
-    async def _answers(self, request: Request, context: Context) -> AsyncIterator[Answer] | Answer:
+    async def _execute(self, identifier: str, request: Request, context: Context) -> None:
+        """Send the operation's answers. What is wrong with it as a whole is an error, which ends it as well."""
         executor = self._endpoint.executor
-        if executor.is_subscription(request):
-            if self._endpoint.services.feed.readers >= STREAMS_PER_PROCESS:
-                raise TooManyStreams()
-            return await executor.stream(request, context)
-        return await executor.run(request, context)
+        if not executor.is_subscription(request):
+            answer = await executor.run(request, context)
+            if not answer.executed:
+                await self._put({"id": identifier, "type": "error", "payload": answer.body["errors"]})
+                return
+            await self._put({"id": identifier, "type": "next", "payload": answer.body})
+        else:
+            answers = await executor.stream(request, context)
+            if isinstance(answers, Answer):
+                await self._put({"id": identifier, "type": "error", "payload": answers.body["errors"]})
+                return
+            self._streams.add(asyncio.current_task())
+            with self._endpoint.streams.one():
+                async with aclosing(answers):  # type: ignore[type-var]  # a generator
+                    async for answer in answers:
+                        await self._put({"id": identifier, "type": "next", "payload": answer.body})
+        await self._put({"id": identifier, "type": "complete"})
 
     async def _refuse(self, identifier: str, error: GatewayError) -> None:
         errors = refusal(error, self._request_id)["errors"]
@@ -229,33 +263,5 @@ class _Connection:
                 await self._send({"type": "websocket.send", "text": text})
         except TimeoutError:
             raise Closed(1008, "The client does not read") from None
-
-
-def _parsed(message: Message) -> dict[str, Any]:
-    """The message as an object. Raises Closed."""
-    text = message.get("text")
-    if text is None:
-        raise Closed(4400, "Invalid message: binary frames are not taken")
-    try:
-        parsed = orjson.loads(text)
-    except (orjson.JSONDecodeError, RecursionError):
-        raise Closed(4400, "Invalid message: no JSON") from None
-    if not isinstance(parsed, dict):
-        raise Closed(4400, "Invalid message: no object")
-    return parsed
-
-
-def _payload(message: dict[str, Any]) -> dict[str, Any]:
-    payload = message.get("payload")
-    if payload is None:
-        return {}
-    if not isinstance(payload, dict):
-        raise Closed(4400, "Invalid message: payload must be an object")
-    return payload
-
-
-def _identifier(message: dict[str, Any]) -> str:
-    identifier = message.get("id")
-    if not isinstance(identifier, str) or not 0 < len(identifier) <= STREAM_ID_MAX:
-        raise Closed(4400, f"Invalid message: id must be a text of 1 to {STREAM_ID_MAX} characters")
-    return identifier
+        except (OSError, RuntimeError):
+            raise Closed(1006, "The client has gone") from None

@@ -133,6 +133,7 @@ _QUIET = {
     "httpx": logging.WARNING,  # writes whole addresses, which may hold secrets
     "httpcore": logging.WARNING,
     "uvicorn.access": logging.WARNING,  # the gateway writes its own line per request
+    "gateway.sockets": logging.WARNING,
     "alembic": logging.WARNING,
     "sqlalchemy": logging.WARNING,
 }

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +17,7 @@ SECONDS = Histogram(
     buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
     registry=REGISTRY,
 )
+STREAMS = Gauge("crm_streams", "Subscriptions that run.", registry=REGISTRY)
 NOTIFICATIONS = Counter(
     "crm_notifications_total", "Notification events, by what became of them.", ["type", "fate"], registry=REGISTRY
 )

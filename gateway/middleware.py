@@ -53,6 +53,8 @@ class Requests:
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", identifier.encode())]
             elif message["type"] == "websocket.accept":
                 status = 101
+            elif message["type"] == "websocket.http.response.start":
+                status = message["status"]
             elif message["type"] == "websocket.close" and not status:
                 status = 403
             await send(message)
@@ -61,7 +63,7 @@ class Requests:
             await self.app(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - began
-            door = "graphql" if scope["path"].startswith("/graphql") else "rest"
+            door = scope["state"].get("door") or ("graphql" if scope["path"].startswith("/graphql") else "rest")
             count_request(door, status, seconds)
             logs.access.write(scope.get("method", "WEBSOCKET"), _shown(scope["path"]), status, seconds, identifier)
 

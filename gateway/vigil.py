@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from contract.errors import GatewayError, Unauthenticated, Unavailable
-from identity.authenticate import Identity
+from gateway.streams import Streams
 from identity.principal import Principal
 from resolvers.context import Context
 
@@ -15,7 +15,7 @@ PAUSE_SECONDS = 2.0
 class Vigil:
     """A credential as it came, whom it stands for now, and the contexts that act for it."""
 
-    identity: Identity
+    streams: Streams
     authorization: str | None
     organization: str | None
     principal: Principal | None = None
@@ -24,7 +24,7 @@ class Vigil:
     async def begin(self) -> None:
         """Find out who is calling; without a credential nobody is. Raises what `authenticate` raises."""
         if self.authorization is not None:
-            self.principal = await self.identity.authenticate(self.authorization, self.organization)
+            self.principal = await self.streams.identity.authenticate(self.authorization, self.organization)
 
     def acting(self, context: Context) -> Context:
         """Have the context follow what becomes of the caller."""
@@ -36,7 +36,7 @@ class Vigil:
         self._acting.pop(id(context), None)
 
     async def until_refused(self) -> GatewayError:
-        """Wait until the credential no longer stands for the caller with at least the scopes of the beginning.
+        """Wait until the credential no longer stands for the caller, with the scopes of the beginning at least.
 
         A database that is away refuses nobody: its answer is waited for.
         """
@@ -45,12 +45,12 @@ class Vigil:
             if self.principal is None or self.authorization is None:
                 continue
             try:
-                found = await self.identity.authenticate(self.authorization, self.organization)
+                found = await self.streams.look(self.authorization, self.organization)
             except Unavailable:
                 continue
             except GatewayError as error:
                 return error
-            if not self.principal.scopes <= found.scopes:
+            if not self.principal.scopes <= found.scopes or self.principal.organization != found.organization:
                 return Unauthenticated("The caller's scopes have changed")
             for context in self._acting.values():
                 context.principal = found

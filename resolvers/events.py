@@ -1,16 +1,13 @@
 """The organization's change log, as far as the caller's scopes reach (specification part 6)."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from contract.criteria import All, Compare, Condition, Listing, Op, Page
-from contract.errors import Unavailable
 from contract.scopes import ScopeGroup
 from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.lists import PageOf, page_of
-from storage.feed import PAUSE_SECONDS
 from storage.queries import events as log
 from storage.queries import nouns
 from storage.queries.paging import cursor, decode
@@ -51,18 +48,10 @@ async def watch_events(ctx: Context, types: Sequence[str] | None, after: str | N
 async def _watched(ctx: Context, types: frozenset[str] | None, sequence: int) -> AsyncIterator[Any]:
     with ctx.services.feed.channel(ctx.org_id) as channel:
         while True:
-            version = channel.version
-            try:
-                events = await channel.after(sequence)
-            except Unavailable:  # the log is where it was when the database is back
-                await asyncio.sleep(PAUSE_SECONDS)
-                continue
-            for event in events:
+            for event in await channel.after(sequence):
                 sequence = event.sequence
                 if (types is None or event.type in types) and event.area in areas_of(ctx):
                     yield event
-            if not events:
-                await channel.changed(version)
 
 
 def cursor_of(event: Any) -> str:

@@ -1,98 +1,134 @@
-"""News of the organizations' change logs for whoever waits for it, in this process (decision 80).
+"""News of the organizations' change logs and jobs for whoever waits for it, in this process (decision 80).
 
-What wakes a waiter is a commit of this process, a notification of PostgreSQL, which carries an organization's
-identifier and nothing else, or a moment's pause, which covers what neither of them told. What there is to know is
-always read from the log, so a wake-up too many or too few changes nothing but the delay.
+What wakes an organization's channel is a commit of this process, a notification of PostgreSQL, or a moment's pause,
+which covers what neither of them told. What there is to know is always read from the tables, so a wake-up too many or
+too few changes nothing but the delay.
 """
 
 import asyncio
-import logging
-from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from itertools import takewhile
 from typing import Any
 
-import asyncpg
-
+from contract.errors import Unavailable
 from storage.database import Database
-from storage.queries import events
-
-CHANGES = "crm_changes"
-"""The channel that the triggers of the migrations notify."""
+from storage.listening import Listener
+from storage.queries import events, jobs
 
 PAUSE_SECONDS = 1.0
-"""How long a waiter waits unwoken."""
+"""How long a channel waits unwoken."""
+
+UNSEEN: Any = object()
+"""Stands for the state of a job that was not seen yet."""
 
 _KEPT = 1_000
-_RECONNECT_SECONDS = 1.0
-_OF_SQLALCHEMY = frozenset({"prepared_statement_cache_size", "prepared_statement_name_func", "async_creator_fn"})
-"""Options of an address that are not the driver's."""
-
-_log = logging.getLogger(__name__)
 
 
 class Channel:
-    """One organization's news. Its readers share what is read: an event is fetched once for all that follow the log."""
+    """One organization's news. It is read once for all that follow it, who hold nothing of the database meanwhile."""
 
     def __init__(self, database: Database, organization: str) -> None:
         self.readers = 0
-        self.version = 0
         self._database = database
         self._organization = organization
         self._woken = asyncio.Event()
-        self._reading = asyncio.Lock()
+        self._news = asyncio.Event()
         self._recent: deque[Any] = deque()
-        self._from: int | None = None
-        self._newest = 0
-        self._read = (-1, 0.0)
+        self._from = self._newest = -1  # the log is known from behind the one up to the other
+        self._watched: Counter[str] = Counter()
+        self._jobs: Mapping[str, Any] = {}
+        self.reading = asyncio.create_task(self._read_on())
 
     def wake(self) -> None:
-        """Something was committed for the organization."""
-        self.version += 1
+        """Something may be new."""
         self._woken.set()
-        self._woken = asyncio.Event()
-
-    async def changed(self, version: int) -> None:
-        """Wait for news after this version, but not for long."""
-        if self.version == version:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), PAUSE_SECONDS)
 
     async def after(self, sequence: int) -> Sequence[Any]:
-        """The next events of the log, whoever else reads them; none where there are none yet."""
-        async with self._reading:
-            if self._from is None:
-                async with self._database.reading(self._organization) as session:
-                    self._from = self._newest = await events.last_sequence(session)
-            if sequence >= self._from:
-                await self._catch_up()
-        if sequence >= self._from:
-            return [event for event in self._recent if event.sequence > sequence]
-        async with self._database.reading(self._organization) as session:
-            return await events.after(session, sequence)
+        """The next events of the log; waits until there are any."""
+        sequence = max(sequence, 0)
+        while True:
+            if sequence < self._from:
+                try:
+                    async with self._database.reading(self._organization) as session:
+                        return await events.after(session, sequence)
+                except Unavailable:  # the log is where it was when the database is back
+                    await asyncio.sleep(PAUSE_SECONDS)
+                    continue
+            fresh = list(takewhile(lambda event: event.sequence > sequence, reversed(self._recent)))
+            if fresh:
+                return fresh[::-1]
+            await self._told()
 
-    async def _catch_up(self) -> None:
-        """Read on from the newest event that is known, unless that was just done."""
-        moment = asyncio.get_running_loop().time()
-        version, read_at = self._read
-        if version == self.version and moment - read_at < PAUSE_SECONDS / 2:
-            return
-        self._read = (self.version, moment)
+    @contextmanager
+    def watching(self, job_id: str) -> Iterator[None]:
+        """Have the job read along."""
+        if not self._watched[job_id]:  # what was seen of it before may be long ago
+            self._jobs = {known: job for known, job in self._jobs.items() if known != job_id}
+        self._watched[job_id] += 1
+        self.wake()
         try:
-            while rows := await self._next():
-                self._recent.extend(rows)
-                self._newest = rows[-1].sequence
-                while len(self._recent) > _KEPT:
-                    self._from = self._recent.popleft().sequence
-                if len(rows) < events.BATCH:
-                    break
-        except BaseException:
-            self._read = (-1, 0.0)
-            raise
+            yield
+        finally:
+            self._watched[job_id] -= 1
+            if not self._watched[job_id]:
+                del self._watched[job_id]
 
-    async def _next(self) -> Sequence[Any]:
+    async def job(self, job_id: str, seen: Any) -> Any:
+        """The job, once it is not as it was seen; None when it is there no more. It has to be watched."""
+        while job_id not in self._jobs or self._jobs[job_id] == seen:
+            await self._told()
+        return self._jobs[job_id]
+
+    async def _told(self) -> None:
+        """Wait for news. Raises what keeps the channel from reading."""
+        if self.reading.done():
+            self.reading.result()
+        await self._news.wait()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def _read_on(self) -> None:
+        try:
+            while True:
+                self._woken.clear()
+                with suppress(Unavailable):
+                    await self._read_log()
+                    await self._read_jobs()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PAUSE_SECONDS):
+                        await self._woken.wait()
+        finally:
+            self._tell()
+
+    async def _read_log(self) -> None:
         async with self._database.reading(self._organization) as session:
-            return await events.after(session, self._newest)
+            if self._newest < 0:
+                self._from = self._newest = await events.last_sequence(session)
+                self._tell()
+            rows = await events.after(session, self._newest)
+        if not rows:
+            return
+        self._recent.extend(rows)
+        self._newest = rows[-1].sequence
+        while len(self._recent) > _KEPT:
+            self._from = self._recent.popleft().sequence
+        if len(rows) == events.BATCH:
+            self.wake()  # there are more
+        self._tell()
+
+    async def _read_jobs(self) -> None:
+        if not self._watched:
+            return
+        watched = list(self._watched)
+        async with self._database.reading(self._organization) as session:
+            found = {job.id: job for job in await jobs.states(session, watched)}
+        before, self._jobs = self._jobs, {job_id: found.get(job_id) for job_id in watched}
+        if before != self._jobs:
+            self._tell()
 
 
 class Feed:
@@ -101,12 +137,8 @@ class Feed:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._channels: dict[str, Channel] = {}
+        self._ending: set[asyncio.Task[None]] = set()
         database.committed.append(self.wake)
-
-    @property
-    def readers(self) -> int:
-        """How many follow some organization."""
-        return sum(channel.readers for channel in self._channels.values())
 
     def wake(self, organization: str) -> None:
         """Let those look who follow the organization."""
@@ -127,53 +159,23 @@ class Feed:
             found.readers -= 1
             if not found.readers:
                 del self._channels[organization]
+                found.reading.cancel()
+                self._ending.add(found.reading)
+                found.reading.add_done_callback(self._ending.discard)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Listen to the database where it tells; what cannot be heard is found a moment later all the same."""
-        listening = asyncio.create_task(self._listen()) if self._database.dialect == "postgresql" else None
+        listener = Listener(self._database, self.wake, self._wake_all)
+        listening = asyncio.create_task(listener.run()) if self._database.dialect == "postgresql" else None
         try:
             yield
         finally:
             if listening is not None:
                 listening.cancel()
-                await asyncio.gather(listening, return_exceptions=True)
+                self._ending.add(listening)
+            await asyncio.gather(*self._ending, return_exceptions=True)
 
-    async def _listen(self) -> None:
-        in_trouble = False
-        while True:
-            try:
-                ended = await self._listened()
-                if in_trouble:
-                    _log.info("listens to the database again")
-                in_trouble = False
-                for channel in self._channels.values():  # what was told in the meantime was told to nobody
-                    channel.wake()
-                await ended
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                if not in_trouble:
-                    _log.warning("cannot listen to the database type=%s; asks it every moment", type(error).__name__)
-                in_trouble = True
-            await asyncio.sleep(_RECONNECT_SECONDS)
-
-    async def _listened(self) -> asyncio.Future[None]:
-        """Connect; what comes back is done once the connection has ended."""
-        _, options = self._database.engine.dialect.create_connect_args(self._database.url)
-        connection = await asyncpg.connect(**{n: v for n, v in options.items() if n not in _OF_SQLALCHEMY}, timeout=5)
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def end(_connection: Any) -> None:
-            if not ended.done():
-                ended.set_result(None)
-
-        connection.add_termination_listener(end)
-        try:
-            await connection.add_listener(CHANGES, self._told)
-        except BaseException:
-            connection.terminate()
-            raise
-        ended.add_done_callback(lambda _: connection.terminate())
-        return ended
-
-    def _told(self, _connection: Any, _process: int, _channel: str, organization: str) -> None:
-        self.wake(organization)
+    def _wake_all(self) -> None:
+        for channel in self._channels.values():
+            channel.wake()

@@ -21,6 +21,7 @@ from gateway import demo, logs
 from gateway.app import create
 from gateway.commands.outcome import FAILED, fail, settings, with_database
 from gateway.settings import Settings
+from gateway.sockets import Sockets
 from storage import migrate
 
 GRACEFUL_SECONDS = 10
@@ -49,8 +50,9 @@ def serve(
         workers=configuration.workers,
         loop="uvloop",
         http="httptools",
-        ws="websockets-sansio",
+        ws=Sockets,
         ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
+        ws_per_message_deflate=False,  # its windows would be most of what an idle connection costs
         log_config=None,
         access_log=False,
         server_header=False,

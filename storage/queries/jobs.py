@@ -11,11 +11,23 @@ from sqlmodel import col
 from contract.vocabulary import JobStatus
 from storage.base import Identifier, PlainText, as_uuid, first_id_at, now
 from storage.prepared import ORGANIZATION
+from storage.queries.filtering import one_of
 from storage.sessions import TenantSession
 from storage.tables import Job, JobWorker, QueuedJob
 
 _FORGOTTEN = timedelta(days=1)
 _BATCH = 500
+_SHOWN: tuple[Any, ...] = (
+    Job.id,
+    Job.kind,
+    Job.status,
+    Job.attempts,
+    Job.error,
+    Job.progress,
+    Job.created_at,
+    Job.started_at,
+    Job.finished_at,
+)
 _UNFINISHED = (JobStatus.QUEUED.value, JobStatus.RUNNING.value)
 
 
@@ -55,6 +67,16 @@ async def unfinished_keys(session: TenantSession, kind: str) -> set[str]:
         return statement.where(col(Job.key).is_not(None))
 
     return {row.key for row in await session.fetch("unfinished_keys", build, kind=kind)}
+
+
+async def states(session: TenantSession, ids: Sequence[str]) -> Sequence[Any]:
+    """These jobs as everybody may see them, without what they were given; those that are there no more are left out."""
+
+    def build() -> Select[Any]:
+        statement = select(*map(col, _SHOWN))
+        return statement.where(col(Job.org_id) == ORGANIZATION, one_of(col(Job.id), "ids"))
+
+    return await session.fetch("job_states", build, ids=ids)
 
 
 async def ended_before(session: TenantSession, moment: datetime) -> list[str]:
