@@ -8,6 +8,8 @@ GatewayError
 ├── DocumentRefused       400  a GraphQL document that may not be run, or an identifier of none
 │   ├── DocumentNotFound       the identifier leads to no document
 │   └── PersistedQueryNotFound the same of a hash, which the client may send again with its document
+├── LimitExceeded         400  a GraphQL document beyond one of the limits on documents
+├── CostExceeded          400  a GraphQL operation that may cost more than one may
 ├── OrganizationMismatch  403  X-Service-Org is none of the caller's organizations
 ├── Forbidden             403  no scope of the operation's group
 ├── Problems              422  a list of what is wrong with the input, each with its path
@@ -19,11 +21,13 @@ GatewayError
 ├── Duplicate             409  there is one already
 ├── PreconditionFailed    412  the version that the caller saw is not the current one
 ├── TooLarge              413  a body over the limit
+├── ResponseTooLarge      413  an answer over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
 ├── RangeNotSatisfiable   416  a part of a file that lies behind its end
 ├── TooManyStreams        429  as many subscriptions run as may
 ├── ProviderFailed        502  an outside provider refused or could not be reached
-└── Unavailable           503  something needed cannot be reached right now
+├── Unavailable           503  something needed cannot be reached right now
+└── TimedOut              504  the request, or a statement of it, took too long
 """
 
 from collections.abc import Sequence
@@ -100,6 +104,39 @@ class PersistedQueryNotFound(DocumentRefused):
 
     code = "PERSISTED_QUERY_NOT_FOUND"
     message = "PersistedQueryNotFound"
+
+
+class LimitExceeded(GatewayError):
+    """A GraphQL document is beyond one of the limits on documents, which is named (decision 85)."""
+
+    status = 400
+    code = "LIMIT_EXCEEDED"
+
+    def __init__(self, limit: str, maximum: int, message: str) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.maximum = maximum
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """What one place of an operation costs, what is below it left out."""
+
+    path: str
+    cost: int
+
+
+class CostExceeded(GatewayError):
+    """A GraphQL operation may cost more than one may, or give more objects (decision 86)."""
+
+    status = 400
+    code = "COST_EXCEEDED"
+
+    def __init__(self, message: str, requested: int, limit: int, heaviest: Sequence[CostLine]) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.limit = limit
+        self.heaviest = tuple(heaviest)
 
 
 class OrganizationMismatch(GatewayError):
@@ -204,6 +241,14 @@ class TooLarge(GatewayError):
     message = "The body is larger than 1 MiB"
 
 
+class ResponseTooLarge(GatewayError):
+    """The answer is over the limit; what a mutation did stands (decision 87)."""
+
+    status = 413
+    code = "RESPONSE_TOO_LARGE"
+    message = "The answer is larger than 5 MB; ask for fewer rows or fields"
+
+
 class UnsupportedMedia(GatewayError):
     """The body's content type is not one that the operation takes."""
 
@@ -245,3 +290,11 @@ class Unavailable(GatewayError):
     code = "UNAVAILABLE"
     message = "Temporarily unavailable"
     retry_after: ClassVar[int] = 1
+
+
+class TimedOut(GatewayError):
+    """The request, or one statement of it, took longer than it may; asking for less is right (decision 87)."""
+
+    status = 504
+    code = "TIMEOUT"
+    message = "The request took longer than 10 seconds"

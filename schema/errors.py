@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import strawberry
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from contract.errors import Forbidden, GatewayError, Problem, Problems
+from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems
+from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
 from schema.declare import enum, shown
 from schema.filters import camel
 
@@ -65,14 +66,30 @@ def user_errors(error: GatewayError) -> list[UserError]:
     return [UserError(code=code, message=error.message, field=camel(error.field) if error.field else None)]
 
 
-def formatted(errors: Sequence[GraphQLError], request_id: str, *, executed: bool) -> list[dict[str, Any]]:
-    """The errors of an answer; `executed` says whether the document was good enough to run.
+_LOCATIONS_MAX = 3
+_SUGGESTION = " Did you mean "
 
-    Those of fields come by their path: fields run at the same time, and which fails first is chance.
+
+def formatted(
+    errors: Sequence[GraphQLError], request_id: str, *, executed: bool, suggesting: bool = True
+) -> list[dict[str, Any]]:
+    """The errors of an answer, the first few; `executed` says whether the document was good enough to run.
+
+    Those of fields come by their path: fields run at the same time, and which fails first is chance. `suggesting` says
+    whether the caller may be told the names that there are. The library's words repeat the client's, and are cut.
     """
     if executed and len(errors) > 1:
         errors = sorted(errors, key=_place)
-    return [_formatted(error, request_id, executed) for error in errors]
+    errors = errors[:ERRORS_MAX]
+    answers = [_formatted(error, request_id, executed) for error in errors]
+    for answer in answers:
+        message = answer["message"] if suggesting else answer["message"].partition(_SUGGESTION)[0]
+        answer["message"] = _cut(message, ERRORS_TEXT_MAX // len(answers))
+    return answers
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _place(error: GraphQLError) -> list[tuple[int, str]]:
@@ -83,7 +100,7 @@ def _formatted(error: GraphQLError, request_id: str, executed: bool) -> dict[str
     extensions: dict[str, Any] = {"request_id": request_id}
     answer: dict[str, Any] = {"message": error.message, "extensions": extensions}
     if error.locations:
-        answer["locations"] = [location.formatted for location in error.locations]
+        answer["locations"] = [location.formatted for location in error.locations[:_LOCATIONS_MAX]]
     if error.path is not None:
         answer["path"] = list(error.path)
     cause = error.original_error
@@ -107,6 +124,11 @@ def _details(error: GatewayError) -> dict[str, Any]:
     details: dict[str, Any] = {"code": error.code}
     if isinstance(error, Forbidden):
         details |= {"required_scopes": error.required_scopes, "granted_scopes": error.granted_scopes}
+    if isinstance(error, LimitExceeded):
+        details |= {"limit": error.limit, "maximum": error.maximum}
+    if isinstance(error, CostExceeded):
+        lines = [{"path": line.path, "cost": line.cost} for line in error.heaviest]
+        details |= {"requested": error.requested, "limit": error.limit, "heaviest": lines}
     if isinstance(error, Problems):
         details["problems"] = [_problem(p) for p in error.problems]
     return details

@@ -1,6 +1,6 @@
 """The document cache: a text is parsed and validated once, as long as it is among the last used.
 
-Bounded by entries and by bytes of text; what it keeps depends on the text alone, never on a request.
+Bounded by entries and by bytes of text; what it keeps depends on the text alone, never on a request or its caller.
 """
 
 from collections import OrderedDict
@@ -16,6 +16,7 @@ from graphql import (
     FragmentSpreadNode,
     GraphQLError,
     GraphQLSchema,
+    GraphQLSyntaxError,
     InlineFragmentNode,
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
@@ -30,12 +31,13 @@ from graphql import (
 )
 from graphql.utilities import get_operation_ast
 
+from contract.errors import LimitExceeded
+from contract.limits import DOCUMENT_MAX_BYTES, ERRORS_MAX, TOKENS_MAX
+from schema.execution import limits
 from schema.execution.plans import Plans
 
 ENTRIES_MAX = 1_000
 BYTES_MAX = 8 * 1024 * 1024
-TOKENS_MAX = 10_000
-ERRORS_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,11 @@ class Documents:
 
     def _read(self, text: str) -> Prepared:
         try:
-            document = parse(text, max_tokens=TOKENS_MAX)
+            document = _parsed(text)
+            limits.check(document)
             errors = validate(self._schema, document, self._rules, max_errors=ERRORS_MAX)
+        except LimitExceeded as error:
+            return Prepared(None, (GraphQLError(error.message, original_error=error),))
         except GraphQLError as error:
             return Prepared(None, (error,))
         except RecursionError:
@@ -127,13 +132,27 @@ class Documents:
 
     def _keep(self, text: str, prepared: Prepared) -> None:
         size = len(text)
-        if size > BYTES_MAX // 8:
+        if size > DOCUMENT_MAX_BYTES:
             return
         self._kept[text] = prepared
         self._bytes += size
         while len(self._kept) > ENTRIES_MAX or self._bytes > BYTES_MAX:
             old, _ = self._kept.popitem(last=False)
             self._bytes -= len(old)
+
+
+def _parsed(text: str) -> DocumentNode:
+    """The document. Raises LimitExceeded, GraphQLError or RecursionError."""
+    if len(text) > DOCUMENT_MAX_BYTES or len(text.encode(errors="replace")) > DOCUMENT_MAX_BYTES:
+        raise LimitExceeded(
+            "document", DOCUMENT_MAX_BYTES, f"The document is larger than {DOCUMENT_MAX_BYTES // 1024} kB"
+        )
+    try:
+        return parse(text, max_tokens=TOKENS_MAX)
+    except GraphQLSyntaxError as error:
+        if error.message.endswith(f" more than {TOKENS_MAX} tokens. Parsing aborted."):
+            raise LimitExceeded("tokens", TOKENS_MAX, f"The document has more than {TOKENS_MAX} tokens") from None
+        raise
 
 
 def _conditions(document: DocumentNode) -> tuple[str, ...]:

@@ -150,7 +150,12 @@ def _unknown_operation(request: Request) -> Sequence[GraphQLError]:
 
 
 def _refused(errors: Sequence[GraphQLError], context: Context) -> Answer:
-    return Answer({"errors": formatted(errors, context.request_id, executed=False)}, executed=False)
+    return Answer({"errors": _formatted(errors, context, executed=False)}, executed=False)
+
+
+def _formatted(errors: Sequence[GraphQLError], context: Context, *, executed: bool) -> list[dict[str, Any]]:
+    """The errors; who shows no credential is not told what names there are (decision 85)."""
+    return formatted(errors, context.request_id, executed=executed, suggesting=context.principal is not None)
 
 
 def _answer(result: Any, context: Context) -> Answer:
@@ -158,5 +163,5 @@ def _answer(result: Any, context: Context) -> Answer:
     coercion = result.data is None and any(error.path is None for error in errors)
     body: dict[str, Any] = {} if coercion else {"data": result.data}
     if errors:
-        body["errors"] = formatted(errors, context.request_id, executed=True)
+        body["errors"] = _formatted(errors, context, executed=True)
     return Answer(body, executed=not coercion)

@@ -1,0 +1,262 @@
+"""What a document may be, found out between parse and validation, which takes time by more than a document's length.
+
+Each fragment is summed up once, however often it is spread, so that the time is linear in the text; what is counted is
+the document with all of its fragments put in (decision 85). What an operation may cost is schema/execution/costs.py.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    InlineFragmentNode,
+    NameNode,
+    Node,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    Visitor,
+    visit,
+)
+
+from contract.errors import LimitExceeded
+from contract.limits import (
+    DOCUMENT_ALIASES_MAX,
+    DEFINITIONS_MAX,
+    DEPTH_MAX,
+    DIRECTIVES_MAX,
+    FIELDS_MAX,
+    INTROSPECTION_DEPTH_MAX,
+    INTROSPECTION_LISTS_MAX,
+    INTROSPECTION_TYPES_MAX,
+    NAME_LENGTH_MAX,
+    OVERLAPS_MAX,
+    ROOT_FIELDS_MAX,
+)
+
+_INTROSPECTION = ("__schema", "__type")
+_LISTS = frozenset(
+    {"types", "directives", "fields", "args", "inputFields", "interfaces", "enumValues", "possibleTypes"}
+)
+"""Fields of introspection that give lists."""
+_FREE = "costEstimate"
+"""The field of Query that costs nothing, and so stands in an operation once (decision 86)."""
+
+
+def check(document: DocumentNode) -> None:
+    """Raises LimitExceeded, or GraphQLError for fragments that contain themselves, which cannot be summed up."""
+    if len(document.definitions) > DEFINITIONS_MAX:
+        raise LimitExceeded(
+            "definitions", DEFINITIONS_MAX, f"The document has more than {DEFINITIONS_MAX} operations and fragments"
+        )
+    visit(document, _Nodes())
+    _Sums(document).check()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A selection with its fragments put in; `lists` is how deep introspection's lists stand in one another."""
+
+    fields: int = 0
+    aliases: int = 0
+    depth: int = 0
+    lists: int = 0
+    aliased_list: bool = False
+    schemas: int = 0
+    types: int = 0
+    estimates: int = 0
+
+    def beside(self, other: "_Sum") -> "_Sum":
+        """Both of them, one after the other."""
+        return _Sum(
+            self.fields + other.fields,
+            self.aliases + other.aliases,
+            max(self.depth, other.depth),
+            max(self.lists, other.lists),
+            self.aliased_list or other.aliased_list,
+            self.schemas + other.schemas,
+            self.types + other.types,
+            self.estimates + other.estimates,
+        )
+
+
+_NOTHING = _Sum()
+
+
+@dataclass(slots=True)
+class _Sums:
+    """The sums of one document."""
+
+    document: DocumentNode
+    fragments: dict[str, FragmentDefinitionNode] = field(default_factory=dict)
+    _known: dict[str, _Sum] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for definition in self.document.definitions:
+            if isinstance(definition, FragmentDefinitionNode):
+                self.fragments.setdefault(definition.name.value, definition)
+
+    def check(self) -> None:
+        """Every operation, and every fragment that none of them spreads, is counted as often as it stands there."""
+        total, overlaps = _NOTHING, 0
+        operations = [d for d in self.document.definitions if isinstance(d, OperationDefinitionNode)]
+        for operation in operations:
+            found = self._selection(operation.selection_set)
+            _check_introspection_roots(found)
+            total = total.beside(found)
+        for name in [n for n in self.fragments if n not in self._known]:
+            total = total.beside(self._fragment(name))
+        _check_sum(total)
+        for operation in operations:
+            overlaps += self._overlaps([operation.selection_set], is_root=True)
+        if overlaps > OVERLAPS_MAX:
+            raise LimitExceeded(
+                "overlaps", OVERLAPS_MAX, f"The document selects the same fields again and again: over {OVERLAPS_MAX} pairs"
+            )
+
+    def _selection(self, selections: SelectionSetNode | None) -> _Sum:
+        total = _NOTHING
+        for selection in () if selections is None else selections.selections:
+            total = total.beside(self._one(selection))
+        return total
+
+    def _one(self, selection: Any) -> _Sum:
+        if isinstance(selection, FragmentSpreadNode):
+            return self._fragment(selection.name.value)
+        if isinstance(selection, InlineFragmentNode):
+            return self._selection(selection.selection_set)
+        below = self._selection(selection.selection_set)
+        name, aliases = selection.name.value, below.aliases + (selection.alias is not None)
+        if name in _INTROSPECTION:
+            _check_introspection(below)
+            return _Sum(below.fields + 1, aliases, 1, schemas=name == "__schema", types=name == "__type")
+        is_list = name in _LISTS
+        return _Sum(
+            below.fields + 1,
+            aliases,
+            below.depth + 1,
+            below.lists + is_list,
+            below.aliased_list or (is_list and selection.alias is not None),
+            below.schemas,
+            below.types,
+            below.estimates + (name == _FREE),
+        )
+
+    def _fragment(self, name: str) -> _Sum:
+        found = self._known.get(name)
+        if found is not None:
+            return found
+        fragment = self.fragments.get(name)
+        if fragment is None:
+            return _NOTHING  # validation says that there is none
+        if name in self._open:
+            raise GraphQLError(_circle(self._open[self._open.index(name) :]), fragment)
+        self._open.append(name)
+        found = self._known[name] = self._selection(fragment.selection_set)
+        self._open.pop()
+        return found
+
+    def _overlaps(self, sets: Sequence[SelectionSetNode], *, is_root: bool = False) -> int:
+        """How many pairs of fields share a place of the answer: each is compared by validation, whatever it selects.
+
+        It walks what was counted before, and so is bounded by the number of fields.
+        """
+        places: dict[str, list[FieldNode]] = {}
+        for node in self._put_in(sets, set()):
+            places.setdefault((node.alias or node.name).value, []).append(node)
+        if is_root and len(places) > ROOT_FIELDS_MAX:
+            raise LimitExceeded(
+                "root fields", ROOT_FIELDS_MAX, f"An operation has more than {ROOT_FIELDS_MAX} root fields"
+            )
+        pairs = 0
+        for nodes in places.values():
+            pairs += len(nodes) * (len(nodes) - 1) // 2
+            below = [node.selection_set for node in nodes if node.selection_set is not None]
+            if below:
+                pairs += self._overlaps(below)
+        return pairs
+
+    def _put_in(self, sets: Iterable[SelectionSetNode], spread: set[str]) -> Iterator[FieldNode]:
+        """The fields of the selections, those of fragments among them; a fragment counts once in one place."""
+        for selections in sets:
+            for selection in selections.selections:
+                if isinstance(selection, FieldNode):
+                    yield selection
+                elif isinstance(selection, InlineFragmentNode):
+                    yield from self._put_in([selection.selection_set], spread)
+                elif isinstance(selection, FragmentSpreadNode) and selection.name.value not in spread:
+                    spread.add(selection.name.value)
+                    fragment = self.fragments.get(selection.name.value)
+                    if fragment is not None:
+                        yield from self._put_in([fragment.selection_set], spread)
+
+
+class _Nodes(Visitor):
+    """What each node of the text has of its own."""
+
+    def enter(self, node: Node, *_: Any) -> None:
+        """Count its directives, and measure it where it is a name."""
+        if isinstance(node, NameNode):
+            if len(node.value) > NAME_LENGTH_MAX:
+                raise LimitExceeded(
+                    "name length", NAME_LENGTH_MAX, f"A name has more than {NAME_LENGTH_MAX} characters"
+                )
+        elif len(getattr(node, "directives", None) or ()) > DIRECTIVES_MAX:
+            raise LimitExceeded(
+                "directives", DIRECTIVES_MAX, f"A place of the document has more than {DIRECTIVES_MAX} directives"
+            )
+
+
+def _check_sum(total: _Sum) -> None:
+    if total.depth > DEPTH_MAX:
+        raise LimitExceeded("depth", DEPTH_MAX, f"The document is more than {DEPTH_MAX} fields deep")
+    if total.aliases > DOCUMENT_ALIASES_MAX:
+        raise LimitExceeded(
+            "aliases", DOCUMENT_ALIASES_MAX, f"The document has more than {DOCUMENT_ALIASES_MAX} aliases"
+        )
+    if total.fields > FIELDS_MAX:
+        raise LimitExceeded(
+            "fields", FIELDS_MAX, f"The document has more than {FIELDS_MAX} fields, those of its fragments put in"
+        )
+
+
+def _check_introspection(below: _Sum) -> None:
+    if below.depth > INTROSPECTION_DEPTH_MAX:
+        raise LimitExceeded(
+            "introspection depth",
+            INTROSPECTION_DEPTH_MAX,
+            f"The introspection is more than {INTROSPECTION_DEPTH_MAX} fields deep",
+        )
+    if below.lists > INTROSPECTION_LISTS_MAX:
+        raise LimitExceeded(
+            "introspection lists",
+            INTROSPECTION_LISTS_MAX,
+            f"The introspection has more than {INTROSPECTION_LISTS_MAX} lists in one another",
+        )
+    if below.aliased_list:
+        raise LimitExceeded("introspection lists", 1, "The introspection gives a list another name")
+
+
+def _check_introspection_roots(found: _Sum) -> None:
+    for name, number, most in (
+        ("__schema", found.schemas, 1),
+        ("__type", found.types, INTROSPECTION_TYPES_MAX),
+        (_FREE, found.estimates, 1),
+    ):
+        if number > most:
+            raise LimitExceeded(name, most, f"An operation has {name} more than {_times(most)}")
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _circle(names: Sequence[str]) -> str:
+    """The words of validation for fragments that contain one another."""
+    via = ", ".join(f"'{name}'" for name in names[1:])
+    return f"Cannot spread fragment '{names[0]}' within itself{f' via {via}' if via else ''}."
