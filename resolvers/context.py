@@ -1,10 +1,11 @@
 """What a resolver has at hand for one request: the services, the caller, and the loaders that batch its look-ups."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract.costs import CostReport
 from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
 from identity.principal import Principal
@@ -41,6 +42,8 @@ class Context:
     services: Services
     principal: Principal | None
     request_id: str
+    estimate: Callable[[str, Any, str | None], CostReport] | None = None
+    """Tells what an operation would cost (decision 86)."""
     worked_out: dict[Hashable, Any] = field(default_factory=dict)
     """What follows from the text of the document that is being run; it outlives the request and knows nothing of it."""
     _loaders: dict[Hashable, Loader] = field(default_factory=dict)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract.criteria import Condition, Listing, Order, Selection
+from contract.errors import CostExceeded
+from contract.limits import OBJECTS_MAX
 from resolvers.context import Context
 from storage.base import as_uuid
 from storage.queries import paging
@@ -45,11 +47,16 @@ async def children(
 ) -> PageOf:
     """A page of one parent's rows; the same page of its siblings comes in the same statement.
 
-    `parent` is the column that holds the parent's identifier.
+    `parent` is the column that holds the parent's identifier. Raises CostExceeded where the siblings are so many that
+    their pages together are more than one answer may have: how many they are was not known before (decision 86).
     """
     noun = noun.selecting(selection, listing.order)
 
     async def load_pages(ids: list[str]) -> list[paging.Rows]:
+        rows = len(ids) * listing.page.size
+        if rows > OBJECTS_MAX:
+            message = f"{len(ids)} pages of {listing.page.size} rows are more than {OBJECTS_MAX} objects; ask for fewer"
+            raise CostExceeded(message, rows, OBJECTS_MAX, ())
         async with ctx.reading() as session:
             pages = await paging.pages_by_parent(session, noun, parent, ids, listing)
         return [pages[i] for i in ids]

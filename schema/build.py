@@ -12,6 +12,7 @@ from schema.accounts import AccountMutations, AccountQueries
 from schema.campaigns import CampaignMutations, CampaignQueries
 from schema.competitors import CompetitorMutations, CompetitorQueries
 from schema.contacts import ContactMutations, ContactQueries
+from schema.costs import CostQueries, declare_costs
 from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
 from schema.cx_reports import CXReportMutations
 from schema.deals import DealMutations, DealQueries
@@ -52,6 +53,7 @@ Query = merge_types(
         EventQueries,
         WebhookQueries,
         SearchQueries,
+        CostQueries,
     ),
 )
 Mutation = merge_types(
@@ -98,10 +100,12 @@ class Schema(strawberry.Schema):
 
 def build() -> Schema:
     """A new schema; one per process is enough."""
-    return Schema(
+    schema = Schema(
         query=Query,
         mutation=Mutation,
         subscription=Subscription,
         types=[HealthFactor, HealthSnapshot, OrganizationKey, UserToken, IntFilter],
         config=StrawberryConfig(scalar_map=SCALARS),
     )
+    declare_costs(schema.graphql)
+    return schema

@@ -6,13 +6,12 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
+from contract.limits import DELIVERIES_DEFAULT
 from resolvers import webhooks
 from schema.connections import Node
 from schema.declare import Info, argument, guarded, operation, shown
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion
-
-DELIVERIES_DEFAULT = 20
 
 
 @strawberry.type(description="An attempt to hand an event to a webhook's receiver.")

@@ -34,6 +34,8 @@ from graphql.utilities import get_operation_ast
 from contract.errors import LimitExceeded
 from contract.limits import DOCUMENT_MAX_BYTES, ERRORS_MAX, TOKENS_MAX
 from schema.execution import limits
+from schema.execution.costing import cost_of
+from schema.execution.costs import OperationCost
 from schema.execution.plans import Plans
 
 ENTRIES_MAX = 1_000
@@ -48,6 +50,7 @@ class Operation:
     is_query: bool
     is_subscription: bool
     is_public: bool
+    cost: OperationCost
     plans: Plans = field(default_factory=Plans)
 
 
@@ -59,6 +62,7 @@ class Prepared:
     out once for the document and its conditions.
     """
 
+    schema: GraphQLSchema
     document: DocumentNode | None
     errors: tuple[GraphQLError, ...] = ()
     conditions: tuple[str, ...] = ()
@@ -70,30 +74,21 @@ class Prepared:
         """The operation of this name, or the only one; None where there is none such."""
         if name not in self._operations:
             node = None if self.document is None else get_operation_ast(self.document, name)
-            if node is None:
+            if self.document is None or node is None:
                 return None
+            fragments = {d.name.value: d for d in self.document.definitions if isinstance(d, FragmentDefinitionNode)}
             self._operations[name] = Operation(
                 node,
                 is_query=node.operation is OperationType.QUERY,
                 is_subscription=node.operation is OperationType.SUBSCRIPTION,
-                is_public=all(field.startswith("__") for field in self._roots(node.selection_set)),
+                is_public=all(root.startswith("__") for root in _roots(node.selection_set, fragments)),
+                cost=cost_of(self.schema, node, fragments),
             )
         return self._operations[name]
 
     def variant(self, variables: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of the conditions' variables: what shapes and plans depend on besides the document."""
         return tuple(variables.get(name) for name in self.conditions)
-
-    def _roots(self, selections: SelectionSetNode) -> Iterator[str]:
-        for selection in selections.selections:
-            if isinstance(selection, FieldNode):
-                yield selection.name.value
-            elif isinstance(selection, InlineFragmentNode):
-                yield from self._roots(selection.selection_set)
-            elif isinstance(selection, FragmentSpreadNode) and self.document is not None:
-                for definition in self.document.definitions:
-                    if isinstance(definition, FragmentDefinitionNode) and definition.name.value == selection.name.value:
-                        yield from self._roots(definition.selection_set)
 
 
 class Documents:
@@ -121,14 +116,14 @@ class Documents:
             limits.check(document)
             errors = validate(self._schema, document, self._rules, max_errors=ERRORS_MAX)
         except LimitExceeded as error:
-            return Prepared(None, (GraphQLError(error.message, original_error=error),))
+            return Prepared(self._schema, None, (GraphQLError(error.message, original_error=error),))
         except GraphQLError as error:
-            return Prepared(None, (error,))
+            return Prepared(self._schema, None, (error,))
         except RecursionError:
-            return Prepared(None, (GraphQLError("The document is nested too deeply."),))
+            return Prepared(self._schema, None, (GraphQLError("The document is nested too deeply."),))
         if errors:
-            return Prepared(None, tuple(errors[:ERRORS_MAX]))
-        return Prepared(document, conditions=_conditions(document))
+            return Prepared(self._schema, None, tuple(errors[:ERRORS_MAX]))
+        return Prepared(self._schema, document, conditions=_conditions(document))
 
     def _keep(self, text: str, prepared: Prepared) -> None:
         size = len(text)
@@ -139,6 +134,17 @@ class Documents:
         while len(self._kept) > ENTRIES_MAX or self._bytes > BYTES_MAX:
             old, _ = self._kept.popitem(last=False)
             self._bytes -= len(old)
+
+
+def _roots(selections: SelectionSetNode, fragments: Mapping[str, FragmentDefinitionNode]) -> Iterator[str]:
+    """The root fields' names."""
+    for selection in selections.selections:
+        if isinstance(selection, FieldNode):
+            yield selection.name.value
+        elif isinstance(selection, InlineFragmentNode):
+            yield from _roots(selection.selection_set, fragments)
+        elif isinstance(selection, FragmentSpreadNode):
+            yield from _roots(fragments[selection.name.value].selection_set, fragments)
 
 
 def _parsed(text: str) -> DocumentNode:

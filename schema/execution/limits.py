@@ -25,10 +25,10 @@ from graphql import (
 
 from contract.errors import LimitExceeded
 from contract.limits import (
-    DOCUMENT_ALIASES_MAX,
     DEFINITIONS_MAX,
     DEPTH_MAX,
     DIRECTIVES_MAX,
+    DOCUMENT_ALIASES_MAX,
     FIELDS_MAX,
     INTROSPECTION_DEPTH_MAX,
     INTROSPECTION_LISTS_MAX,
@@ -116,7 +116,9 @@ class _Sums:
             overlaps += self._overlaps([operation.selection_set], is_root=True)
         if overlaps > OVERLAPS_MAX:
             raise LimitExceeded(
-                "overlaps", OVERLAPS_MAX, f"The document selects the same fields again and again: over {OVERLAPS_MAX} pairs"
+                "overlaps",
+                OVERLAPS_MAX,
+                f"The document selects the same fields again and again: over {OVERLAPS_MAX} pairs",
             )
 
     def _selection(self, selections: SelectionSetNode | None) -> _Sum:

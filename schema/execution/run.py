@@ -1,16 +1,20 @@
 """One request through the schema: prepare, execute, and put the errors into words."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from graphql import ExecutionResult, GraphQLError, GraphQLSchema, located_error
 from graphql.execution import create_source_event_stream
 from graphql.execution.values import get_variable_values
 
-from contract.errors import Unauthenticated
+from contract.costs import CostReport
+from contract.errors import CostExceeded, GatewayError, Problem, Problems, Unauthenticated
+from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OBJECTS_MAX
+from identity.budget import FULL, Budget, Throttle, Unmetered
+from identity.principal import Principal
 from resolvers.context import Context
 from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
@@ -36,12 +40,22 @@ class Answer:
     needs_credential: bool = False
 
 
-class Executor:
-    """Runs requests against one schema."""
+class _Admitted(NamedTuple):
+    """An operation that may run, with the coerced values of its variables, and the points that it asks for."""
 
-    def __init__(self, schema: GraphQLSchema, *, introspection: bool = True) -> None:
+    prepared: Prepared
+    operation: Operation
+    values: dict[str, Any]
+    requested: int
+
+
+class Executor:
+    """Runs requests against one schema; `budget` says who has how much to spend on them."""
+
+    def __init__(self, schema: GraphQLSchema, *, introspection: bool = True, budget: Budget | None = None) -> None:
         self.schema = schema
         self.documents = Documents(schema, introspection=introspection)
+        self.budget: Budget = budget or Unmetered()
 
     def is_query(self, request: Request) -> bool:
         """Whether the request can only read; true also for what cannot be run at all."""
@@ -59,72 +73,122 @@ class Executor:
 
     async def run(self, request: Request, context: Context) -> Answer:
         """Execute the request. Never raises for what a client sent or a resolver did."""
+        admitted = self._admitted(request, context)
+        if isinstance(admitted, Answer):
+            return admitted
+        if context.principal is None:  # it asks for the schema alone, which costs nothing
+            return _costless(await self._run(admitted, request, context))
+        await self.budget.charge(context.principal, admitted.requested)
+        answer = await self._run(admitted, request, context)
+        return await self._settled(answer, admitted, context)
+
+    async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
+        context.worked_out = admitted.prepared.worked_out
+        context.estimate = self.estimate
+        try:
+            return await self._planned(admitted, context)
+        except Unplanned as unplanned:
+            return await self._executed(admitted, request, context, unplanned.outcomes)
+
+    async def _settled(self, answer: Answer, admitted: "_Admitted", context: Context) -> Answer:
+        """The answer with what it cost. Where an error left nothing to be counted, it cost what was asked for."""
+        body, requested = answer.body, admitted.requested
+        actual = requested
+        if "errors" not in body and requested:
+            actual = admitted.operation.cost.actual(body["data"], admitted.values)
+        throttle = await self.budget.settle(cast("Principal", context.principal), requested, actual)
+        body["extensions"] = _extensions(requested, actual, throttle)
+        return answer
+
+    def _admitted(self, request: Request, context: Context) -> "_Admitted | Answer":
+        """The operation with its variables, or the answer that says why it may not run.
+
+        Every way to run an operation leads through here: by a plan or by the library, once or for each event.
+        """
         prepared = self.documents.prepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None:
             return _refused(prepared.errors or _unknown_operation(request), context)
         if context.principal is None and not operation.is_public:
-            return Answer(refusal(Unauthenticated(), context.request_id), executed=False, needs_credential=True)
-        context.worked_out = prepared.worked_out
-        try:
-            return await self._planned(prepared, operation, request, context)
-        except Unplanned as unplanned:
-            return await self._executed(prepared, operation, request, context, unplanned.outcomes)
+            unauthenticated = refusal(Unauthenticated(), context.request_id)
+            return _costless(Answer(unauthenticated, executed=False, needs_credential=True))
+        values: dict[str, Any] = {}
+        if operation.node.variable_definitions:
+            found = get_variable_values(self.schema, operation.node.variable_definitions, request.variables or {})
+            if isinstance(found, list):
+                return _costless(_answer(ExecutionResult(None, found), context))
+            values = found.coerced
+        requested, objects = operation.cost.requested(values)
+        if requested > COST_MAX or objects > OBJECTS_MAX:
+            return _refused([_too_heavy(operation, values)], context)
+        return _Admitted(prepared, operation, values, requested)
+
+    def estimate(self, document: str, variables: Any, operation_name: str | None) -> CostReport:
+        """What an operation would cost. Raises Problems, or LimitExceeded."""
+        if variables is not None and not isinstance(variables, dict):
+            raise Problems([Problem(("variables",), "must be an object")])
+        prepared = self.documents.prepare(document)
+        operation = prepared.operation(operation_name)
+        if operation is None:
+            errors = prepared.errors or _unknown_operation(Request(document, None, operation_name))
+            raise _problems("document" if prepared.errors else "operationName", errors)
+        found = get_variable_values(self.schema, operation.node.variable_definitions or (), variables or {})
+        if isinstance(found, list):
+            raise _problems("variables", found)
+        values = found.coerced
+        heaviest = operation.cost.heaviest(values, HEAVIEST_SHOWN)
+        return CostReport(operation.cost.requested(values)[0], COST_MAX, heaviest)
 
     async def stream(self, request: Request, context: Context) -> AsyncIterator[Answer] | Answer:
         """Begin a subscription: its answers, one for each event, or the one that says why there are none.
 
         The iterator is to be closed by whoever stops early.
         """
-        prepared = self.documents.prepare(request.query)
-        operation = prepared.operation(request.operation_name)
-        if operation is None:
-            return _refused(prepared.errors or _unknown_operation(request), context)
-        if context.principal is None:
-            return Answer(refusal(Unauthenticated(), context.request_id), executed=False, needs_credential=True)
-        built = self._built(prepared, request, context, {})
+        admitted = self._admitted(request, context)
+        if isinstance(admitted, Answer):
+            return admitted
+        context.estimate = self.estimate
+        built = self._built(admitted.prepared, request, context, {})
         if isinstance(built, list):
             return _answer(ExecutionResult(None, built), context)
         source = create_source_event_stream(built)
         source = await source if isawaitable(source) else source
         if isinstance(source, ExecutionResult):
-            return _answer(source, context)
-        return self._answers(built, source, context)
+            return _costless(_answer(source, context))
+        return self._answers(built, source, admitted, context)
 
-    async def _answers(self, built: CompiledExecutor, source: Any, context: Context) -> AsyncIterator[Answer]:
+    async def _answers(
+        self, built: CompiledExecutor, source: Any, admitted: "_Admitted", context: Context
+    ) -> AsyncIterator[Answer]:
         """An answer for each event of the source; what breaks the source is the last answer's error."""
         async with aclosing(source):
             try:
                 async for event in source:
                     context.forget()
+                    await self.budget.charge(cast("Principal", context.principal), admitted.requested)
                     result = built.build_per_event_executor(event).execute_operation()
-                    yield _answer(await result if isawaitable(result) else result, context)
+                    answer = _answer(await result if isawaitable(result) else result, context)
+                    yield await self._settled(answer, admitted, context)
             except Exception as error:
                 broken = located_error(error, built.operation.selection_set.selections, [])
                 yield _answer(ExecutionResult(None, [broken]), context)
 
-    async def _planned(self, prepared: Prepared, operation: Operation, request: Request, context: Context) -> Answer:
+    async def _planned(self, admitted: "_Admitted", context: Context) -> Answer:
         """The answer by the operation's plan. Raises Unplanned where there is none, or it does not hold."""
-        if not operation.plans:
-            raise Unplanned
-        values = get_variable_values(self.schema, operation.node.variable_definitions or (), request.variables or {})
-        if isinstance(values, list):
-            return _answer(ExecutionResult(None, values), context)
-        plan = operation.plans.get(prepared.variant(values.coerced))
+        plans, values = admitted.operation.plans, admitted.values
+        plan = plans.get(admitted.prepared.variant(values)) if plans else None
         if plan is None:
             raise Unplanned
-        return Answer({"data": await plan.run(context, values.coerced)}, executed=True)
+        return Answer({"data": await plan.run(context, values)}, executed=True)
 
-    async def _executed(
-        self, prepared: Prepared, operation: Operation, request: Request, context: Context, outcomes: Outcomes
-    ) -> Answer:
+    async def _executed(self, admitted: "_Admitted", request: Request, context: Context, outcomes: Outcomes) -> Answer:
         """The answer by the library's executor, which is told what root fields gave already."""
-        built = self._built(prepared, request, context, outcomes)
+        built = self._built(admitted.prepared, request, context, outcomes)
         if isinstance(built, list):
             return _answer(ExecutionResult(None, built), context)
         result = built.execute_operation()
         answer = _answer(await result if isawaitable(result) else result, context)
-        operation.plans.learn(built.variant, built.plan)
+        admitted.operation.plans.learn(built.variant, built.plan)
         return answer
 
     def _built(
@@ -150,7 +214,50 @@ def _unknown_operation(request: Request) -> Sequence[GraphQLError]:
 
 
 def _refused(errors: Sequence[GraphQLError], context: Context) -> Answer:
-    return Answer({"errors": _formatted(errors, context, executed=False)}, executed=False)
+    return _costless(Answer({"errors": _formatted(errors, context, executed=False)}, executed=False))
+
+
+def _costless(answer: Answer) -> Answer:
+    """An answer that cost nothing, for which nobody's budget was looked at."""
+    answer.body["extensions"] = _extensions(0, 0, FULL)
+    return answer
+
+
+def _extensions(requested: int, actual: int, throttle: Throttle) -> dict[str, Any]:
+    return {
+        "cost": {
+            "requested": requested,
+            "actual": actual,
+            "throttle": {
+                "maximum": throttle.maximum,
+                "available": throttle.available,
+                "restoreRate": throttle.restore_rate,
+            },
+        }
+    }
+
+
+def _too_heavy(operation: Operation, values: Mapping[str, Any]) -> GraphQLError:
+    """CostExceeded as the library's error, with the places that are to be made smaller."""
+    requested, objects = operation.cost.requested(values)
+    by_objects = requested <= COST_MAX
+    number, limit = (objects, OBJECTS_MAX) if by_objects else (requested, COST_MAX)
+    what = f"give {number} objects" if by_objects else f"cost {number} points"
+    heaviest = operation.cost.heaviest(values, HEAVIEST_SHOWN, by_objects=by_objects)
+    shown = ", ".join(f"{line.path} {line.cost}" for line in heaviest)
+    error = CostExceeded(f"The operation may {what}; the limit is {limit}. Heaviest: {shown}", number, limit, heaviest)
+    return GraphQLError(error.message, operation.node, original_error=error)
+
+
+def _problems(name: str, errors: Sequence[GraphQLError]) -> GatewayError:
+    """What is wrong with an argument of costEstimate."""
+    cause = errors[0].original_error
+    if isinstance(cause, GatewayError):
+        return cause
+    return Problems([Problem((name,), error.message[:_PROBLEM_SHOWN]) for error in errors[:ERRORS_MAX]])
+
+
+_PROBLEM_SHOWN = 200
 
 
 def _formatted(errors: Sequence[GraphQLError], context: Context, *, executed: bool) -> list[dict[str, Any]]:

@@ -12,12 +12,13 @@ import pytest
 from contract.errors import GatewayError
 from gateway.graphql_endpoint import GRAPHQL, JSON, negotiate
 from gateway.graphql_sse import EVENT_STREAM
+from tests.support.costs import cost
 from tests.support.gateway import Gateway
 
 Start = Callable[..., AbstractAsyncContextManager[Gateway]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")  # one application for all of them
 ASK = {"query": "{ __typename }"}
-ANSWER = {"data": {"__typename": "Query"}}
+ANSWER = {"data": {"__typename": "Query"}, "extensions": cost(0, 0)}
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
 
@@ -78,7 +79,8 @@ async def test_what_cannot_run_is_200_in_json_and_400_in_the_newer_type(gateway:
     for media_type, status in ((JSON, 200), (GRAPHQL, 400)):
         answer = await gateway.http.post("/graphql", json={"query": query}, headers={"Accept": media_type})
         assert answer.status_code == status
-        assert answer.json().keys() == {"errors"}
+        assert answer.json().keys() == {"errors", "extensions"}
+        assert answer.json()["extensions"] == cost(0, 0)
 
 
 async def test_nothing_acceptable_is_406(gateway: Gateway) -> None:
@@ -385,7 +387,7 @@ async def test_introspection_can_be_switched_off(start: Start) -> None:
 
 async def test_anyone_may_introspect_unless_it_is_off(gateway: Gateway) -> None:
     answer = await gateway.http.post("/graphql", json=INTROSPECTION)
-    assert answer.json() == {"data": {"__schema": {"queryType": {"name": "Query"}}}}
+    assert answer.json() == {"data": {"__schema": {"queryType": {"name": "Query"}}}, "extensions": cost(0, 0)}
     bad = await gateway.http.post("/graphql", json=INTROSPECTION, headers={"Authorization": "Bearer x"})
     _refused(bad, 401, "UNAUTHENTICATED")
     assert bad.headers["www-authenticate"] == "Bearer"

@@ -128,6 +128,9 @@ CASES: dict[str, Case] = {
     "viewer.get_viewer": Case(
         None, (q("{ viewer { subject organization { id } organizations { id } } }"),), organization=False
     ),
+    "costs.estimate_cost": Case(
+        None, (q('{ costEstimate(document: "{ deals { nodes { id } } }") { requested } }'),), organization=False
+    ),
     "viewer.get_node": Case(
         None,
         (

@@ -178,21 +178,21 @@ async def test_the_rule_stands_on_the_resolver_itself(gateway: Gateway) -> None:
 
 
 NARROWER = [
-    "accounts { nodes { name %s } }",
-    "accounts { edges { node { name %s } } }",
-    "contacts { nodes { lastName account { name %s } } }",
-    "deals { nodes { name account { name %s } } }",
-    "deals { nodes { contacts { nodes { account { name %s } } } } }",
-    "deals { nodes { contacts { edges { node { account { name %s } } } } } }",
-    "dealBoard { columns { deals { nodes { account { name %s } } } } }",
+    "accounts(first: 5) { nodes { name %s } }",
+    "accounts(first: 5) { edges { node { name %s } } }",
+    "contacts(first: 5) { nodes { lastName account { name %s } } }",
+    "deals(first: 5) { nodes { name account { name %s } } }",
+    "deals(first: 5) { nodes { contacts(first: 5) { nodes { account { name %s } } } } }",
+    "deals(first: 5) { nodes { contacts(first: 5) { edges { node { account { name %s } } } } } }",
+    "dealBoard { columns { deals(first: 5) { nodes { account { name %s } } } } }",
 ]
 BELOW_AN_ACCOUNT = [
-    "meetings { nodes { subject } }",
+    "meetings(first: 5) { nodes { subject } }",
     "health { score }",
-    "healthHistory { nodes { score } }",
-    "contacts { nodes { meetings { nodes { subject } } } }",
-    "deals { nodes { meetings { nodes { subject } } } }",
-    "found: meetings { totalCount }",
+    "healthHistory(first: 5) { nodes { score } }",
+    "contacts(first: 5) { nodes { meetings(first: 5) { nodes { subject } } } }",
+    "deals(first: 5) { nodes { meetings(first: 5) { nodes { subject } } } }",
+    "found: meetings(first: 5) { totalCount }",
     "... on Account { ... { health { factors { explanation } } } }",
 ]
 

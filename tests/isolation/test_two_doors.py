@@ -555,7 +555,7 @@ def _credentials(path: str, noun: str, fields: str, translate: Callable[[Any], A
                 assert prefix == f"{'ak' if noun == 'organizationKey' else 'pat'}_{each['keyId']}"
                 assert secret.endswith(each["hint"])
                 viewer = await doors.gateway.graphql("{ viewer { subject } }", bearer(text))
-                assert viewer.json() == {"data": {"viewer": {"subject": "admin@one"}}}
+                assert viewer.json()["data"] == {"viewer": {"subject": "admin@one"}}
             fresh = ("id", "keyId", "hint", "createdAt")
             assert _without(by_path, *fresh) == _without(shown[noun], *fresh)
 

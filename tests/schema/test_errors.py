@@ -10,6 +10,7 @@ import pytest
 from contract.scopes import ScopeGroup
 from resolvers import accounts, deals, meetings
 from storage.tables import Account, Deal
+from tests.support.costs import cost
 from tests.support.gateway import Gateway
 from tests.support.tenants import GraphQL, Tenant
 from tests.support.world import bearer
@@ -46,6 +47,7 @@ async def test_forbidden(one: Tenant, graphql: GraphQL) -> None:
                 },
             }
         ],
+        "extensions": cost(11, 11),
     }
     assert await one.rows(Deal.id) == []
 
@@ -271,6 +273,7 @@ async def test_an_unknown_failure_is_masked(
                 "extensions": {"code": "INTERNAL", "request_id": "request-1"},
             }
         ],
+        "extensions": cost(50, 50),
     }
     [record] = [record for record in caplog.records if record.levelno >= logging.WARNING]
     line = record.getMessage()
@@ -316,7 +319,8 @@ async def test_mutations_run_in_order_and_see_what_came_before(one: Tenant) -> N
             "a": {"account": {"name": "A"}, "userErrors": []},
             "b": {"account": None, "userErrors": [{"code": "VALIDATION", "field": ["input", "name"]}]},
             "c": {"deal": {"name": "D", "account": None, "contacts": {"totalCount": 0}}},
-        }
+        },
+        "extensions": cost(88, 88),
     }
 
 

@@ -26,7 +26,7 @@ from schema.build import build
 from schema.declare import RULES
 
 PROMISED = Path(__file__).with_name("promised.graphql").read_text(encoding="utf-8")
-UNGUARDED = {"viewer", "node", "nodes", "feedbackSubmit"}
+UNGUARDED = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_everything_has_a_description(served: GraphQLSchema) -> None:
             arguments = getattr(member, "args", {})
             silent += [f"{kind.name}.{name}({a}:)" for a, argument in arguments.items() if not argument.description]
     for directive in served.directives:
-        if directive.name == "requiresScope" and not directive.description:
+        if directive.name in ("requiresScope", "cost") and not directive.description:
             silent.append(directive.name)
     assert silent == []
 
@@ -196,9 +196,10 @@ def test_what_was_added_asks_for_nothing_more(served: GraphQLSchema, promised: G
     assert demanding == []
 
 
-def test_the_directive_is_the_promised_one(served: GraphQLSchema, promised: GraphQLSchema) -> None:
-    [mine], [theirs] = ([d for d in s.directives if d.name == "requiresScope"] for s in (served, promised))
+@pytest.mark.parametrize("name", ["requiresScope", "cost"])
+def test_the_directive_is_the_promised_one(served: GraphQLSchema, promised: GraphQLSchema, name: str) -> None:
+    [mine], [theirs] = ([d for d in s.directives if d.name == name] for s in (served, promised))
     assert mine.locations == theirs.locations
-    for name, argument in theirs.args.items():
-        assert str(mine.args[name].type) == str(argument.type)
-        assert default(mine.args[name]) == default(argument)
+    for argument_name, argument in theirs.args.items():
+        assert str(mine.args[argument_name].type) == str(argument.type)
+        assert default(mine.args[argument_name]) == default(argument)

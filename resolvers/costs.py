@@ -1,0 +1,15 @@
+"""What an operation would cost, for whoever may ask: the answer comes from whoever runs operations."""
+
+from typing import Any
+
+from contract.costs import CostReport
+from resolvers.access import requires
+from resolvers.context import Context
+
+
+@requires(None, organization=False)
+async def estimate_cost(ctx: Context, document: str, variables: Any, operation_name: str | None) -> CostReport:
+    """The report. Raises Problems naming what cannot be read, and LimitExceeded."""
+    if ctx.estimate is None:
+        raise RuntimeError("nobody runs operations here")
+    return ctx.estimate(document, variables, operation_name)

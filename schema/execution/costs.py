@@ -1,0 +1,214 @@
+"""What an operation may cost, and what it did cost, by the costs of its fields (schema/costs.py, decision 86).
+
+The selections of an operation are turned, once, into a tree of what costs anything (schema/execution/costing.py). All
+of the tree that no variable has a say in is added up then; a request adds up the rest with the values of its variables,
+their defaults among them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from contract.costs import Cost
+from contract.errors import CostLine
+
+_Values = Mapping[str, Any]
+When = tuple[tuple[str, bool], ...]
+"""Variables of @include (True) and @skip (False), all of which have to let a field through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows a field gives: by its arguments, which are numbers or names of variables."""
+
+    cost: Cost
+    asked: tuple[int | str, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        return not any(isinstance(one, str) for one in self.asked)
+
+    def number(self, values: _Values) -> int:
+        sizes = [values.get(one) if isinstance(one, str) else one for one in self.asked]
+        known = [len(size) if isinstance(size, list) else size for size in sizes if size is not None]
+        return self.cost.rows(max(known) if known else None)
+
+
+class Sum(NamedTuple):
+    """Points and objects."""
+
+    points: int
+    objects: int
+
+
+_NOTHING = Sum(0, 0)
+
+
+@dataclass(slots=True)
+class Place:
+    """A place of the answer. `below` is there for each row, `beside` once.
+
+    `alone` objects are there whatever the number of rows, `each` more for each of them. `is_many` says whether there
+    may be several rows; those of a page stand below its `nodes` and `edges`, places that are its rows (`is_rows`).
+    `fixed` is the place's sum where no variable has a say in it; `is_counted` whether the answer tells it apart.
+    """
+
+    key: str
+    rows: Rows
+    alone: int
+    each: int
+    below: "tuple[Place | Kinds, ...]"
+    beside: "tuple[Place | Kinds, ...]"
+    when: tuple[When, ...]
+    is_many: bool
+    is_rows: bool = False
+    fixed: Sum | None = None
+    is_counted: bool = False
+    weight: int = 0
+    each_row: int | None = None
+    """The points below each row, where that is the same for all rows and variables."""
+
+    def __post_init__(self) -> None:
+        self.weight = self.rows.cost.weight
+        self.is_counted = self.is_many or any(place.is_counted for place in (*self.below, *self.beside))
+        if not any(place.is_counted or not place.fixed for place in self.below):
+            self.each_row = sum(place.requested({}).points for place in self.below)
+        if not self.when and self.rows.is_fixed and all(p.fixed for p in (*self.below, *self.beside)):
+            self.fixed = self._sum({})
+
+    def requested(self, values: _Values) -> Sum:
+        """The most that the place can come to."""
+        if self.fixed is not None:
+            return self.fixed
+        return self._sum(values) if self.holds(values) else _NOTHING
+
+    def holds(self, values: _Values) -> bool:
+        """Whether the place is in the answer."""
+        return not self.when or any(all((values.get(n) is True) is b for n, b in w) for w in self.when)
+
+    def _sum(self, values: _Values) -> Sum:
+        rows = self.rows.number(values)
+        points, objects = rows * self.weight, self.alone + rows * self.each
+        for place in self.below:
+            found = place.requested(values)
+            points += rows * found.points
+            objects += rows * found.objects
+        for place in self.beside:
+            found = place.requested(values)
+            points += found.points
+            objects += found.objects
+        return Sum(points, objects)
+
+    def actual(self, parent: Mapping[str, Any], values: _Values) -> int:
+        """The points of what the answer has in this place."""
+        value = parent.get(self.key)
+        if value is None:
+            return self.weight if self.key in parent else 0
+        if not self.is_counted:
+            return self.requested(values).points
+        if value.__class__ is list:
+            return len(value) * self.weight + self.of_rows(value, values)
+        if not self.is_many:
+            return self.weight + _actual((*self.below, *self.beside), value, values)
+        rows, points = -1, 0
+        for place in self.below:
+            if isinstance(place, Place) and (found := value.get(place.key)) is not None:
+                rows = len(found) if len(found) > rows else rows
+                points += place.of_rows(found, values)
+        if rows < 0:  # nobody knows how many were read
+            rows = self.rows.number(values)
+        return points + rows * self.weight + _actual(self.beside, value, values)
+
+    def of_rows(self, rows: Sequence[Any], values: _Values) -> int:
+        """The points of what stands below these rows."""
+        if self.each_row is not None:
+            return len(rows) * self.each_row
+        return sum(_actual(self.below, row, values) for row in rows if row is not None)
+
+    def lines(self, values: _Values, times: int, path: str) -> Iterator[tuple[str, int, int]]:
+        """Each place from here on: its path, and its own points and objects."""
+        if not self.holds(values):
+            return
+        path = f"{path}.{self.key}" if path else self.key
+        rows = self.rows.number(values)
+        yield path, times * rows * self.weight, times * (self.alone + rows * self.each)
+        for place in self.below:
+            yield from place.lines(values, times * rows, path)
+        for place in self.beside:
+            yield from place.lines(values, times, path)
+
+
+@dataclass(slots=True)
+class Kinds:
+    """What stands below a record of any kind: the places of each kind, of which only one will be there."""
+
+    kinds: "tuple[tuple[Place | Kinds, ...], ...]"
+    fixed: Sum | None = None
+    is_counted: bool = False
+
+    def __post_init__(self) -> None:
+        if all(place.fixed for places in self.kinds for place in places):
+            self.fixed = self._most({})
+
+    def requested(self, values: _Values) -> Sum:
+        """The most that any kind can come to."""
+        return self.fixed or self._most(values)
+
+    def _most(self, values: _Values) -> Sum:
+        sums = [[place.requested(values) for place in places] for places in self.kinds]
+        return Sum(
+            max((sum(one.points for one in found) for found in sums), default=0),
+            max((sum(one.objects for one in found) for found in sums), default=0),
+        )
+
+    def actual(self, _parent: Mapping[str, Any], values: _Values) -> int:
+        """The most again: the answer need not say which kind it is."""
+        return self.requested(values).points
+
+    def lines(self, values: _Values, times: int, path: str) -> Iterator[tuple[str, int, int]]:
+        """The places of the heaviest kind."""
+        heaviest = max(self.kinds, key=lambda places: sum(p.requested(values).points for p in places), default=())
+        for place in heaviest:
+            yield from place.lines(values, times, path)
+
+
+def _actual(places: Sequence[Place | Kinds], value: Mapping[str, Any], values: _Values) -> int:
+    points = 0
+    for place in places:  # a generator would take as long again, and this is done for every answer
+        points += place.actual(value, values)
+    return points
+
+
+class OperationCost:
+    """The costs of one operation of a document."""
+
+    def __init__(self, places: Sequence[Place | Kinds]) -> None:
+        self._places = tuple(places)
+        fixed = [place.fixed for place in self._places if place.fixed is not None]
+        self._fixed = _total(fixed) if len(fixed) == len(self._places) else None
+
+    def requested(self, values: _Values) -> Sum:
+        """The points that the operation may cost with these coerced variables, and the objects that it may give."""
+        return self._fixed or _total([place.requested(values) for place in self._places])
+
+    def actual(self, data: Mapping[str, Any], values: _Values) -> int:
+        """The points that it did cost: lists as long as they turned out to be."""
+        return _actual(self._places, data, values)
+
+    def heaviest(self, values: _Values, number: int, *, by_objects: bool = False) -> tuple[CostLine, ...]:
+        """The places with the most points, or objects, of their own."""
+        lines = [line for place in self._places for line in place.lines(values, 1, "")]
+        weighed = [(objects if by_objects else points, path) for path, points, objects in lines]
+        weighed.sort(key=lambda line: -line[0])
+        return tuple(CostLine(_cut(path), weight) for weight, path in weighed[:number] if weight)
+
+
+_PATH_SHOWN = 160
+
+
+def _cut(path: str) -> str:
+    return path if len(path) <= _PATH_SHOWN else f"{path[: _PATH_SHOWN - 1]}…"
+
+
+def _total(sums: Sequence[Sum]) -> Sum:
+    return Sum(sum(one.points for one in sums), sum(one.objects for one in sums))
