@@ -297,4 +297,4 @@ class TimedOut(GatewayError):
 
     status = 504
     code = "TIMEOUT"
-    message = "The request took longer than 10 seconds"
+    message = "This takes too long; ask for less at once"

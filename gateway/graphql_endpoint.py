@@ -6,7 +6,6 @@ from email.message import Message
 from functools import lru_cache
 from typing import Any
 
-import orjson
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
@@ -23,6 +22,7 @@ from contract.errors import (
     UnsupportedMedia,
 )
 from contract.limits import BODY_MAX_BYTES
+from gateway.encoding import encoded
 from gateway.graphql_sse import EVENT_STREAM, EventStream
 from gateway.operations import Operations, fields_of_body, fields_of_query
 from gateway.pages import graphiql_page
@@ -257,7 +257,7 @@ def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
 
 
 def _reply(body: Any, media_type: str, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ()) -> Reply:
-    content = orjson.dumps(body, option=orjson.OPT_UTC_Z)
+    content = encoded(body)
     length = str(len(content)).encode()
     fixed = [
         (b"content-type", _CONTENT_TYPES[media_type]),

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
-import orjson
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Send
 
+from contract.errors import ResponseTooLarge
 from contract.limits import STREAM_SEND_SECONDS
+from gateway.encoding import encoded
 from gateway.vigil import Vigil
 from schema.errors import refusal
 from schema.execution import Answer
@@ -32,8 +33,12 @@ Put = Callable[..., Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
-def _next(body: Any) -> bytes:
-    return b"event: next\ndata: " + orjson.dumps(body, option=orjson.OPT_UTC_Z) + b"\n\n"
+def _next(body: Any, request_id: str) -> bytes:
+    try:
+        content = encoded(body)
+    except ResponseTooLarge as error:
+        content = encoded(refusal(error, request_id))
+    return b"event: next\ndata: " + content + b"\n\n"
 
 
 class EventStream:
@@ -60,7 +65,7 @@ class EventStream:
 
         if isinstance(self._answers, Answer):
             await send(dict(_START))
-            await put(_next(self._answers.body) + _COMPLETE, more=False)
+            await put(_next(self._answers.body, self._request_id) + _COMPLETE, more=False)
             return
         with self._vigil.streams.one():
             await send(dict(_START))
@@ -89,7 +94,7 @@ class EventStream:
             pump.result()
         if vigil in _finished(tasks):
             refused: Any = vigil.result()
-            await put(_next(refusal(refused, self._request_id)))
+            await put(_next(refusal(refused, self._request_id), self._request_id))
         await put(_COMPLETE, more=False)
 
     async def _pump(self, answers: AsyncIterator[Answer], put: Put) -> None:
@@ -107,7 +112,7 @@ class EventStream:
                 except StopAsyncIteration:
                     return
                 following = None
-                await put(_next(answer.body))
+                await put(_next(answer.body, self._request_id))
         finally:
             if following is not None:
                 await _ended([following])

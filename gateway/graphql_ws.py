@@ -6,7 +6,6 @@ from contextlib import aclosing, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
 from starlette.types import Receive, Scope, Send
 
 from contract.errors import BadRequest, GatewayError, TooManyStreams, Unavailable
@@ -16,6 +15,7 @@ from contract.limits import (
     STREAM_SEND_SECONDS,
     STREAMS_PER_CONNECTION,
 )
+from gateway.encoding import encoded
 from gateway.operations import Operations
 from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
@@ -256,8 +256,8 @@ class _Connection:
         await self._put({"id": identifier, "type": "error", "payload": errors})
 
     async def _put(self, message: dict[str, Any]) -> None:
-        """Send a message. Raises Closed for a client that stopped reading."""
-        text = orjson.dumps(message, option=orjson.OPT_UTC_Z).decode()
+        """Send a message. Raises Closed for a client that stopped reading, and ResponseTooLarge."""
+        text = encoded(message).decode()
         try:
             async with asyncio.timeout(STREAM_SEND_SECONDS):
                 await self._send({"type": "websocket.send", "text": text})

@@ -22,9 +22,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import Problem, Problems
+from contract.errors import Problem, Problems, ResponseTooLarge
+from contract.limits import RESPONSE_MAX_BYTES
 from providers.artifacts import Pieces
 from resolvers.context import Context, Services
+from resolvers.deadline import Deadline
 from resolvers.inputs import Input, problems_of
 from rest_compat import bodies
 from rest_compat.errors import error_response
@@ -56,7 +58,8 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             readiness=readiness,
         )
         try:
-            answer = await operation.handler(call)
+            async with Deadline():
+                answer = await operation.handler(call)
         except Problems as error:
             raise Problems([Problem(operation.locate(p.path), p.message, p.type) for p in error.problems]) from None
         return await _response(operation, answer, ignored, scope["method"])
@@ -170,6 +173,8 @@ async def _response(operation: Operation, answer: Answer, ignored: list[str], me
     if answer.content is None:
         return Response(None, status, headers)
     content = answer.content if isinstance(answer.content, bytes) else encoded(answer.content)
+    if len(content) > RESPONSE_MAX_BYTES:
+        raise ResponseTooLarge()
     return Response(content, status, headers, "application/json")
 
 

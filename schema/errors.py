@@ -12,6 +12,7 @@ from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded
 from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
 from schema.declare import enum, shown
 from schema.filters import camel
+from schema.spending import costless
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -150,4 +151,5 @@ def _report(error: GraphQLError, request_id: str) -> None:
 
 def refusal(error: GatewayError, request_id: str) -> dict[str, Any]:
     """A whole answer for a request that was refused before anything ran."""
-    return {"errors": [{"message": error.message, "extensions": _details(error) | {"request_id": request_id}}]}
+    errors = [{"message": error.message, "extensions": _details(error) | {"request_id": request_id}}]
+    return {"errors": errors, "extensions": costless()}

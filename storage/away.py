@@ -1,4 +1,4 @@
-"""Telling a database that is away, or has no room for us just now, from a statement that is wrong."""
+"""Telling a database that is away, has no room or gave up on a statement from a statement that is wrong."""
 
 import sqlite3
 
@@ -6,20 +6,36 @@ import asyncpg
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from contract.errors import GatewayError, TimedOut, Unavailable
+
 _AWAY = ("08", "57", "53", "40")
 """SQLSTATE classes of a server that is away, shutting down, or out of connections, or that gave another transaction
 way because the two waited for each other: each time it is right to try again."""
+_CANCELED = "57014"
+"""The SQLSTATE of a statement that the server ended, which is one that took too long."""
 _VAGUE = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
 _AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection")
 
 
 def is_statement_error(error: BaseException) -> bool:
-    """Whether the server refused a statement, and the connection is as good as before."""
+    """Whether the server refused or ended a statement, and the connection is as good as before."""
     return isinstance(error, asyncpg.PostgresError | sqlite3.DatabaseError) and not is_away(error)
+
+
+def is_timed_out(error: BaseException) -> bool:
+    """Whether a statement was ended because it took too long (decision 87)."""
+    cause = getattr(error, "orig", error)
+    if isinstance(cause, TimeoutError):
+        return True
+    if isinstance(cause, sqlite3.OperationalError):
+        return str(cause) == "interrupted"
+    return getattr(cause, "sqlstate", None) == _CANCELED
 
 
 def is_away(error: BaseException) -> bool:
     """Whether the error says that the database cannot be reached or has no room, rather than that we are wrong."""
+    if is_timed_out(error):
+        return False
     if isinstance(error, OSError | PoolTimeout):
         return True
     cause = getattr(error, "orig", error)
@@ -29,3 +45,10 @@ def is_away(error: BaseException) -> bool:
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     return isinstance(cause, _VAGUE) and any(word in str(cause) for word in _AWAY_WORDS)
+
+
+def refusal_of(error: BaseException) -> GatewayError | None:
+    """What is to be raised in place of an error that is not the statement's: Unavailable, TimedOut, or nothing."""
+    if is_timed_out(error):
+        return TimedOut()
+    return Unavailable() if is_away(error) else None

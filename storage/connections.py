@@ -18,8 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
 from contract.errors import Unavailable
-
-_TURN_SECONDS = 2
+from contract.limits import CONNECTION_SECONDS
 
 
 class Taken:
@@ -152,7 +151,7 @@ class _Turns:
         """Take the next turn that is given back. Raises Unavailable after two seconds."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
-        self._waiting.append((loop.time() + _TURN_SECONDS, turn))
+        self._waiting.append((loop.time() + CONNECTION_SECONDS, turn))
         self._watch(loop)
         try:
             await turn

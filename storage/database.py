@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
@@ -14,11 +14,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader_criteria
 
-from contract.errors import Unavailable
-from storage import postgresql, tenancy
-from storage.away import is_away, is_statement_error
+from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
+from storage import deadlines, postgresql, tenancy
+from storage.away import is_statement_error, refusal_of
 from storage.base import Tenant, as_uuid
 from storage.connections import Connections, Taken
+from storage.deadlines import to_the_end
 from storage.prepared import Prepared
 from storage.sessions import AppendingSession, ReadingSession, TenantSession
 
@@ -30,15 +31,24 @@ class Database:
     """The engine for one address, and its sessions.
 
     On SQLite one writer runs at a time and the others queue fairly in this process; a second process waits on the file.
-    `statement_cache=False` turns both statement caches off, as a pooler in transaction mode needs.
+    `statement_cache=False` turns both statement caches off, as a pooler in transaction mode needs. A statement that
+    takes longer than `statement_seconds` is ended: TimedOut.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 10, statement_cache: bool = True) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 10,
+        statement_cache: bool = True,
+        statement_seconds: float | None = STATEMENT_SECONDS,
+    ) -> None:
         self.url: URL = make_url(url)
         self.dialect = self.url.get_backend_name()
-        self.engine = _engine(self.url, pool_size, statement_cache)
+        self.engine = _engine(self.url, pool_size, statement_cache, statement_seconds)
         event.listen(self.engine.sync_engine, "before_cursor_execute", self._observe)
         self.connections = Connections(self.engine, pool_size)
+        self._seconds = statement_seconds
         self._writer: asyncio.Lock | None = asyncio.Lock() if self.dialect == "sqlite" else None
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
@@ -73,8 +83,8 @@ class Database:
                     raise
                 self.connections.give_back(taken)
             except Exception as error:
-                if is_away(error):
-                    raise Unavailable() from error
+                if refusal := refusal_of(error):
+                    raise refusal from error
                 raise
         self._tell(organization)
 
@@ -98,8 +108,8 @@ class Database:
                 async with self.session(organization, readonly=False) as session, session.begin():
                     yield TenantSession(session, organization)
             except (DBAPIError, PoolTimeout, OSError) as error:
-                if is_away(error):
-                    raise Unavailable() from error
+                if refusal := refusal_of(error):
+                    raise refusal from error
                 raise
         if organization is not None:
             self._tell(organization)
@@ -130,8 +140,8 @@ class Database:
         try:
             rows = await self._alone(prepared, prepared.parameters(organization, values))
         except Exception as error:
-            if is_away(error):
-                raise Unavailable() from error
+            if refusal := refusal_of(error):
+                raise refusal from error
             raise
         self._tell(organization)
         return rows
@@ -166,7 +176,9 @@ class Database:
             observe(prepared.text)
         if self._writer is None:
             return prepared.rows(await driver.fetch(prepared.text, *parameters))
-        return prepared.rows(await _to_the_end(driver.execute_fetchall(prepared.text, parameters)))
+        return prepared.rows(
+            await to_the_end(driver, driver.execute_fetchall(prepared.text, parameters), self._seconds)
+        )
 
     def _observe(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         for observe in self.observers:
@@ -187,16 +199,6 @@ class Database:
         await self.engine.dispose()
 
 
-async def _to_the_end(work: Coroutine[Any, Any, Any]) -> Any:
-    """The result; a cancelled caller waits too, since the driver's thread cannot be stopped in mid-statement."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
-
-
 def _known(organization: str) -> str:
     canonical = as_uuid(organization)
     if canonical is None:
@@ -204,7 +206,7 @@ def _known(organization: str) -> str:
     return canonical
 
 
-def _engine(url: URL, pool_size: int, statement_cache: bool) -> AsyncEngine:
+def _engine(url: URL, pool_size: int, statement_cache: bool, seconds: float | None) -> AsyncEngine:
     options: dict[str, Any] = {"json_serializer": _dumps, "json_deserializer": orjson.loads, "pool_size": pool_size}
     options |= {"max_overflow": 0, "pool_use_lifo": True}
     if url.get_backend_name() == "sqlite":
@@ -213,11 +215,16 @@ def _engine(url: URL, pool_size: int, statement_cache: bool) -> AsyncEngine:
         engine = create_async_engine(url, connect_args={"isolation_level": None}, **options)
         event.listen(engine.sync_engine, "connect", _sqlite_connect)
         event.listen(engine.sync_engine, "begin", _sqlite_begin)
+        if seconds:
+            deadlines.watch(engine.sync_engine, seconds)
     else:
-        arguments: dict[str, Any] = {"async_creator_fn": postgresql.connect}
+        arguments: dict[str, Any] = {"async_creator_fn": postgresql.connect, "timeout": CONNECTION_SECONDS}
         if not statement_cache:
-            arguments |= {"prepared_statement_cache_size": 0, "statement_cache_size": 0}
-        engine = create_async_engine(url, connect_args=arguments, pool_timeout=2, **options)
+            # A pooler takes no settings at the connection's beginning, so that the driver has to end statements.
+            arguments |= {"prepared_statement_cache_size": 0, "statement_cache_size": 0, "command_timeout": seconds}
+        elif seconds:
+            arguments["server_settings"] = {"statement_timeout": str(round(seconds * 1000))}
+        engine = create_async_engine(url, connect_args=arguments, pool_timeout=CONNECTION_SECONDS, **options)
         event.listen(engine.sync_engine, "begin", _postgresql_begin)
     event.listen(engine.sync_engine, "before_cursor_execute", _before_execute)
     return engine

@@ -45,7 +45,10 @@ class TenantConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver 
 
 
 async def connect(*args: Any, **kwargs: Any) -> TenantConnection:
-    """A connection whose identifiers come as canonical text, as they do from SQLite."""
-    connection: TenantConnection = await asyncpg.connect(*args, connection_class=TenantConnection, **kwargs)
+    """A connection whose identifiers come as canonical text, as from SQLite. Raises OSError, where it is late too."""
+    try:
+        connection: TenantConnection = await asyncpg.connect(*args, connection_class=TenantConnection, **kwargs)
+    except TimeoutError:
+        raise ConnectionError("the server does not answer") from None
     await connection.set_type_codec("uuid", schema="pg_catalog", encoder=str, decoder=str, format="text")
     return connection

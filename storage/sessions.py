@@ -9,9 +9,8 @@ from sqlalchemy.engine import Result
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
-from contract.errors import Unavailable
 from storage import tenancy
-from storage.away import is_away
+from storage.away import refusal_of
 from storage.base import Tenant
 from storage.drafts import entity, model_of
 from storage.prepared import ORGANIZATION, attributes, insertion
@@ -121,14 +120,14 @@ class ReadingSession(TenantSession):
         return self
 
     async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
-        """End what was opened. Raises Unavailable in place of an error of a database that is away."""
+        """End what was opened. Raises what stands for an error of a database that is away or gave up (`refusal_of`)."""
         if "_session" in self.__dict__:
             try:
                 await self._session.close()
             finally:
                 self._database.connections.end_lending()
-        if error is not None and is_away(error):
-            raise Unavailable() from error
+        if error is not None and (refusal := refusal_of(error)):
+            raise refusal from error
 
 
 class AppendingSession(TenantSession):

@@ -13,13 +13,15 @@ from graphql.execution.values import get_variable_values
 from contract.costs import CostReport
 from contract.errors import CostExceeded, GatewayError, Problem, Problems, Unauthenticated
 from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OBJECTS_MAX
-from identity.budget import FULL, Budget, Throttle, Unmetered
+from identity.budget import Budget, Unmetered
 from identity.principal import Principal
 from resolvers.context import Context
+from resolvers.deadline import Deadline
 from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
 from schema.execution.plans import Outcomes, Unplanned
+from schema.spending import costless, spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Executor:
         return not self.documents.prepare(text).errors
 
     async def run(self, request: Request, context: Context) -> Answer:
-        """Execute the request. Never raises for what a client sent or a resolver did."""
+        """Execute the request. Raises TimedOut, and what the budget refuses with."""
         admitted = self._admitted(request, context)
         if isinstance(admitted, Answer):
             return admitted
@@ -85,10 +87,11 @@ class Executor:
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         context.worked_out = admitted.prepared.worked_out
         context.estimate = self.estimate
-        try:
-            return await self._planned(admitted, context)
-        except Unplanned as unplanned:
-            return await self._executed(admitted, request, context, unplanned.outcomes)
+        async with Deadline():
+            try:
+                return await self._planned(admitted, context)
+            except Unplanned as unplanned:
+                return await self._executed(admitted, request, context, unplanned.outcomes)
 
     async def _settled(self, answer: Answer, admitted: "_Admitted", context: Context) -> Answer:
         """The answer with what it cost. Where an error left nothing to be counted, it cost what was asked for."""
@@ -97,7 +100,7 @@ class Executor:
         if "errors" not in body and requested:
             actual = admitted.operation.cost.actual(body["data"], admitted.values)
         throttle = await self.budget.settle(cast("Principal", context.principal), requested, actual)
-        body["extensions"] = _extensions(requested, actual, throttle)
+        body["extensions"] = spent(requested, actual, throttle)
         return answer
 
     def _admitted(self, request: Request, context: Context) -> "_Admitted | Answer":
@@ -166,8 +169,9 @@ class Executor:
                 async for event in source:
                     context.forget()
                     await self.budget.charge(cast("Principal", context.principal), admitted.requested)
-                    result = built.build_per_event_executor(event).execute_operation()
-                    answer = _answer(await result if isawaitable(result) else result, context)
+                    async with Deadline():
+                        result = built.build_per_event_executor(event).execute_operation()
+                        answer = _answer(await result if isawaitable(result) else result, context)
                     yield await self._settled(answer, admitted, context)
             except Exception as error:
                 broken = located_error(error, built.operation.selection_set.selections, [])
@@ -219,22 +223,8 @@ def _refused(errors: Sequence[GraphQLError], context: Context) -> Answer:
 
 def _costless(answer: Answer) -> Answer:
     """An answer that cost nothing, for which nobody's budget was looked at."""
-    answer.body["extensions"] = _extensions(0, 0, FULL)
+    answer.body["extensions"] = costless()
     return answer
-
-
-def _extensions(requested: int, actual: int, throttle: Throttle) -> dict[str, Any]:
-    return {
-        "cost": {
-            "requested": requested,
-            "actual": actual,
-            "throttle": {
-                "maximum": throttle.maximum,
-                "available": throttle.available,
-                "restoreRate": throttle.restore_rate,
-            },
-        }
-    }
 
 
 def _too_heavy(operation: Operation, values: Mapping[str, Any]) -> GraphQLError:

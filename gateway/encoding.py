@@ -1,0 +1,16 @@
+"""GraphQL answers as JSON, whatever carries them."""
+
+from typing import Any
+
+import orjson
+
+from contract.errors import ResponseTooLarge
+from contract.limits import RESPONSE_MAX_BYTES
+
+
+def encoded(body: Any) -> bytes:
+    """The body in UTF-8, times in UTC with a Z. Raises ResponseTooLarge."""
+    content = orjson.dumps(body, option=orjson.OPT_UTC_Z)
+    if len(content) > RESPONSE_MAX_BYTES:
+        raise ResponseTooLarge()
+    return content

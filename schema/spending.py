@@ -1,0 +1,25 @@
+"""What an answer says of its cost, in its extensions (decision 86)."""
+
+from typing import Any
+
+from identity.budget import FULL, Throttle
+
+
+def spent(requested: int, actual: int, throttle: Throttle) -> dict[str, Any]:
+    """The extensions of an answer: the points it asked for, those it cost, and what its caller has left."""
+    return {
+        "cost": {
+            "requested": requested,
+            "actual": actual,
+            "throttle": {
+                "maximum": throttle.maximum,
+                "available": throttle.available,
+                "restoreRate": throttle.restore_rate,
+            },
+        }
+    }
+
+
+def costless() -> dict[str, Any]:
+    """The extensions of an answer that cost nothing, for which nobody's budget was looked at."""
+    return spent(0, 0, FULL)
