@@ -1,6 +1,7 @@
 """What operations cost, for both doors: the table, and the numbers that follow without being in it (decision 86).
 
-A point is about a row that is read. Fields are named as GraphQL names them; REST paths have the cost of their twin.
+Fields have a weight: that of a row that is read is 1. An operation's weight is told in points, which are ten rows each.
+Fields are named as GraphQL names them; REST paths have the cost of their twin.
 """
 
 from collections.abc import Mapping
@@ -23,13 +24,14 @@ from contract.limits import (
     WEBHOOKS_MAX,
 )
 
-READ, WRITE, COUNT, WORK, PURCHASE = 1, 10, 5, 50, 100
-"""A row, a change, a count of a whole list, a computation over many rows, and what costs money outside."""
+READ, COUNT, WRITE, WORK, PURCHASE = 1, 20, 50, 500, 1_000
+"""A row, a count of a whole list, a change, a computation over many rows, and what costs money outside."""
+ROWS_PER_POINT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`weight` points for each row; and what is below a row costs that for each row too.
+    """`weight` for each row; and what is below a row weighs that for each row too.
 
     `multipliers` name the arguments that say how many rows, a number or a list: the largest counts, up to `most`.
     `size` rows are assumed where none of them is given, or there is none.
@@ -59,7 +61,7 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Query.nodes": Cost(READ, ("ids",), most=NODES_MAX),
     "Query.search": Cost(READ, ("first",), SEARCH_DEFAULT, SEARCH_MAX),
     "Query.dealBoard": Cost(COUNT),
-    "Query.leadConversionPreview": Cost(WRITE),
+    "Query.leadConversionPreview": Cost(WORK),
     "Query.pipelineStages": Cost(READ, size=20),
     "Query.competitors": Cost(READ, size=50),
     "Query.outreachDomains": Cost(READ, size=20),
@@ -113,6 +115,11 @@ def page_cost(field: str, arguments: tuple[str, ...]) -> Cost:
 def rest_cost(twin: str | None, rows: int | None) -> int:
     """The points of a REST call whose GraphQL twin is this field, and which asks for so many rows if it says."""
     if twin is None:
-        return READ
+        return 1
     cost = root_cost(twin)
-    return cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX))
+    return points(cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX)))
+
+
+def points(weight: int) -> int:
+    """The points of a weight: one for every ten rows that are begun."""
+    return -(-weight // ROWS_PER_POINT)

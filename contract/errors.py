@@ -127,7 +127,7 @@ class CostLine:
 
 
 class CostExceeded(GatewayError):
-    """A GraphQL operation may cost more than one may, or give more objects (decision 86)."""
+    """A GraphQL operation may cost more than one may, or give more nodes (decision 86)."""
 
     status = 400
     code = "COST_EXCEEDED"

@@ -118,7 +118,7 @@ ERRORS_MAX = 5
 ERRORS_TEXT_MAX = 800
 
 # What an operation may cost, and what a caller has to spend (decision 86).
-OBJECTS_MAX = 10_000
+OPERATION_NODES_MAX = 10_000
 COST_MAX = 5_000
 BUDGET_MAX = 2_000
 BUDGET_PER_SECOND = 100

@@ -6,7 +6,7 @@ from typing import Any
 
 from contract.criteria import Condition, Listing, Order, Selection
 from contract.errors import CostExceeded
-from contract.limits import OBJECTS_MAX
+from contract.limits import OPERATION_NODES_MAX
 from resolvers.context import Context
 from storage.base import as_uuid
 from storage.queries import paging
@@ -54,9 +54,11 @@ async def children(
 
     async def load_pages(ids: list[str]) -> list[paging.Rows]:
         rows = len(ids) * listing.page.size
-        if rows > OBJECTS_MAX:
-            message = f"{len(ids)} pages of {listing.page.size} rows are more than {OBJECTS_MAX} objects; ask for fewer"
-            raise CostExceeded(message, rows, OBJECTS_MAX, ())
+        if rows > OPERATION_NODES_MAX:
+            message = (
+                f"{len(ids)} pages of {listing.page.size} rows are more than {OPERATION_NODES_MAX} nodes; ask for fewer"
+            )
+            raise CostExceeded(message, rows, OPERATION_NODES_MAX, ())
         async with ctx.reading() as session:
             pages = await paging.pages_by_parent(session, noun, parent, ids, listing)
         return [pages[i] for i in ids]

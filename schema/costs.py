@@ -36,8 +36,8 @@ _FREE = Cost(0)
     locations=[Location.FIELD_DEFINITION],
     name="cost",
     description="What a field costs: its weight for each row that it gives, and for each of them all that is below a "
-    "row. A field without it costs a point if it is a root field or gives a record, and else nothing; the rows of a "
-    "page cost where the page is asked for.",
+    "row. Every ten of it that are begun are a point of the operation. A field without it weighs one if it is a root "
+    "field or gives a record, and else nothing; the rows of a page weigh where the page is asked for.",
 )
 class CostDirective:
     weight: int = strawberry.directive_field(name="weight")

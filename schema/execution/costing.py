@@ -114,16 +114,16 @@ class _Costing:
         ]
         below = self.places(given, parts)
         page, is_list = is_page(given), isinstance(get_nullable_type(field.type), GraphQLList)
-        rows = [place for place in below if not page or (isinstance(place, Place) and place.is_rows)]
+        is_many = page or (is_list and not is_page(kind))
+        rows = [place for place in below if (isinstance(place, Place) and place.is_rows if page else is_many)]
         return Place(
             key,
             Rows(cost, _asked(entries[0][0], cost)),
-            alone=1 if page else 0,
-            each=0 if page or is_leaf_type(given) else 1,
+            each=1 if is_many and not is_leaf_type(given) else 0,
             below=tuple(rows),
             beside=tuple(place for place in below if place not in rows),
             when=() if any(not when for _, when in entries) else tuple(dict.fromkeys(when for _, when in entries)),
-            is_many=page or (is_list and not is_page(kind)),
+            is_many=is_many,
             is_rows=is_list and is_page(kind),
         )
 

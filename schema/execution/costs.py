@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from contract.costs import Cost
+from contract.costs import Cost, points
 from contract.errors import CostLine
 
 _Values = Mapping[str, Any]
@@ -35,10 +35,10 @@ class Rows:
 
 
 class Sum(NamedTuple):
-    """Points and objects."""
+    """Weight, of which a point is a multiple, and nodes."""
 
-    points: int
-    objects: int
+    weight: int
+    nodes: int
 
 
 _NOTHING = Sum(0, 0)
@@ -48,14 +48,13 @@ _NOTHING = Sum(0, 0)
 class Place:
     """A place of the answer. `below` is there for each row, `beside` once.
 
-    `alone` objects are there whatever the number of rows, `each` more for each of them. `is_many` says whether there
-    may be several rows; those of a page stand below its `nodes` and `edges`, places that are its rows (`is_rows`).
+    `each` is 1 where rows are nodes. `is_many` says whether there may be several rows; those of a page stand below its
+    `nodes` and `edges`, places that are its rows (`is_rows`).
     `fixed` is the place's sum where no variable has a say in it; `is_counted` whether the answer tells it apart.
     """
 
     key: str
     rows: Rows
-    alone: int
     each: int
     below: "tuple[Place | Kinds, ...]"
     beside: "tuple[Place | Kinds, ...]"
@@ -66,13 +65,13 @@ class Place:
     is_counted: bool = False
     weight: int = 0
     each_row: int | None = None
-    """The points below each row, where that is the same for all rows and variables."""
+    """The weight below each row, where that is the same for all rows and variables."""
 
     def __post_init__(self) -> None:
         self.weight = self.rows.cost.weight
         self.is_counted = self.is_many or any(place.is_counted for place in (*self.below, *self.beside))
         if not any(place.is_counted or not place.fixed for place in self.below):
-            self.each_row = sum(place.requested({}).points for place in self.below)
+            self.each_row = sum(place.requested({}).weight for place in self.below)
         if not self.when and self.rows.is_fixed and all(p.fixed for p in (*self.below, *self.beside)):
             self.fixed = self._sum({})
 
@@ -88,50 +87,50 @@ class Place:
 
     def _sum(self, values: _Values) -> Sum:
         rows = self.rows.number(values)
-        points, objects = rows * self.weight, self.alone + rows * self.each
+        weight, nodes = rows * self.weight, rows * self.each
         for place in self.below:
             found = place.requested(values)
-            points += rows * found.points
-            objects += rows * found.objects
+            weight += rows * found.weight
+            nodes += rows * found.nodes
         for place in self.beside:
             found = place.requested(values)
-            points += found.points
-            objects += found.objects
-        return Sum(points, objects)
+            weight += found.weight
+            nodes += found.nodes
+        return Sum(weight, nodes)
 
     def actual(self, parent: Mapping[str, Any], values: _Values) -> int:
-        """The points of what the answer has in this place."""
+        """The weight of what the answer has in this place."""
         value = parent.get(self.key)
         if value is None:
             return self.weight if self.key in parent else 0
         if not self.is_counted:
-            return self.requested(values).points
+            return self.requested(values).weight
         if value.__class__ is list:
             return len(value) * self.weight + self.of_rows(value, values)
         if not self.is_many:
-            return self.weight + _actual((*self.below, *self.beside), value, values)
-        rows, points = -1, 0
+            return self.rows.number(values) * self.weight + _actual(self.beside, value, values)
+        rows, weight = -1, 0
         for place in self.below:
             if isinstance(place, Place) and (found := value.get(place.key)) is not None:
                 rows = len(found) if len(found) > rows else rows
-                points += place.of_rows(found, values)
+                weight += place.of_rows(found, values)
         if rows < 0:  # nobody knows how many were read
             rows = self.rows.number(values)
-        return points + rows * self.weight + _actual(self.beside, value, values)
+        return weight + rows * self.weight + _actual(self.beside, value, values)
 
     def of_rows(self, rows: Sequence[Any], values: _Values) -> int:
-        """The points of what stands below these rows."""
+        """The weight of what stands below these rows."""
         if self.each_row is not None:
             return len(rows) * self.each_row
         return sum(_actual(self.below, row, values) for row in rows if row is not None)
 
     def lines(self, values: _Values, times: int, path: str) -> Iterator[tuple[str, int, int]]:
-        """Each place from here on: its path, and its own points and objects."""
+        """Each place from here on: its path, and its own weight and nodes."""
         if not self.holds(values):
             return
         path = f"{path}.{self.key}" if path else self.key
         rows = self.rows.number(values)
-        yield path, times * rows * self.weight, times * (self.alone + rows * self.each)
+        yield path, times * rows * self.weight, times * rows * self.each
         for place in self.below:
             yield from place.lines(values, times * rows, path)
         for place in self.beside:
@@ -157,26 +156,26 @@ class Kinds:
     def _most(self, values: _Values) -> Sum:
         sums = [[place.requested(values) for place in places] for places in self.kinds]
         return Sum(
-            max((sum(one.points for one in found) for found in sums), default=0),
-            max((sum(one.objects for one in found) for found in sums), default=0),
+            max((sum(one.weight for one in found) for found in sums), default=0),
+            max((sum(one.nodes for one in found) for found in sums), default=0),
         )
 
     def actual(self, _parent: Mapping[str, Any], values: _Values) -> int:
         """The most again: the answer need not say which kind it is."""
-        return self.requested(values).points
+        return self.requested(values).weight
 
     def lines(self, values: _Values, times: int, path: str) -> Iterator[tuple[str, int, int]]:
         """The places of the heaviest kind."""
-        heaviest = max(self.kinds, key=lambda places: sum(p.requested(values).points for p in places), default=())
+        heaviest = max(self.kinds, key=lambda places: sum(p.requested(values).weight for p in places), default=())
         for place in heaviest:
             yield from place.lines(values, times, path)
 
 
 def _actual(places: Sequence[Place | Kinds], value: Mapping[str, Any], values: _Values) -> int:
-    points = 0
+    weight = 0
     for place in places:  # a generator would take as long again, and this is done for every answer
-        points += place.actual(value, values)
-    return points
+        weight += place.actual(value, values)
+    return weight
 
 
 class OperationCost:
@@ -187,20 +186,21 @@ class OperationCost:
         fixed = [place.fixed for place in self._places if place.fixed is not None]
         self._fixed = _total(fixed) if len(fixed) == len(self._places) else None
 
-    def requested(self, values: _Values) -> Sum:
-        """The points that the operation may cost with these coerced variables, and the objects that it may give."""
-        return self._fixed or _total([place.requested(values) for place in self._places])
+    def requested(self, values: _Values) -> tuple[int, int]:
+        """The points that the operation may cost with these coerced variables, and the nodes that it may give."""
+        total = self._fixed or _total([place.requested(values) for place in self._places])
+        return points(total.weight), total.nodes
 
     def actual(self, data: Mapping[str, Any], values: _Values) -> int:
         """The points that it did cost: lists as long as they turned out to be."""
-        return _actual(self._places, data, values)
+        return points(_actual(self._places, data, values))
 
-    def heaviest(self, values: _Values, number: int, *, by_objects: bool = False) -> tuple[CostLine, ...]:
-        """The places with the most points, or objects, of their own."""
+    def heaviest(self, values: _Values, number: int, *, by_nodes: bool = False) -> tuple[CostLine, ...]:
+        """The places with the most points, or nodes, of their own."""
         lines = [line for place in self._places for line in place.lines(values, 1, "")]
-        weighed = [(objects if by_objects else points, path) for path, points, objects in lines]
+        weighed = [(nodes if by_nodes else points(weight), path) for path, weight, nodes in lines]
         weighed.sort(key=lambda line: -line[0])
-        return tuple(CostLine(_cut(path), weight) for weight, path in weighed[:number] if weight)
+        return tuple(CostLine(_cut(path), cost) for cost, path in weighed[:number] if cost)
 
 
 _PATH_SHOWN = 160
@@ -211,4 +211,4 @@ def _cut(path: str) -> str:
 
 
 def _total(sums: Sequence[Sum]) -> Sum:
-    return Sum(sum(one.points for one in sums), sum(one.objects for one in sums))
+    return Sum(sum(one.weight for one in sums), sum(one.nodes for one in sums))

@@ -12,7 +12,7 @@ from graphql.execution.values import get_variable_values
 
 from contract.costs import CostReport
 from contract.errors import CostExceeded, GatewayError, Problem, Problems, Unauthenticated
-from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OBJECTS_MAX
+from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OPERATION_NODES_MAX
 from identity.budget import Budget, Unmetered
 from identity.principal import Principal
 from resolvers.context import Context
@@ -121,8 +121,8 @@ class Executor:
             if isinstance(found, list):
                 return _costless(_answer(ExecutionResult(None, found), context))
             values = found.coerced
-        requested, objects = operation.cost.requested(values)
-        if requested > COST_MAX or objects > OBJECTS_MAX:
+        requested, nodes = operation.cost.requested(values)
+        if requested > COST_MAX or nodes > OPERATION_NODES_MAX:
             return _refused([_too_heavy(operation, values)], context)
         return _Admitted(prepared, operation, values, requested)
 
@@ -229,11 +229,11 @@ def _costless(answer: Answer) -> Answer:
 
 def _too_heavy(operation: Operation, values: Mapping[str, Any]) -> GraphQLError:
     """CostExceeded as the library's error, with the places that are to be made smaller."""
-    requested, objects = operation.cost.requested(values)
-    by_objects = requested <= COST_MAX
-    number, limit = (objects, OBJECTS_MAX) if by_objects else (requested, COST_MAX)
-    what = f"give {number} objects" if by_objects else f"cost {number} points"
-    heaviest = operation.cost.heaviest(values, HEAVIEST_SHOWN, by_objects=by_objects)
+    requested, nodes = operation.cost.requested(values)
+    by_nodes = requested <= COST_MAX
+    number, limit = (nodes, OPERATION_NODES_MAX) if by_nodes else (requested, COST_MAX)
+    what = f"give {number} nodes" if by_nodes else f"cost {number} points"
+    heaviest = operation.cost.heaviest(values, HEAVIEST_SHOWN, by_nodes=by_nodes)
     shown = ", ".join(f"{line.path} {line.cost}" for line in heaviest)
     error = CostExceeded(f"The operation may {what}; the limit is {limit}. Heaviest: {shown}", number, limit, heaviest)
     return GraphQLError(error.message, operation.node, original_error=error)

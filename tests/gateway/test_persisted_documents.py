@@ -18,6 +18,7 @@ from websockets.asyncio.client import connect
 from gateway import persisted
 from gateway.graphql_endpoint import GRAPHQL
 from gateway.persisted import Automatic, digest, read_manifest
+from tests.support.costs import cost, uncosted
 from tests.support.gateway import Gateway
 from tests.support.service import Outcome, Service
 
@@ -43,7 +44,7 @@ async def post(gateway: Gateway, headers: dict[str, str] | None = None, **fields
 
 def refused(answer: httpx.Response, status: int, code: str, message: str | None = None) -> None:
     assert answer.status_code == status
-    body = answer.json()
+    body = uncosted(answer.json())
     assert body.keys() == {"errors"}
     [error] = body["errors"]
     assert error["extensions"]["code"] == code
@@ -64,7 +65,7 @@ async def test_a_document_is_sent_once_and_then_named(start: Start, ask: Callabl
         assert unknown.headers["cache-control"] == "no-store"
         sent = await ask(gateway, query=ASK, extensions=apq(sha(ASK)))
         named = await ask(gateway, extensions=apq(sha(ASK)))
-        assert sent.json() == named.json() == {"data": {"__typename": "Query"}}
+        assert sent.json() == named.json() == {"data": {"__typename": "Query"}, "extensions": cost(0, 0)}
         assert "cache-control" not in named.headers
         by_identifier = await ask(gateway, documentId=f"sha256:{sha(ASK)}")
         assert by_identifier.json() == named.json()
@@ -179,9 +180,10 @@ async def test_registered_documents_are_named(start: Start, tmp_path: Path, mani
         ):
             answer = await post(gateway, headers, **named, variables={"first": 1}, operationName="Listed")
             assert answer.json()["data"]["meetings"]["totalCount"] >= 0
-        assert (await get(gateway, documentId="x-app:ask.1")).json() == {"data": {"__typename": "Query"}}
+        answer = {"data": {"__typename": "Query"}, "extensions": cost(0, 0)}
+        assert (await get(gateway, documentId="x-app:ask.1")).json() == answer
         # And others still may be sent.
-        assert (await post(gateway, query=OTHER)).json() == {"data": {"other": "Query"}}
+        assert (await post(gateway, query=OTHER)).json() == {"data": {"other": "Query"}, "extensions": cost(0, 0)}
         refused(await post(gateway, documentId="Listed"), 200, "DOCUMENT_NOT_FOUND")
 
 
@@ -197,7 +199,7 @@ async def test_only_registered_documents_are_run(start: Start, tmp_path: Path) -
                 refused(await get(gateway, **fields), 200, "PERSISTED_QUERY_ID_REQUIRED")
         refused(await post(gateway, extensions=apq(sha(OTHER))), 200, "DOCUMENT_NOT_FOUND")
         for named in ({"documentId": "x-app:ask.1"}, {"extensions": apq(sha(ASK))}):
-            assert (await post(gateway, **named)).json() == {"data": {"__typename": "Query"}}
+            assert (await post(gateway, **named)).json() == {"data": {"__typename": "Query"}, "extensions": cost(0, 0)}
 
 
 BAD = {
@@ -267,7 +269,7 @@ async def test_the_same_holds_on_a_websocket(tmp_path: Path) -> None:
             await socket.send('{"type": "connection_init"}')
             assert json.loads(await socket.recv()) == {"type": "connection_ack"}
             await socket.send(json.dumps({"id": "1", "type": "subscribe", "payload": named}))
-            answer = {"id": "1", "type": "next", "payload": {"data": {"__typename": "Query"}}}
+            answer = {"id": "1", "type": "next", "payload": {"data": {"__typename": "Query"}, "extensions": cost(0, 0)}}
             assert json.loads(await socket.recv()) == answer
             assert json.loads(await socket.recv()) == {"id": "1", "type": "complete"}
             await socket.send(json.dumps({"id": "2", "type": "subscribe", "payload": {"query": ASK}}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -16,6 +17,7 @@ from sqlalchemy import text
 from contract.limits import STREAMS_PER_CONNECTION
 from gateway.commands.serve import GRACEFUL_SECONDS
 from storage.database import Database
+from tests.support.costs import cost
 from tests.support.service import Service
 from tests.support.streams import EVENTS, Socket, events, open_socket
 
@@ -75,7 +77,8 @@ async def test_events_over_both_transports_across_processes_and_a_restart(tmp_pa
                     assert time.monotonic() - began < 5
                     assert (event["type"], event["data"]["name"]) == ("deal_created", "one")
                     heard = await socket.hear()
-                    assert heard == {"id": "1", "type": "next", "payload": {"data": {"events": event}}}
+                    payload = {"data": {"events": event}, "extensions": cost(1, 1)}
+                    assert heard == {"id": "1", "type": "next", "payload": payload}
                     await asyncio.gather(*(second.deal(f"more {n}") for n in range(20)))
                     more = await take(stream, 20)
                     assert sorted(names(more)) == sorted(f"more {n}" for n in range(20))
@@ -199,7 +202,7 @@ async def _operations(socket: Socket) -> None:
     assert await socket.hear() == {"type": "pong", "payload": {"a": 1}}
     await socket.say(type="complete", id="never begun")
     await socket.subscribe("1", "{ viewer { name } }")
-    answer = {"data": {"viewer": {"name": "Ada Admin"}}}
+    answer = {"data": {"viewer": {"name": "Ada Admin"}}, "extensions": cost(1, 1)}
     assert await socket.hear() == {"id": "1", "type": "next", "payload": answer}
     assert await socket.hear() == {"id": "1", "type": "complete"}
     await socket.subscribe("1", "{ nothing }")
@@ -220,8 +223,9 @@ async def _operations(socket: Socket) -> None:
     await socket.subscribe("mutation", 'mutation { dealCreate(input: {name: "Over it"}) { deal { name } } }')
     heard = [await socket.hear() for _ in range(STREAMS_PER_CONNECTION + 1)]
     mine = [message for message in heard if message["id"] == "mutation"]
+    created = {"dealCreate": {"deal": {"name": "Over it"}}}
     assert mine == [
-        {"id": "mutation", "type": "next", "payload": {"data": {"dealCreate": {"deal": {"name": "Over it"}}}}},
+        {"id": "mutation", "type": "next", "payload": {"data": created, "extensions": cost(6, 6)}},
         {"id": "mutation", "type": "complete"},
     ]
     assert {m["id"] for m in heard} - {"mutation"} == {str(n) for n in range(1, STREAMS_PER_CONNECTION)}
@@ -244,10 +248,12 @@ async def test_who_takes_what(tmp_path: Path, database_url: str) -> None:
         assert (nobody.status_code, nobody.json()["errors"][0]["extensions"]["code"]) == (401, "UNAUTHENTICATED")
         body["query"] = "{ __typename }"
         single = await post("text/event-stream")
-        assert single.text == 'event: next\ndata: {"data":{"__typename":"Query"}}\n\nevent: complete\ndata:\n\n'
+        answer = {"data": {"__typename": "Query"}, "extensions": cost(0, 0)}
+        told = json.dumps(answer, separators=(",", ":"))
+        assert single.text == f"event: next\ndata: {told}\n\nevent: complete\ndata:\n\n"
         assert single.headers["content-type"] == "text/event-stream; charset=utf-8"
         urql = "application/graphql-response+json, application/graphql+json, application/json, text/event-stream"
-        assert (await post(f"{urql}, multipart/mixed")).json() == {"data": {"__typename": "Query"}}
+        assert (await post(f"{urql}, multipart/mixed")).json() == answer
 
 
 async def test_the_service_ends_with_streams_open(tmp_path: Path, database_url: str) -> None:

@@ -30,6 +30,7 @@ NAMING_NOTHING = {
     "accounts.create_account",
     "competitors.create_competitor",
     "competitors.list_competitors",
+    "costs.estimate_cost",
     "credentials.create_organization_key",
     "credentials.create_user_token",
     "credentials.list_organization_keys",

@@ -258,7 +258,7 @@ async def test_what_hangs_on_an_account(one: Tenant) -> None:
         Activity(type="call", account_id=account.id),
     )
     query = """query($first: Int, $after: String, $deals: DealFilter, $meetings: MeetingFilter) {
-      accounts(orderBy: {field: NAME, direction: ASC}) { nodes {
+      accounts(first: 5, orderBy: {field: NAME, direction: ASC}) { nodes {
         contacts(first: $first, after: $after) { nodes { lastName } pageInfo { hasNextPage endCursor } totalCount }
         deals(first: $first, filter: $deals) { nodes { name } pageInfo { hasNextPage } totalCount }
         meetings(first: $first, filter: $meetings) { nodes { subject } pageInfo { hasNextPage } totalCount } } } }"""

@@ -70,8 +70,8 @@ QUERIES = {
       contacts { edges { cursor role node { lastName account { name } } } totalCount }
       meetings { nodes { subject } totalCount } stageHistory { fromStage { name } toStage { name } at } } } }""",
     "meetings": "{ meetings { nodes { account { name } deal { name stage { name } } contact { lastName } state } } }",
-    "deep": """{ accounts { nodes { deals { nodes { contacts { nodes {
-      deals { nodes { account { name } } } } } } } } } }""",
+    "deep": """{ accounts(first: 20) { nodes { deals(first: 5) { nodes { contacts(first: 5) { nodes {
+      deals(first: 5) { nodes { account { name } } } } } } } } } }""",
     "board": """{ dealBoard { columns { stage { name } totals { amount count }
       deals(first: 2) { nodes { name account { name } } totalCount } } unstaged { totalCount } } }""",
     "stages": "{ pipelineStages { name } }",

@@ -36,6 +36,7 @@ from storage.seeding import seed
 from storage.seeding.plan import EPOCH
 from storage.sessions import TenantSession
 from tests.support.corruption import Corruption
+from tests.support.costs import uncosted
 from tests.support.documents import document
 from tests.support.gateway import Gateway
 
@@ -93,8 +94,8 @@ class Bench:
         monkeypatch.setattr(TenantSession, "rows", rows)
 
     async def compiled(self, request: Request, caller: str) -> Any:
-        """The body that clients get."""
-        return (await self.executor.run(request, self.contexts[caller]())).body
+        """The body that clients get, but for its cost, which has to be at most what was asked for."""
+        return uncosted((await self.executor.run(request, self.contexts[caller]())).body)
 
     async def library(self, request: Request, caller: str) -> Any:
         """The body that the library's own executor leads to."""
@@ -310,6 +311,8 @@ async def test_random_documents(
     monkeypatch.setattr("schema.execution.documents.ENTRIES_MAX", 2)  # the collector is slow with many of them
     # What is compared is how documents run, be they larger than clients' may be.
     monkeypatch.setattr("schema.execution.limits.check", lambda _: None)
+    for name in ("COST_MAX", "OPERATION_NODES_MAX"):
+        monkeypatch.setattr(f"schema.execution.run.{name}", 10**12)
     for name in ("ERRORS_MAX", "ERRORS_TEXT_MAX"):
         monkeypatch.setattr(f"schema.errors.{name}", 1_000_000)
     dialect = bench.gateway.runtime.database.dialect

@@ -20,6 +20,7 @@ from schema.build import build
 from schema.execution import Executor, Request
 from schema.execution.shapes import Shape, Unexpected, compile_shape
 from schema.scalars import DATE, DATE_TIME, DECIMAL
+from tests.support.costs import uncosted
 
 SCHEMA = build().graphql
 
@@ -217,7 +218,7 @@ NOBODY = SimpleNamespace(
 
 
 async def run(executor: Executor, query: str, **variables: Any) -> Any:
-    return (await executor.run(Request(query, variables), Caller(NOBODY))).body  # type: ignore[arg-type]
+    return uncosted((await executor.run(Request(query, variables), Caller(NOBODY))).body)  # type: ignore[arg-type]
 
 
 async def test_two_documents_that_differ_by_an_alias_do_not_share_a_shape() -> None:

@@ -9,3 +9,13 @@ def cost(requested: int, actual: int) -> dict[str, Any]:
     """The extensions of an answer whose caller's budget is full."""
     throttle = {"maximum": 2000, "available": 2000, "restoreRate": 100}
     return {"cost": {"requested": requested, "actual": actual, "throttle": throttle}}
+
+
+def uncosted(body: dict[str, Any]) -> dict[str, Any]:
+    """The answer without what it says of its cost, which has to be there."""
+    rest = dict(body)
+    [(name, cost)] = rest.pop("extensions").items()
+    assert name == "cost"
+    assert cost.keys() == {"requested", "actual", "throttle"}
+    assert 0 <= cost["actual"] <= cost["requested"]
+    return rest
