@@ -36,6 +36,7 @@ from contract.limits import (
     NAME_LENGTH_MAX,
     OVERLAPS_MAX,
     ROOT_FIELDS_MAX,
+    VARIABLES_MAX,
 )
 
 _INTROSPECTION = ("__schema", "__type")
@@ -106,6 +107,8 @@ class _Sums:
         total, overlaps = _NOTHING, 0
         operations = [d for d in self.document.definitions if isinstance(d, OperationDefinitionNode)]
         for operation in operations:
+            if len(operation.variable_definitions or ()) > VARIABLES_MAX:
+                raise LimitExceeded("variables", VARIABLES_MAX, f"An operation has more than {VARIABLES_MAX} variables")
             found = self._selection(operation.selection_set)
             _check_introspection_roots(found)
             total = total.beside(found)

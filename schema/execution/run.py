@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, cast
 
 from graphql import ExecutionResult, GraphQLError, GraphQLSchema, located_error
 from graphql.execution import create_source_event_stream
-from graphql.execution.values import get_variable_values
 
 from contract.costs import CostReport
-from contract.errors import CostExceeded, GatewayError, Problem, Problems, Unauthenticated
+from contract.errors import CostExceeded, GatewayError, LimitExceeded, Problem, Problems, Unauthenticated
 from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OPERATION_NODES_MAX
 from identity.budget import Budget, Unmetered
 from identity.principal import Principal
@@ -21,6 +20,7 @@ from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
 from schema.execution.plans import Outcomes, Unplanned
+from schema.execution.variables import coerced
 from schema.spending import costless, spent
 
 
@@ -117,10 +117,13 @@ class Executor:
             return _costless(Answer(unauthenticated, executed=False, needs_credential=True))
         values: dict[str, Any] = {}
         if operation.node.variable_definitions:
-            found = get_variable_values(self.schema, operation.node.variable_definitions, request.variables or {})
+            try:
+                found = coerced(self.schema, operation.node.variable_definitions, request.variables or {})
+            except LimitExceeded as error:
+                return _refused([GraphQLError(error.message, operation.node, original_error=error)], context)
             if isinstance(found, list):
                 return _costless(_answer(ExecutionResult(None, found), context))
-            values = found.coerced
+            values = found
         requested, nodes = operation.cost.requested(values)
         if requested > COST_MAX or nodes > OPERATION_NODES_MAX:
             return _refused([_too_heavy(operation, values)], context)
@@ -135,10 +138,10 @@ class Executor:
         if operation is None:
             errors = prepared.errors or _unknown_operation(Request(document, None, operation_name))
             raise _problems("document" if prepared.errors else "operationName", errors)
-        found = get_variable_values(self.schema, operation.node.variable_definitions or (), variables or {})
+        found = coerced(self.schema, operation.node.variable_definitions or (), variables or {})
         if isinstance(found, list):
             raise _problems("variables", found)
-        values = found.coerced
+        values = found
         heaviest = operation.cost.heaviest(values, HEAVIEST_SHOWN)
         return CostReport(operation.cost.requested(values)[0], COST_MAX, heaviest)
 

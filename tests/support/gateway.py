@@ -32,7 +32,7 @@ class Gateway:
         content = {} if body is None else {"json": body}
         return await self.http.request(method, path, headers=headers, **content)
 
-    async def graphql(self, document: str, headers: Headers, **variables: Any) -> httpx.Response:
+    async def graphql(self, document: str, headers: Headers, /, **variables: Any) -> httpx.Response:
         """A GraphQL request."""
         return await self.http.post("/graphql", json={"query": document, "variables": variables}, headers=headers)
 
