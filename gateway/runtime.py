@@ -9,6 +9,7 @@ from datetime import timedelta
 import httpx
 
 from contract.errors import Unavailable
+from contract.limits import STATEMENT_SECONDS
 from gateway.metrics import count_job, count_notification
 from gateway.settings import SequencingProvider, Settings
 from identity.authenticate import Identity
@@ -39,12 +40,13 @@ AUDIENCE = "crm-gateway"
 _HTTP = httpx.Timeout(5.0)
 
 
-def database_of(settings: Settings) -> Database:
+def database_of(settings: Settings, *, statement_seconds: float | None = STATEMENT_SECONDS) -> Database:
     """The database that the settings name."""
     return Database(
         settings.database_url.get_secret_value(),
         pool_size=settings.database_pool_size,
         statement_cache=settings.database_statement_cache,
+        statement_seconds=statement_seconds,
     )
 
 

@@ -55,12 +55,12 @@ def _variable(location: tuple[int | str, ...]) -> str:
 
 
 def with_database(work: Callable[[Database], Awaitable[T]], configuration: Settings | None = None) -> T:
-    """Run the work on the migrated database of the settings."""
+    """Run the work on the migrated database of the settings; nobody waits for it, and its statements may take long."""
     configuration = configuration or settings()
 
     async def run() -> T:
         await migrate.upgrade(configuration.database_url.get_secret_value())
-        database = database_of(configuration)
+        database = database_of(configuration, statement_seconds=None)
         try:
             return await work(database)
         finally:
