@@ -24,7 +24,7 @@ from contract.vocabulary import CredentialKind
 from identity.principal import Organization
 from storage.base import Tenant, new_id
 from storage.queries import organizations as directory
-from storage.tables import Activity, Competitor, CXReportRevision, Deal, Feedback, Webhook
+from storage.tables import Activity, Competitor, CXReportRevision, Deal, ResearchResult, Webhook
 from storage.tenancy import SHARED_TABLES
 from tests.isolation.records import fill_organization
 from tests.support.world import Headers, World
@@ -36,7 +36,7 @@ _numbers = count(1)
 
 NO_TEXT_OF_A_PERSON = {
     "activities": {"type", "source", "direction"},
-    "artifacts": {"kind", "content_type"},
+    "artifacts": {"kind", "storage_name", "content_type"},
     "campaigns": {"status", "timezone", "provider", "provider_sync"},
     "credentials": {"kind", "key_id", "secret_hash", "hint"},
     "deals": {"currency", "status", "geo_scope"},
@@ -45,10 +45,10 @@ NO_TEXT_OF_A_PERSON = {
     "feedback": {"subject", "kind", "request_id"},
     "health_factors": {"key", "label", "explanation"},
     "health_snapshots": {"trend", "formula_version"},
-    "jobs": {"status"},
+    "jobs": {"key", "status"},
     "leads": {"status", "source"},
     "mailboxes": {"status"},
-    "media": {"key", "content_type"},
+    "media": {"key", "storage_name", "content_type"},
     "memberships": {"role", "scopes"},
     "outreach_domains": {"status"},
     "pipeline_stages": {"type"},
@@ -57,6 +57,7 @@ NO_TEXT_OF_A_PERSON = {
     "webhooks": {"types", "areas"},
 }
 """Columns of text or JSON that hold words of the service, or what it computed, and so no canary."""
+
 
 def tables_of_organizations() -> Iterator[Any]:
     """The model of every table with rows of an organization, those included that the directory shares."""
@@ -113,8 +114,10 @@ class Side:
                 (Competitor, {"aliases": [mark], "domains": [mark]}),
                 (CXReportRevision, {"analysis": {"summary": mark}}),
                 (Deal, {"competitors": [mark]}),
+                (ResearchResult, {"factors": [{"name": mark, "score": 50, "weight": 1, "finding": mark}]}),
             ):
-                await session.execute(update(model).where(col(model.org_id) == own).values(values))  # type: ignore[attr-defined]  # tables with org_id
+                of_own = update(model).where(col(model.org_id) == own)
+                await session.execute(of_own.values(values))
 
     async def hear(self, url: str) -> None:
         """Have the organization's events told to this address."""
@@ -127,9 +130,7 @@ async def new_side(world: World) -> Side:
     number = next(_numbers)
     canary = f"cnry{number}q0"
     organization = Organization(new_id(), f"org{canary}", f"Organization {canary}")
-    await directory.create_organization(
-        world.database, organization.name, organization.external_id, organization.id
-    )
+    await directory.create_organization(world.database, organization.name, organization.external_id, organization.id)
     side = Side(world, number, organization)
     await world.join(side.member, organization, role=Role.ADMIN)
     await side.fill()
