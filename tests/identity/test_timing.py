@@ -21,8 +21,10 @@ from tests.support.world import World
 
 ROUNDS = 300
 ATTEMPTS = 5
-APART = 0.06
-"""Of the time of a refusal: an unknown key took 12 % less on SQLite and 20 % less on PostgreSQL before decision 118."""
+APART = {"processor": 0.06, "wall": 0.1}
+"""Of the time of a refusal. Before decision 118 an unknown key took 12 % less of the processor, and by the wall's clock
+13 % less on SQLite and 18 % less on PostgreSQL.
+"""
 
 
 async def _refused(world: World) -> dict[str, str]:
@@ -92,10 +94,10 @@ async def test_the_time_is_the_same(world: World, prefix: str) -> None:
                     times[reason].append(read() - began)
             typical = [statistics.median(sorted(taken)[: ROUNDS // 2]) for taken in times.values()]
             apart[clock] = min(apart[clock], max(typical) / min(typical) - 1)
-        if max(apart.values()) < APART:
+        if all(apart[clock] < APART[clock] for clock in clocks):
             break
     print(f"{world.database.engine.dialect.name} {prefix}: " + str({c: f"{a:.1%}" for c, a in apart.items()}))
-    assert max(apart.values()) < APART
+    assert all(apart[clock] < APART[clock] for clock in clocks), apart
 
 
 async def test_another_s_row_stands_in_and_nothing_of_it_gets_out(world: World) -> None:

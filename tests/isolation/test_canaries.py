@@ -63,6 +63,7 @@ class House:
         self.receiver = receiver
         self.watch = Watch()
         self.sides: list[Side] = []
+        self.known: dict[str, Side] = {}
         self.steps = 0
         self.done: Counter[tuple[str, int]] = Counter()
         self.refused: dict[tuple[str, int], str] = {}
@@ -73,6 +74,7 @@ class House:
         """Two new organizations."""
         self.sides = [await new_side(self.gateway.world) for _ in range(2)]
         for side in self.sides:
+            self.known[f"/{side.number}"] = side
             await side.hear(f"{self.receiver.url}/{side.number}")
             self.watch.learn(side)
 
@@ -186,9 +188,8 @@ class House:
                 async with runtime.database.directory() as session:
                     if not await jobs.any_due(session):
                         break
-        by_number = {str(side.number): side for side in self.sides}
         for asked in self.receiver.asked:
-            side = by_number[asked.path.removeprefix("/")]
+            side = self.known[asked.path]
             assert self.watch.strange(side, repr(asked).encode()) == set(), asked
             self.calls += 1
         self.receiver.asked.clear()
