@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from contract.vocabulary import CredentialKind
 from gateway import logs
+from gateway.app import application
+from gateway.runtime import Runtime
 from gateway.settings import Settings
 from identity import secrets
 from identity.keyfiles import PEPPER_FILE, SIGNING_KEY_FILE, signing_key
@@ -33,7 +36,10 @@ from tests.support.gateway import Gateway, open_gateway
 from tests.support.loopback import Asked, Reply, serving
 from tests.support.planted import Planted
 from tests.support.postgresql import Server
+from tests.support.service import Outcome
 from tests.support.world import Headers, bearer
+
+Command = Callable[..., Outcome]
 
 PAGES = ["/", "/docs", "/llms.txt", "/openapi.json", "/graphql/schema.graphql", "/metrics", "/ready", "/health"]
 DOCUMENTS = ["/.well-known/jwks.json", "/.well-known/openid-configuration"]
@@ -208,3 +214,65 @@ async def test_no_secret_is_found(
     assert {file.suffix for file in folder.rglob("*.*")} >= {".pdf", ".pptx", ".xlsx"}
     found = {place: names for place, content in everything.said.items() if (names := planted.found(content))}
     assert found == {}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_no_secret_is_told_where_the_database_is_away(tmp_path: Path, log: StringIO, dialect: str) -> None:
+    planted = Planted()
+    password = planted.plant("database password", "CanaryOfTheDatabase")
+    settings = Settings(
+        _env_file=None,
+        database_url=f"postgresql+asyncpg://crm:{password}@127.0.0.1:9/crm",
+        data_dir=tmp_path / "data",
+        worker=True,
+    )
+    runtime = Runtime(settings)
+    said = {}
+    async with runtime.running(), runtime.working():
+        transport = httpx.ASGITransport(app=application(runtime))
+        async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+            text = planted.plant("key", secrets.mint("ak").text)
+            for path, status in (("/deals", 503), ("/ready", 503), ("/metrics", 200)):
+                response = await http.get(path, headers=bearer(text))
+                assert response.status_code == status
+                said[path] = response.content
+            response = await http.post("/graphql", json={"query": "{ viewer { subject } }"}, headers=bearer(text))
+            assert response.status_code == 503
+            said["/graphql"] = response.content
+            await asyncio.sleep(0.1)  # the worker's first attempt, which is logged
+    said["log"] = log.getvalue().encode()
+    assert b"worker cannot go on" in said["log"]
+    assert {place: names for place, content in said.items() if (names := planted.found(content))} == {}
+
+
+def test_no_secret_is_shown_by_a_command(command: Command, tmp_path: Path) -> None:
+    """What is set, what is wrong, and what keeps a command from working: with every setting that can hold a secret."""
+    planted = Planted()
+    password, key, note, token, issuer, jwks = (
+        planted.plant(name, f"CanaryOf{name}")
+        for name in ("TheDatabase", "TheSequencing", "TheNotifications", "TheToken", "TheIssuer", "TheKeySet")
+    )
+    settings = {
+        "CRM_SEQUENCING_PROVIDER": "smartlead",
+        "CRM_SEQUENCING_API_KEY": key,
+        "CRM_SEQUENCING_URL": f"http://someone:{key}@127.0.0.1:9/api?api_key={key}",
+        "CRM_NOTIFICATIONS_URL": f"http://someone:{note}@127.0.0.1:9/events?token={token}",
+        "CRM_OIDC_ISSUER": "http://127.0.0.1:9",
+        "CRM_OIDC_JWKS_URL": f"http://127.0.0.1:9/keys?token={jwks}",
+        "LOG_LEVEL": "DEBUG",
+    }
+    away = {"CRM_DATABASE_URL": f"postgresql://crm:{password}@127.0.0.1:9/crm?password={password}"}
+    wrong = {
+        "CRM_DATABASE_URL": f"mysql://crm:{password}@127.0.0.1:9/crm",
+        "CRM_SEQUENCING_URL": key,
+        "CRM_OIDC_ISSUER": f"http://someone:{issuer}@127.0.0.1:9",
+        "CRM_PUBLIC_URL": f"http://someone:{issuer}@127.0.0.1:9",
+    }
+    said = {}
+    for arguments in (["config", "show"], ["config", "show", "--json"], ["doctor"], ["doctor", "--json"], ["migrate"]):
+        for which, more in {"well": {}, "away": away, "wrong": wrong}.items():
+            outcome = command(*arguments, **{**settings, **more})
+            said[f"{which}: {arguments}"] = (outcome.out + outcome.err).encode()
+    assert all(said.values()), [name for name, text in said.items() if not text]
+    planted.plant("pepper", (tmp_path / "data" / PEPPER_FILE).read_text().strip())
+    assert {place: names for place, text in said.items() if (names := planted.found(text))} == {}
