@@ -10,12 +10,14 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from contract.vocabulary import CredentialKind
 from gateway import logs
@@ -33,10 +35,12 @@ from tests.isolation.canaries import Side, new_side
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import send
 from tests.support.gateway import Gateway, open_gateway
+from tests.support.live import going
 from tests.support.loopback import Asked, Reply, serving
 from tests.support.planted import Planted
 from tests.support.postgresql import Server
 from tests.support.service import Outcome
+from tests.support.streams import begun, events
 from tests.support.world import Headers, bearer
 
 Command = Callable[..., Outcome]
@@ -276,3 +280,38 @@ def test_no_secret_is_shown_by_a_command(command: Command, tmp_path: Path) -> No
     assert all(said.values()), [name for name, text in said.items() if not text]
     planted.plant("pepper", (tmp_path / "data" / PEPPER_FILE).read_text().strip())
     assert {place: names for place, text in said.items() if (names := planted.found(text))} == {}
+
+
+async def test_no_secret_is_logged_by_the_server(database_url: str, tmp_path: Path) -> None:
+    """A started service at the level that says most, with real sockets: what its libraries write counts too."""
+    planted = Planted()
+    async with going(tmp_path, database_url, LOG_LEVEL="DEBUG", CRM_OUTBOUND_ALLOW_LOOPBACK="true") as live:
+        async with httpx.AsyncClient(base_url=live.service.address) as http:
+            session = live.token()
+            key = (await http.post("/organization-pats", headers=session, json={"name": "Key"})).json()["pat_key"]
+            texts = [session["authorization"].removeprefix("Bearer "), key, f"{key[:-1]}-"]
+            for number, text in enumerate(texts):
+                planted.plant(f"credential {number}", text)
+                planted.plant(f"end of credential {number}", text[-16:])
+                for path in ("/deals", f"/deals?token={text}", f"/{text}", "/metrics"):
+                    await http.get(path, headers=bearer(text))
+                await http.post("/pat/exchange", data={"subject_token": text, "grant_type": "x"})
+                await http.post("/graphql", headers=bearer(text), content=f'{{"query": "{{ {text}')
+                with suppress(ConnectionClosed):
+                    async with begun(live.service.address, bearer(text)) as socket:
+                        await socket.subscribe("1", "{ viewer { subject } }", token=text)
+                        await socket.hear()
+            async with httpx.AsyncClient(base_url=live.service.address, headers=bearer(key)) as reader:
+                stream = events(reader)
+                await anext(stream)
+                await live.create("Deal")
+                await anext(stream)
+                await stream.aclose()
+        planted.plant("pepper", (tmp_path / "data" / PEPPER_FILE).read_text().strip())
+        process = await asyncio.to_thread(Path(f"/proc/{live.service.pid}/cmdline").read_bytes)
+        live.service.end()
+        said = {"log": live.service.log.read_bytes(), "banner": "".join(live.service.banner).encode()}
+    assert said["log"].count(b"logger='gateway.access'") > 20
+    assert b"level='debug'" in said["log"]
+    assert b"aiosqlite" not in said["log"]  # which would write the values of every statement
+    assert {p: names for p, content in {**said, "process": process}.items() if (names := planted.found(content))} == {}
