@@ -28,7 +28,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from contract.vocabulary import CredentialKind
 from resolvers.access import OPERATIONS
 from schema.build import build
-from storage.queries import jobs
 from tests.isolation.canaries import Side, Watch, new_side, tables_of_organizations, texts
 from tests.isolation.cases import CASES, Graph, Rest, names
 from tests.isolation.records import missing, plain, send
@@ -151,6 +150,12 @@ class House:
             self.watch.learn(side)
         return answer
 
+    async def _is_rendered(self, side: Side, job: str) -> bool:
+        response = await self.gateway.rest("GET", f"/jobs/{job}", side.callers[CredentialKind.SESSION])
+        status = self.look(side, response).json()["status"]
+        assert status != "failed", response.text
+        return bool(status == "succeeded")
+
     async def _stages(self, side: Side, kind: CredentialKind) -> list[str]:
         """All of the organization's, which are put in order together or not at all."""
         answer = (await self.gateway.graphql("{ pipelineStages { id } }", side.callers[kind])).json()
@@ -177,17 +182,18 @@ class House:
         assert self.watch.strange(side, stream.heard) == set(), stream.heard
 
     async def _work(self) -> None:
-        """Run what is due for a while, and look at what left the service for it, and at the files it made."""
-        runtime = self.gateway.runtime
+        """Have reports rendered and events told, and look at what left the service for it and at the files it made."""
+        waiting = {f"/{side.number}" for side in self.sides}
+        rendering = []
         for side in self.sides:
             edit = CASES["cx_reports.edit_report"].requests[0].filled(side.ids | {"name": side.fresh()})
-            await send(self.gateway, edit, side.callers[CredentialKind.SESSION])
-        async with runtime.working():
-            for _ in range(20):
-                await asyncio.sleep(0.1)
-                async with runtime.database.directory() as session:
-                    if not await jobs.any_due(session):
-                        break
+            answer = await send(self.gateway, edit, side.callers[CredentialKind.SESSION])
+            rendering.append((side, answer.json()["job_id"]))
+        async with self.gateway.runtime.working(), asyncio.timeout(60):
+            while waiting or rendering:
+                await asyncio.sleep(0.05)
+                waiting -= {asked.path for asked in self.receiver.asked}
+                rendering = [each for each in rendering if not await self._is_rendered(*each)]
         for asked in self.receiver.asked:
             side = self.known[asked.path]
             assert self.watch.strange(side, repr(asked).encode()) == set(), asked
