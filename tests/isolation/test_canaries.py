@@ -2,7 +2,8 @@
 
 Each step is an operation of the registry, through one of its doors, as one organization: first with identifiers of the
 other and with identifiers of nobody, which has to be the same to the byte and change nothing; then with its own, while
-the other organization does the same with its own. `CRM_CANARY_STEPS=10000` makes it longer than 500 steps.
+the other organization does the same with its own. `CRM_CANARY_STEPS=10000` makes it longer than 500 steps, and
+`CRM_CANARY_SHRINK=1` looks for the shortest way to what it found, which takes minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, ClassVar
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -37,6 +38,7 @@ from tests.support.loopback import Asked, Loopback, Reply, serving
 
 STEPS = int(os.environ.get("CRM_CANARY_STEPS", "500"))
 LONG = STEPS > 500
+SHRINK = "CRM_CANARY_SHRINK" in os.environ
 
 CURSORS = ["meetings", "accounts", "contacts", "deals", "leads", "campaigns", "researchRuns", "events"]
 EVENTS = "subscription($after: String) { events(after: $after) { id type actor data cursor requestId } }"
@@ -200,7 +202,7 @@ class House:
             self.calls += 1
         self.receiver.asked.clear()
         for side in self.sides:
-            files = runtime.settings.data_dir / "artifacts" / side.organization.id
+            files = self.gateway.runtime.settings.data_dir / "artifacts" / side.organization.id
             for file in filter(Path.is_file, files.rglob("*")):
                 assert self.watch.strange(side, file.read_bytes()) == set(), file
                 self.files[file.suffix] += 1
@@ -294,6 +296,7 @@ def test_no_canary_crosses(
                 max_examples=examples,
                 stateful_step_count=len(PLAN),
                 derandomize=not LONG,
+                phases=[Phase.generate, Phase.shrink] if SHRINK else [Phase.generate],
                 database=None,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
