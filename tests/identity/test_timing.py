@@ -82,6 +82,7 @@ async def test_the_work_is_the_same(world: World, monkeypatch: pytest.MonkeyPatc
 async def test_the_time_is_the_same(world: World, prefix: str) -> None:
     """By the processor's clock and by the wall's; the reasons take turns, and the better half of the rounds counts."""
     refused = {reason: text for reason, text in (await _refused(world)).items() if reason.startswith(prefix)}
+    del refused[f"{prefix}: malformed"]  # which everybody sees by looking at it
     clocks: dict[str, Callable[[], int]] = {"processor": time.process_time_ns, "wall": time.perf_counter_ns}
     apart: dict[str, float] = dict.fromkeys(clocks, 1.0)
     for _ in range(ATTEMPTS):
