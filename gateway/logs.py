@@ -130,6 +130,8 @@ def configure(settings: Settings) -> None:
 
 _TEXT_ORDER = ["timestamp", "level", "event"]
 _QUIET = {
+    "aiosqlite": logging.WARNING,  # writes statements with their values, which are people's data and hashes of secrets
+    "asyncpg": logging.WARNING,
     "httpx": logging.WARNING,  # writes whole addresses, which may hold secrets
     "httpcore": logging.WARNING,
     "uvicorn.access": logging.WARNING,  # the gateway writes its own line per request

@@ -183,6 +183,13 @@ class Settings(BaseSettings):
             raise ValueError("must be an http:// or https:// address")
         return value
 
+    @field_validator("oidc_issuer", "public_url")
+    @classmethod
+    def _told_to_everybody(cls, value: str | None) -> str | None:
+        if value is not None and "@" in urlsplit(value).netloc:
+            raise ValueError("must hold neither a user nor a password: everybody is told it")
+        return value
+
     @field_validator("sequencing_api_key")
     @classmethod
     def _provider_key(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
@@ -228,25 +235,35 @@ _DRIVERS = {
 
 
 def shown(settings: Settings) -> dict[str, str]:
-    """Every setting under its variable's name, with passwords masked."""
+    """Every setting under its variable's name, with what is secret in it masked."""
     result = {}
     for name, field in Settings.model_fields.items():
         alias = field.validation_alias
         variable = alias.choices[0] if isinstance(alias, AliasChoices) else alias
         value = getattr(settings, name)
         if isinstance(value, SecretStr):
-            value = _masked(value.get_secret_value())
+            secret = value.get_secret_value()
+            value = _masked(secret) if "://" in secret else secret and "***"
         elif isinstance(value, tuple):
             value = ",".join(value)
+        elif isinstance(value, str):
+            value = _masked(value)
         result[str(variable)] = "" if value is None else str(value)
     return result
 
 
-def _masked(url: str) -> str:
-    """An address without its password; any other secret is hidden whole."""
-    if "://" not in url:
-        return "***" if url else ""
-    scheme, separator, rest = url.partition("://")
+_TELLING = {"host", "port", "ssl"}
+"""Parameters of a database's address that say where it is; any other may be a secret."""
+
+
+def _masked(text: str) -> str:
+    """The text; an address without its password and without what its parameters say."""
+    if "://" not in text:
+        return text
+    address, question, query = text.partition("?")
+    scheme, separator, rest = address.partition("://")
     credentials, at, host = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")
-    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{host}"
+    parameters = [pair.partition("=") for pair in query.split("&")]
+    hidden = "&".join(n + e + (v if n in _TELLING else "***" if v else "") for n, e, v in parameters)
+    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{host}{question}{hidden}"

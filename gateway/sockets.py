@@ -21,6 +21,8 @@ class Sockets(WebSocketsSansIOProtocol):
         super().__init__(config, server_state, app_state, _loop)
         # The server's own lines would have the whole address in them, and the gateway writes its own.
         self.logger = logging.getLogger(__name__)
+        # Nor may the library write frames and headers, at whatever level: the ends of tokens stand in them.
+        self.conn.debug = False
 
     def handle_ping(self) -> None:
         """Answer, unless the answers are not read."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, Text, and_, bindparam, cast, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, Text, and_, bindparam, cast, func, or_, select, update
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
@@ -35,7 +36,26 @@ async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]
     return await session.fetch("with_memberships", _with_memberships, key_id=key_id)
 
 
+async def nearest_with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]:
+    """The same, or the rows of some other credential where the key is unknown, so that it takes as long (decision 118).
+
+    No row where there is no credential at all.
+    """
+    return await session.fetch("nearest_with_memberships", _nearest, key_id=key_id)
+
+
 def _with_memberships() -> Select[Any]:
+    return _beside_memberships(bindparam("key_id", type_=Text))
+
+
+def _nearest() -> Select[Any]:
+    other = aliased(Credential)
+    first = select(func.min(other.key_id))
+    behind = first.where(col(other.key_id) >= bindparam("key_id", type_=Text))
+    return _beside_memberships(func.coalesce(behind.scalar_subquery(), first.scalar_subquery()))
+
+
+def _beside_memberships(key_id: ColumnElement[str]) -> Select[Any]:
     reaches = and_(
         col(Membership.subject) == Credential.owner_subject,
         or_(col(Credential.org_id).is_(None), col(Credential.org_id) == Membership.org_id),
@@ -56,7 +76,7 @@ def _with_memberships() -> Select[Any]:
         .join(Member, col(Member.subject) == Credential.owner_subject)
         .outerjoin(Membership, reaches)
         .outerjoin(Organization, col(Organization.id) == Membership.org_id)
-        .where(col(Credential.key_id) == bindparam("key_id", type_=Text))
+        .where(col(Credential.key_id) == key_id)
         .order_by(col(Organization.name), col(Organization.id))
     )
 

@@ -169,7 +169,10 @@ CASES: dict[str, Case] = {
         "CRM_MANAGE",
         (
             change("meetingUpdate", "MeetingUpdateInput", "meeting { subject }", "<meeting>", subject="<name>"),
-            change("meetingUpdate", "MeetingUpdateInput", "meeting { id }", "<own meeting>", dealId="<deal>"),
+            *(
+                change("meetingUpdate", "MeetingUpdateInput", "meeting { id }", "<own meeting>", **{link: record})
+                for link, record in (("accountId", "<account>"), ("contactId", "<contact>"), ("dealId", "<deal>"))
+            ),
         ),
     ),
     "meetings.complete_meeting": Case("CRM_MANAGE", (by_id("meetingComplete", "meeting", "meeting { id }"),)),
@@ -354,6 +357,7 @@ CASES: dict[str, Case] = {
             Rest("PATCH", "/deals/<deal>", {"name": "<name>"}),
             Rest("PATCH", "/deals/<own deal>", {"account_id": "<account>", "champion_id": "<contact>"}),
             change("dealUpdate", "DealUpdateInput", "deal { name }", "<deal>", name="<name>"),
+            change("dealUpdate", "DealUpdateInput", "deal { id }", "<own deal>", accountId="<account>"),
             change("dealUpdate", "DealUpdateInput", "deal { id }", "<own deal>", stageId="<stage>"),
             change("dealUpdate", "DealUpdateInput", "deal { id }", "<own deal>", championId="<contact>"),
         ),

@@ -155,3 +155,14 @@ async def send(gateway: Gateway, request: Rest | Graph, headers: Headers) -> htt
     if request.document.startswith("subscription"):
         return await gateway.first_event(request.document, headers, **request.variables)
     return await gateway.graphql(request.document, headers, **request.variables)
+
+
+def plain(response: httpx.Response, values: dict[str, str], named: set[str]) -> tuple[int, dict[str, str], str]:
+    """The response with the identifiers that it was asked with under their names, and without the request's own."""
+    text = response.text.replace(response.headers["x-request-id"], "request")
+    for name in named:
+        text = text.replace(values[name], f"<{name}>")
+    headers = {
+        name: value for name, value in response.headers.items() if name not in ("x-request-id", "content-length")
+    }
+    return response.status_code, headers, text

@@ -8,7 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import httpx
 import pytest
 
 from contract.errors import GatewayError
@@ -19,7 +18,7 @@ from resolvers.access import OPERATIONS
 from resolvers.context import Context
 from resolvers.lists import PageOf
 from tests.isolation.cases import CASES, fill, names
-from tests.isolation.records import fill_organization, missing, send
+from tests.isolation.records import fill_organization, missing, plain, send
 from tests.support.gateway import Gateway
 from tests.support.world import World
 
@@ -71,17 +70,6 @@ def _of_one(world: World, dump: dict[str, list[tuple[Any, ...]]]) -> dict[str, l
     return {table: [row for row in rows if any(map(is_of_one, row))] for table, rows in dump.items()}
 
 
-def _answer(response: httpx.Response, values: dict[str, str], named: set[str]) -> tuple[int, dict[str, str], str]:
-    """The response with the identifiers that it was asked with under their names, and without the request's own."""
-    text = response.text.replace(response.headers["x-request-id"], "request")
-    for name in named:
-        text = text.replace(values[name], f"<{name}>")
-    headers = {
-        name: value for name, value in response.headers.items() if name not in ("x-request-id", "content-length")
-    }
-    return response.status_code, headers, text
-
-
 @pytest.mark.parametrize("kind", CredentialKind)
 async def test_through_the_doors(gateway: Gateway, kind: CredentialKind) -> None:
     world = gateway.world
@@ -98,7 +86,7 @@ async def test_through_the_doors(gateway: Gateway, kind: CredentialKind) -> None
                 answers = []
                 for values in (nothing, of_one):
                     response = await send(gateway, request.filled(own | values), headers)
-                    answers.append(_answer(response, values, named))
+                    answers.append(plain(response, values, named))
                 assert MARK not in answers[1][2], (name, request)
                 assert answers[0] == answers[1] or not named, (name, request)
                 assert not any(identifier in answers[1][2] for identifier in of_one.values()), (name, request)

@@ -332,11 +332,14 @@ async def test_a_credential_by_its_key(seeded: Seeded) -> None:
     seeded.opened.send = keeping  # type: ignore[method-assign]
     async with seeded.opened.directory() as session:
         assert await credentials.with_memberships(session, "key7")
-    [sent] = kept
+        assert await credentials.nearest_with_memberships(session, "key7")
+        assert await credentials.nearest_with_memberships(session, "key7x")
+        assert await credentials.nearest_with_memberships(session, "z")
     index = "uq_credentials_key_id" if seeded.dialect == "postgresql" else "sqlite_autoindex_credentials_2"
-    for plan in await explain(seeded, sent):
-        assert index in plan.indexes, plan
-        assert plan.rows <= 40, plan
+    for sent in kept:
+        for plan in await explain(seeded, sent):
+            assert index in plan.indexes, plan
+            assert plan.rows <= 40, plan
 
 
 async def test_the_latest_health_of_an_account(seeded: Seeded) -> None:

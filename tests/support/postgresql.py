@@ -69,6 +69,7 @@ class Server:
         prepared.ensure_pgdata_inited()  # as another user of the system where we are root
         with (self._data / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = {value}\n" for name, value in _SETTINGS.items())
+        self._programs = prepared.bin_path
         self._process = subprocess.Popen(
             ["sh", "-c", _SUPERVISOR, "sh", str(prepared.bin_path / "postgres"), self._data, self._folder],
             stdin=subprocess.PIPE,
@@ -105,6 +106,12 @@ class Server:
     def drop(self, database: str) -> None:
         """Delete a database, whoever is still connected to it."""
         self.execute(f"DROP DATABASE {database} WITH (FORCE)")
+
+    def dump(self, database_url: str) -> bytes:
+        """What `pg_dump` writes of the database of this address."""
+        name = database_url.partition("?")[0].rpartition("/")[2]
+        command = [self._programs / "pg_dump", "-h", self._data, "-U", "postgres", "--inserts", name]
+        return subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
 
     def stop(self) -> None:
         """Stop the server and delete its data."""

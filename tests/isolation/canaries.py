@@ -1,0 +1,184 @@
+"""Organizations whose every text is a canary, and a look for canaries of others in any byte.
+
+A canary names its organization by number: `cnry7q2` is of the second filling of organization 7. It has letters and
+digits alone, so that JSON, addresses and pages write it as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from base64 import urlsafe_b64decode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import count
+from typing import Any
+
+from sqlalchemy import JSON, Text, update
+from sqlmodel import SQLModel, col
+
+from contract.scopes import Role
+from contract.vocabulary import CredentialKind
+from identity.principal import Organization
+from storage.base import Tenant, new_id
+from storage.queries import organizations as directory
+from storage.tables import Activity, Competitor, CXReportRevision, Deal, ResearchResult, Webhook
+from storage.tenancy import SHARED_TABLES
+from tests.isolation.records import fill_organization
+from tests.support.world import Headers, World
+
+_CANARY = re.compile(rb"cnry(\d+)q")
+_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ENCODED = re.compile(rb"[A-Za-z0-9_-]{12,}")
+_numbers = count(1)
+
+NO_TEXT_OF_A_PERSON = {
+    "activities": {"type", "source", "direction"},
+    "artifacts": {"kind", "storage_name", "content_type"},
+    "campaigns": {"status", "timezone", "provider", "provider_sync"},
+    "credentials": {"kind", "key_id", "secret_hash", "hint"},
+    "deals": {"currency", "status", "geo_scope"},
+    "enrollments": {"status"},
+    "events": {"type", "area", "actor", "request_id"},
+    "feedback": {"subject", "kind", "request_id"},
+    "health_factors": {"key", "label", "explanation"},
+    "health_snapshots": {"trend", "formula_version"},
+    "jobs": {"key", "status"},
+    "leads": {"status", "source"},
+    "mailboxes": {"status"},
+    "media": {"key", "storage_name", "content_type"},
+    "memberships": {"role", "scopes"},
+    "outreach_domains": {"status"},
+    "pipeline_stages": {"type"},
+    "research_results": {"status"},
+    "research_runs": {"status"},
+    "webhooks": {"types", "areas"},
+}
+"""Columns of text or JSON that hold words of the service, or what it computed, and so no canary."""
+
+
+def tables_of_organizations() -> Iterator[Any]:
+    """The model of every table with rows of an organization, those included that the directory shares."""
+    for mapper in SQLModel._sa_registry.mappers:
+        if issubclass(mapper.class_, Tenant) or mapper.local_table.name in SHARED_TABLES:
+            yield mapper.class_
+
+
+def texts(model: Any) -> list[Any]:
+    """The columns of a table that can hold what a person wrote."""
+    closed = NO_TEXT_OF_A_PERSON.get(model.__tablename__, set())
+    return [c for c in model.__table__.columns if isinstance(c.type, Text | JSON) and c.name not in closed]
+
+
+@dataclass
+class Side:
+    """One organization, the callers that act for it, and the identifiers of what it was last filled with."""
+
+    world: World
+    number: int
+    organization: Organization
+    callers: dict[CredentialKind, Headers] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    filled: int = 0
+    written: int = 0
+
+    @property
+    def member(self) -> str:
+        return f"admin@{self.canary(0)}"
+
+    def canary(self, number: int) -> str:
+        return f"cnry{self.number}q{number}"
+
+    def fresh(self) -> str:
+        """A canary for something new."""
+        self.written += 1
+        return f"{self.canary(self.filled)}w{self.written}"
+
+    async def fill(self) -> None:
+        """New records of every kind, with a canary in every text."""
+        self.filled += 1
+        mark = self.canary(self.filled)
+        self.ids = await fill_organization(self.world, self.organization, self.member, mark)
+        async with self.world.database.writing(self.organization.id) as session:
+            own = self.organization.id
+            for model in tables_of_organizations():
+                for column in texts(model):
+                    if isinstance(column.type, Text) and column.nullable:
+                        name = getattr(model, column.name)
+                        blank = update(model).where(col(model.org_id) == own, col(name).is_(None))
+                        await session.execute(blank.values({column.name: mark}))
+            for model, values in (
+                (Activity, {"details": {"location": mark}}),
+                (Competitor, {"aliases": [mark], "domains": [mark]}),
+                (CXReportRevision, {"analysis": {"summary": mark}}),
+                (Deal, {"competitors": [mark]}),
+                (ResearchResult, {"factors": [{"name": mark, "score": 50, "weight": 1, "finding": mark}]}),
+            ):
+                of_own = update(model).where(col(model.org_id) == own)
+                await session.execute(of_own.values(values))
+
+    async def hear(self, url: str) -> None:
+        """Have the organization's events told to this address."""
+        webhook = Webhook(url=url, areas=["crm", "outreach", "admin"], cursor=0)
+        await self.world.add(self.organization, webhook)
+
+
+async def new_side(world: World) -> Side:
+    """An organization of its own, filled, with an administrator and a credential of every kind."""
+    number = next(_numbers)
+    canary = f"cnry{number}q0"
+    organization = Organization(new_id(), f"org{canary}", f"Organization {canary}")
+    await directory.create_organization(world.database, organization.name, organization.external_id, organization.id)
+    side = Side(world, number, organization)
+    await world.join(side.member, organization, role=Role.ADMIN)
+    await side.fill()
+    for kind in CredentialKind:
+        side.callers[kind] = await world.headers(side.member, organization, kind)
+    return side
+
+
+@dataclass
+class Watch:
+    """Who owns which identifier, learned on the way; it says what in some bytes is not for the side that got them."""
+
+    owners: dict[bytes, int] = field(default_factory=dict)
+
+    def learn(self, side: Side, content: bytes = b"") -> None:
+        """Identifiers that the side made, or that it was told of first."""
+        for identifier in side.ids.values():
+            if _UUID.fullmatch(identifier.encode()):
+                self.owners.setdefault(identifier.encode(), side.number)
+        for found in _UUID.findall(content):
+            self.owners.setdefault(found, side.number)
+
+    def strange(self, side: Side, content: bytes, *, sent: Iterable[str] = ()) -> set[bytes]:
+        """Canaries of others in the bytes, and identifiers of others that the side did not name itself."""
+        named = {text.encode() for text in sent}
+        found = set()
+        for layer in layers(content):
+            lower = layer.lower()
+            found |= {match[0] for match in _CANARY.finditer(lower) if int(match[1]) != side.number}
+            found |= {
+                identifier
+                for identifier in _UUID.findall(lower)
+                if identifier not in named and self.owners.get(identifier, side.number) != side.number
+            }
+        return found
+
+
+def layers(content: bytes) -> Iterator[bytes]:
+    """The bytes, and what they hold in base64, in a ZIP archive or deflated, as cursors, sheets and PDF files do."""
+    yield content
+    for run in _ENCODED.findall(content):
+        yield urlsafe_b64decode(run[: len(run) // 4 * 4])
+    if content.startswith(b"PK"):
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            yield from (archive.read(name) for name in archive.namelist())
+    if content.startswith(b"%PDF"):
+        for start in re.finditer(rb"stream\r?\n", content):
+            try:
+                yield zlib.decompressobj().decompress(content[start.end() :])
+            except zlib.error:
+                continue
