@@ -13,6 +13,7 @@ from contract.limits import ACCESS_TOKEN_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import secrets
 from identity.directory import KNOWN_SCOPES
+from identity.failures import Failures
 from identity.principal import Belonging, Organization, Principal
 from identity.tokens import EmbeddedIssuer
 from storage.base import now
@@ -74,12 +75,18 @@ def together(belongings: Sequence[Belonging]) -> frozenset[str]:
     return frozenset[str]().union(*(b.scopes for b in belongings))
 
 
-async def by_secret(database: Database, text: str, pepper: bytes) -> Grant:
-    """What a presented credential stands for. Raises Unauthenticated, after the same work for every reason."""
+async def by_secret(database: Database, text: str, pepper: bytes, failures: Failures | None = None) -> Grant:
+    """What a presented credential stands for. Raises Unauthenticated, after the same work for every reason.
+
+    `failures` are told what is stored under its key id.
+    """
     parsed = secrets.parse(text)
     prefix, key_id, secret = parsed or ("", "", text)
     rows = await _read(database, key_id)
     stored = rows[0].secret_hash if rows and rows[0].kind == PREFIXES.get(prefix) else None
+    if failures is not None:
+        usable = rows and _holds(rows[0]) and rows[0].external_id is not None
+        failures.remember(key_id, rows[0].secret_hash if usable else None)
     if not secrets.matches(secret, stored, pepper):
         raise Unauthenticated()
     return _grant(rows)
@@ -96,7 +103,7 @@ async def _read(database: Database, key_id: str) -> Sequence[Any]:
 
 
 def _grant(rows: Sequence[Any]) -> Grant:
-    if not rows or rows[0].revoked_at is not None or _is_over(rows[0].expires_at):
+    if not rows or not _holds(rows[0]):
         raise Unauthenticated()
     first = rows[0]
     belongings = tuple(
@@ -127,8 +134,9 @@ def _belonging(org_id: str, external_id: str, name: str, scopes: str) -> Belongi
     return Belonging(Organization(org_id, external_id, name), frozenset(orjson.loads(scopes)) & KNOWN_SCOPES)
 
 
-def _is_over(moment: datetime | None) -> bool:
-    return moment is not None and moment <= now()
+def _holds(row: Any) -> bool:
+    """Whether the credential is neither revoked nor over."""
+    return row.revoked_at is None and (row.expires_at is None or row.expires_at > now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +149,8 @@ class AccessToken:
     organization_id: str | None
 
 
-def mint(issuer: EmbeddedIssuer, grant: Grant, service_org: str | None) -> AccessToken:
-    """A short-lived access token for what the credential stands for now."""
-    principal = grant.principal(service_org)
+def mint(issuer: EmbeddedIssuer, grant: Grant, principal: Principal) -> AccessToken:
+    """A short-lived access token for the caller that the credential makes now."""
     organization = principal.organization.external_id if principal.organization else None
     token = issuer.mint(
         principal.subject,
