@@ -85,7 +85,7 @@ class MemoryBuckets:
     async def give(self, name: str, points: int) -> int:
         """Give points back, or take them."""
         now = self._clock()
-        missing = max(0, self._full_at.get(name, 0) - now - points * self.size.point)
+        missing = max(0, max(0, self._full_at.get(name, 0) - now) - points * self.size.point)
         self._keep(name, now, missing)
         return missing
 

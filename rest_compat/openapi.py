@@ -195,7 +195,7 @@ def _refusals(operation: Operation) -> list[int]:
 
 
 def _refusal(operation: Operation, status: int) -> dict[str, Any]:
-    headers = () if status in _UNMETERED else _budget(operation)
+    headers = () if operation.rule is None or status in _UNMETERED else _budget(operation)
     described: dict[str, Any] = {
         "description": _PHRASES.get(status) or HTTPStatus(status).phrase,
         "headers": _header_refs("X-Request-Id", *_REFUSAL_HEADERS.get(status, ()), *headers),

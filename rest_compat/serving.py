@@ -109,7 +109,8 @@ class _Path:
             return
         except Exception as error:
             response = error_response(error, request_id)
-        response.raw_headers += await meter.headers()
+        if headers := await meter.headers():
+            response.raw_headers += headers
         if scope["method"] == "HEAD":
             response.body = b""  # the headers stay those of GET
         await response(scope, receive, send)
