@@ -4,9 +4,9 @@ What is taken puts that moment off, what is given back brings it nearer, and the
 bucket is one that is not kept. Moments are whole microseconds, so that nothing is lost by rounding.
 """
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable
+from time import monotonic_ns
 from typing import NamedTuple, Protocol
 
 MICROSECONDS = 1_000_000
@@ -34,11 +34,16 @@ class Size(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Whether the points were there, when the bucket will be full again in microseconds, and where it is kept."""
+    """Whether the points were there, and in how many microseconds the bucket is full again; and what it was all about.
+
+    `buckets` is where points are to be given back to.
+    """
 
     granted: bool
     missing: int
-    source: "Buckets"
+    buckets: "Buckets | None"
+    name: str
+    points: int
 
 
 class Buckets(Protocol):
@@ -55,16 +60,13 @@ class Buckets(Protocol):
         ...
 
 
-def microseconds() -> int:
-    """A clock that nobody sets back."""
-    return time.monotonic_ns() // 1000
-
-
 class MemoryBuckets:
     """Buckets of this process. Of more than `most`, the one that was used the longest ago is taken for full."""
 
-    def __init__(self, size: Size, *, most: int = _MOST, clock: Callable[[], int] = microseconds) -> None:
+    def __init__(self, size: Size, *, most: int = _MOST, clock: Callable[[], int] = monotonic_ns) -> None:
+        """`clock` counts nanoseconds, and is not set back."""
         self.size = size
+        self._point, self._span = size.point, size.span
         self._most = most
         self._clock = clock
         self._full_at: OrderedDict[str, int] = OrderedDict()
@@ -74,26 +76,28 @@ class MemoryBuckets:
 
     async def take(self, name: str, points: int) -> Taken:
         """Take the points if they are there."""
-        now = self._clock()
-        missing = max(0, self._full_at.get(name, 0) - now)
-        if points and self.size.wait(missing, points):
-            return Taken(False, missing, self)
-        missing += points * self.size.point
-        self._keep(name, now, missing)
-        return Taken(True, missing, self)
+        now = self._clock() // 1000
+        missing = self._full_at.get(name, now) - now
+        if missing < 0:
+            missing = 0
+        wanted = points * self._point
+        if wanted and missing + (wanted if wanted < self._span else self._span) > self._span:
+            return Taken(False, missing, self, name, points)
+        return Taken(True, self._keep(name, now, missing + wanted), self, name, points)
 
     async def give(self, name: str, points: int) -> int:
         """Give points back, or take them."""
-        now = self._clock()
-        missing = max(0, max(0, self._full_at.get(name, 0) - now) - points * self.size.point)
-        self._keep(name, now, missing)
-        return missing
+        now = self._clock() // 1000
+        missing = self._full_at.get(name, now) - now
+        return self._keep(name, now, (missing if missing > 0 else 0) - points * self._point)
 
-    def _keep(self, name: str, now: int, missing: int) -> None:
-        if not missing:
-            self._full_at.pop(name, None)
-            return
-        self._full_at[name] = now + missing
-        self._full_at.move_to_end(name)
-        if len(self._full_at) > self._most:
-            self._full_at.popitem(last=False)
+    def _keep(self, name: str, now: int, missing: int) -> int:
+        full_at = self._full_at
+        if missing <= 0:
+            full_at.pop(name, None)
+            return 0
+        full_at[name] = now + missing
+        full_at.move_to_end(name)
+        if len(full_at) > self._most:
+            full_at.popitem(last=False)
+        return missing

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
+from time import monotonic_ns
 from typing import TypeVar
 
 from contract.errors import AuthenticationLimited
@@ -18,7 +19,7 @@ from contract.limits import (
     FAILURES_PER_KEY_SECOND,
 )
 from identity import secrets
-from identity.buckets import MICROSECONDS, Buckets, Size, microseconds
+from identity.buckets import MICROSECONDS, Buckets, Size
 
 KEY_SIZE = Size(FAILURES_PER_KEY, MICROSECONDS // FAILURES_PER_KEY_SECOND)
 ADDRESS_SIZE = Size(FAILURES_PER_ADDRESS, MICROSECONDS // FAILURES_PER_ADDRESS_SECOND)
@@ -31,7 +32,7 @@ class Failures:
     """Counts in buckets, which processes may share; what is full, each process keeps for itself as it learns of it."""
 
     def __init__(
-        self, by_key: Buckets, by_address: Buckets, pepper: bytes, *, clock: Callable[[], int] = microseconds
+        self, by_key: Buckets, by_address: Buckets, pepper: bytes, *, clock: Callable[[], int] = monotonic_ns
     ) -> None:
         self._by_key = by_key
         self._by_address = by_address
@@ -83,14 +84,14 @@ class Failures:
 
     def _wait(self, key_id: str, place: str) -> int:
         """The seconds until another attempt; 0 for now."""
-        now = self._clock()
+        now = self._clock() // 1000
         until = max(self._until.get(place, 0), self._until.get(f"{key_id}@{place}", 0))
         return -(-max(0, until - now) // MICROSECONDS)
 
     async def _count(self, buckets: Buckets, name: str) -> None:
         taken = await buckets.take(name, 1)
         if wait := buckets.size.wait(taken.missing, 1):
-            _put(self._until, name, self._clock() + wait)
+            _put(self._until, name, self._clock() // 1000 + wait)
         else:
             self._until.pop(name, None)
 

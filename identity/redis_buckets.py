@@ -104,7 +104,7 @@ class RedisBuckets:
         if found is None:
             return await self.local.take(name, points)
         granted, missing = found
-        return Taken(bool(granted), missing, self)
+        return Taken(bool(granted), missing, self, name, points)
 
     async def give(self, name: str, points: int) -> int:
         """Give points back, or take them. What cannot be given back while Redis is away comes back with time."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from contract.costs import READ, rest_cost
-from identity.budget import Budget, Charge
+from identity.buckets import Taken
+from identity.budget import Budget
 from identity.principal import Principal
 from resolvers.inputs import Input
 from rest_compat.operations import Answer, Operation
@@ -16,11 +17,11 @@ BUDGET_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Re
 class Meter:
     """One request's: charged once it is known who calls, settled once there is an answer."""
 
-    __slots__ = ("_budget", "_charge", "_cost", "_principal")
+    __slots__ = ("_budget", "_cost", "_principal", "_taken")
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._charge: Charge | None = None
+        self._taken: Taken | None = None
         self._cost = READ
         self._principal: Principal | None = None
 
@@ -29,26 +30,26 @@ class Meter:
         if not self._budget.is_metered:
             return
         self._principal = principal
-        self._charge = await self._budget.charge(principal, points)
+        self._taken = await self._budget.charge(principal, points)
 
     def began(self) -> None:
         """What is refused up to here cost a point, what fails from here on all that was asked for."""
-        if self._charge is not None:
-            self._cost = self._charge.points
+        if self._taken is not None:
+            self._cost = self._taken.points
 
     def ended(self, operation: Operation, answer: Answer) -> None:
         """A listing cost its rows."""
-        if self._charge is not None and isinstance(answer.content, list):
+        if self._taken is not None and isinstance(answer.content, list):
             self._cost = points_of(operation, len(answer.content))
 
     async def headers(self) -> list[tuple[bytes, bytes]]:
         """Give back what was not used; what the answer has to say of it."""
-        cost, charge = self._cost, self._charge
+        cost, taken = self._cost, self._taken
         if self._principal is None:
             return []
-        if charge is None:  # the budget did not reach: see what there is
-            cost, charge = 0, await self._budget.charge(self._principal, 0)
-        throttle = await self._budget.settle(charge, cost)
+        if taken is None:  # the budget did not reach: see what there is
+            cost, taken = 0, await self._budget.charge(self._principal, 0)
+        throttle = await self._budget.settle(taken, cost)
         return [
             (b"ratelimit-limit", b"%d" % throttle.maximum),
             (b"ratelimit-remaining", b"%d" % throttle.available),

@@ -16,9 +16,9 @@ from tests.support.clock import Clock
 async def test_it_holds_2000_points_and_100_come_back_each_second() -> None:
     clock = Clock()
     buckets = MemoryBuckets(SIZE, clock=clock)
-    assert SIZE == Size(2_000, 10_000)
+    assert Size(2_000, 10_000) == SIZE
     taken = await buckets.take("a", 2_000)
-    assert (taken.granted, taken.missing, taken.source) == (True, 20_000_000, buckets)
+    assert taken == (True, 20_000_000, buckets, "a", 2_000)
     assert not (await buckets.take("a", 1)).granted
     clock.forward(0.009_999)
     assert not (await buckets.take("a", 1)).granted
@@ -101,7 +101,7 @@ async def test_it_is_a_bucket_that_is_filled_steadily(size: Size, steps: list[tu
     level = Fraction(size.maximum)
     for what, number in steps:
         if what == "wait":
-            clock.now += number
+            clock.now += number * 1_000
             level = min(Fraction(size.maximum), level + Fraction(number, size.point))
         elif what == "give":
             level = min(Fraction(size.maximum), level + number)
