@@ -97,7 +97,7 @@ async def test_two_processes_and_one_redis(tmp_path: Path, database_url: str) ->
     async with AsyncExitStack() as stack:
         redis = stack.enter_context(RedisServer(tmp_path))
         settings["CRM_REDIS_URL"] = redis.url
-        live = await stack.enter_async_context(going(tmp_path, database_url, CRM_REDIS_URL=redis.url))
+        live = await stack.enter_async_context(going(tmp_path, database_url, CRM_RATE_LIMIT="on", CRM_REDIS_URL=redis.url))
         second = stack.enter_context(Service(tmp_path, "--no-worker", **settings))
         await _deals(live)
         (await _load([live.service.address, second.address], live.token())).check()
