@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import StrictStr
 
-from contract.costs import READ
+from contract.costs import LEAST
 from identity.authenticate import bearer
 from resolvers.inputs import Input, parse
 from rest_compat.credentials import NOT_STORED
@@ -36,7 +36,7 @@ async def exchange(call: Call) -> Answer:
         parse(ExchangeForm, form)
     credential = bearer(call.headers.get("authorization")) if form is None else form["subject_token"]
     granted = await call.ctx.services.identity.exchange(
-        credential, call.headers.get("x-service-org"), call.address, partial(call.meter.charge, points=READ)
+        credential, call.headers.get("x-service-org"), call.address, partial(call.meter.charge, points=LEAST)
     )
     if form is not None:
         parse(ExchangeForm, form)

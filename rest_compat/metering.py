@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contract.costs import READ, rest_cost
+from contract.costs import LEAST, rest_cost
 from identity.buckets import Taken
 from identity.budget import Budget
 from identity.principal import Principal
@@ -22,7 +22,7 @@ class Meter:
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._taken: Taken | None = None
-        self._cost = READ
+        self._cost = LEAST
         self._principal: Principal | None = None
 
     async def charge(self, principal: Principal, points: int) -> None:
@@ -60,7 +60,7 @@ class Meter:
 
 def points_of(operation: Operation, rows: int | None) -> int:
     """The points of a call that asks for so many rows, or gives them; a call is at least a point."""
-    return max(READ, rest_cost(operation.twin, rows))
+    return max(LEAST, rest_cost(operation.twin, rows))
 
 
 def asked_rows(query: Input | None) -> int | None:

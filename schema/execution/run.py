@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from graphql import ExecutionResult, GraphQLError, GraphQLSchema, located_error
 from graphql.execution import create_source_event_stream
 
-from contract.costs import CostReport
+from contract.costs import LEAST, CostReport
 from contract.errors import CostExceeded, GatewayError, LimitExceeded, Problem, Problems, RateLimited, Unauthenticated
 from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OPERATION_NODES_MAX
 from identity.buckets import Taken
@@ -149,11 +149,12 @@ class Executor:
     async def stream(self, request: Request, context: Context) -> AsyncIterator[Answer] | Answer:
         """Begin a subscription: its answers, one for each event, or the one that says why there are none.
 
-        The iterator is to be closed by whoever stops early.
+        The iterator is to be closed by whoever stops early. Raises RateLimited.
         """
         admitted = self._admitted(request, context)
         if isinstance(admitted, Answer):
             return admitted
+        await self.budget.charge(cast("Principal", context.principal), LEAST)
         context.estimate = self.estimate
         built = self._built(admitted.prepared, request, context, {})
         if isinstance(built, list):

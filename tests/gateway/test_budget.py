@@ -16,6 +16,7 @@ from tests.support.gateway import Gateway
 from tests.support.world import Headers, bearer
 
 DEALS = "query($first: Int) { deals(first: $first) { nodes { id } } }"
+FOUR = f"query($first: Int) {{ {' '.join(f'a{n}: deals(first: $first) {{ nodes {{ id }} }}' for n in range(4))} }}"
 CREATE = 'mutation { dealCreate(input: {name: "New"}) { deal { id } } }'
 
 
@@ -26,11 +27,11 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def gateway(start: Start, clock: Clock) -> AsyncIterator[Gateway]:
-    """With three deals in organization one, and budgets."""
+    """With thirty deals in organization one, and budgets."""
     async with start(rate_limit=True) as gateway:
         gateway.runtime.services.budget._buckets._clock = clock
         world = gateway.world
-        await world.add(world.one, *(Deal(id=new_id(), name=f"Deal {n}", owner_id="admin@one") for n in range(3)))
+        await world.add(world.one, *(Deal(id=new_id(), name=f"Deal {n}", owner_id="admin@one") for n in range(30)))
         yield gateway
 
 
@@ -65,12 +66,12 @@ async def _empty(gateway: Gateway, headers: Headers, leave: int = 0) -> None:
 async def test_both_doors_spend_from_one_bucket(gateway: Gateway, clock: Clock) -> None:
     headers = await gateway.world.headers("admin@one", gateway.world.one, CredentialKind.ORGANIZATION_KEY)
     assert _said(await gateway.rest("GET", "/deals?limit=100", headers)) == (3, 2000, 1997, 1)
-    assert _spent(await gateway.graphql(DEALS, headers, first=100)) == (100, 3, 1994)
-    assert _said(await gateway.rest("POST", "/deals", headers, {"name": "Fourth"})) == (10, 2000, 1984, 1)
-    assert _spent(await gateway.graphql(CREATE, headers)) == (11, 11, 1973)
-    assert _said(await gateway.rest("GET", "/deals", headers)) == (5, 2000, 1968, 1)
-    clock.forward(0.3)
-    assert _said(await gateway.rest("GET", "/deals?limit=0", headers)) == (1, 2000, 1997, 1)
+    assert _spent(await gateway.graphql(DEALS, headers, first=100)) == (10, 3, 1994)
+    assert _said(await gateway.rest("POST", "/deals", headers, {"name": "Another"})) == (5, 2000, 1989, 1)
+    assert _spent(await gateway.graphql(CREATE, headers)) == (6, 6, 1983)
+    assert _said(await gateway.rest("GET", "/deals", headers)) == (4, 2000, 1979, 1)
+    clock.forward(0.15)
+    assert _said(await gateway.rest("GET", "/deals?limit=0", headers)) == (1, 2000, 1993, 1)
     clock.forward(60)
     assert _spent(await gateway.graphql("{ __typename }", headers)) == (0, 0, 2000)
 
@@ -89,33 +90,34 @@ async def test_a_bucket_for_each_credential_in_each_organization(gateway: Gatewa
     for headers in (key, in_one, session, again, bearer(access)):
         assert (await gateway.rest("GET", "/deals", headers)).status_code == 429
     for headers in (other, in_two, world.session("member@one", world.one)):
-        assert _said(await gateway.rest("GET", "/deals", headers))[2] >= 1995
+        assert _said(await gateway.rest("GET", "/deals", headers))[2] >= 1990
     assert _said(await gateway.rest("GET", "/user-pats", token)) == (1, 2000, 1999, 1)
 
 
 async def test_rest_out_of_budget(gateway: Gateway, clock: Clock) -> None:
     headers = gateway.world.session("admin@one", gateway.world.one)
-    await _empty(gateway, headers, leave=50)
-    for path, wait in (("/deals?limit=51", "1"), ("/deals", "2"), ("/deals?limit=500", "5")):
+    await _empty(gateway, headers, leave=-170)
+    for path, wait in (("/deals?limit=10", "2"), ("/deals?limit=300", "2"), ("/deals?limit=301", "3")):
         answer = await gateway.rest("GET", path, headers | {"X-Request-Id": "mine"})
         assert answer.status_code == 429
         assert answer.headers["retry-after"] == wait
-        assert _said(answer) == (0, 2000, 50, 20)
+        assert _said(answer) == (0, 2000, 0, 22)
         assert answer.json() == {
             "detail": "The budget of this credential is used up for now",
             "code": "rate_limited",
             "request_id": "mine",
         }
-    assert (await gateway.rest("POST", "/deals", headers, {"name": "It reaches for this"})).status_code == 201
-    clock.forward(5)
-    assert _said(await gateway.rest("GET", "/deals?limit=500", headers)) == (4, 2000, 536, 15)
+    clock.forward(1.7)
+    assert (await gateway.rest("GET", "/deals?limit=1", headers)).status_code == 429
+    clock.forward(0.3)
+    assert _said(await gateway.rest("GET", "/deals?limit=300", headers)) == (3, 2000, 27, 20)
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/graphql-response+json", "text/event-stream"])
 async def test_graphql_out_of_budget(gateway: Gateway, clock: Clock, accept: str) -> None:
     headers = gateway.world.session("admin@one", gateway.world.one)
     await _empty(gateway, headers, leave=50)
-    answer = await gateway.graphql(DEALS, headers | {"Accept": accept, "X-Request-Id": "mine"}, first=200)
+    answer = await gateway.graphql(FOUR, headers | {"Accept": accept, "X-Request-Id": "mine"}, first=500)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
     assert answer.json() == {
         "errors": [
@@ -139,13 +141,13 @@ async def test_graphql_out_of_budget(gateway: Gateway, clock: Clock, accept: str
         },
     }
     clock.forward(1.5)
-    assert (await gateway.graphql(DEALS, headers, first=200)).status_code == 200
+    assert (await gateway.graphql(FOUR, headers, first=500)).status_code == 200
 
 
 async def test_a_refused_mutation_did_nothing(gateway: Gateway) -> None:
     headers = gateway.world.session("admin@one", gateway.world.one)
     before = await gateway.world.dump()
-    await _empty(gateway, headers, leave=9)
+    await _empty(gateway, headers, leave=4)
     assert (await gateway.graphql(CREATE, headers)).status_code == 429
     assert (await gateway.rest("POST", "/deals", headers, {"name": "New"})).status_code == 429
     assert await gateway.world.dump() == before
@@ -153,13 +155,18 @@ async def test_a_refused_mutation_did_nothing(gateway: Gateway) -> None:
 
 async def test_what_asks_for_more_than_a_bucket_holds_needs_a_full_one(gateway: Gateway, clock: Clock) -> None:
     headers = gateway.world.session("admin@one", gateway.world.one)
-    parts = " ".join(f"a{n}: deals(first: 500) {{ nodes {{ id }} }}" for n in range(9))
-    answer = await gateway.graphql(f"{{ {parts} }}", headers)
-    assert _spent(answer) == (4500, 27, 1973)
-    refused = await gateway.graphql(f"{{ {parts} }}", headers)
+    parts = " ".join(
+        f'a{n}: dealCompetitorsDetect(dealId: "{new_id()}") {{ deal {{ id }} userErrors {{ code }} }}'
+        for n in range(20)
+    )
+    answer = await gateway.graphql(f"mutation {{ {parts} }}", headers)
+    assert _spent(answer) == (2002, 2002, 0)
+    clock.forward(20.01)
+    refused = await gateway.graphql(f"mutation {{ {parts} }}", headers)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    clock.forward(0.27)
-    assert (await gateway.graphql(f"{{ {parts} }}", headers)).status_code == 200
+    assert _spent(refused) == (2002, 0, 1999)
+    clock.forward(0.01)
+    assert (await gateway.graphql(f"mutation {{ {parts} }}", headers)).status_code == 200
 
 
 async def test_what_was_used_beyond_a_full_bucket_is_owed(gateway: Gateway, clock: Clock) -> None:
@@ -181,7 +188,7 @@ async def test_what_is_refused_costs_a_point_and_what_fails_what_it_asked_for(ga
     admin, reader = world.session("admin@one", world.one), world.session("viewer@one", world.one)
     assert _said(await gateway.rest("GET", "/deals?limit=-1", admin)) == (1, 2000, 1999, 1)
     assert _said(await gateway.rest("POST", "/deals", admin, {})) == (1, 2000, 1998, 1)
-    assert _said(await gateway.rest("PATCH", f"/deals/{new_id()}", admin, {"name": "x"})) == (10, 2000, 1988, 1)
+    assert _said(await gateway.rest("PATCH", f"/deals/{new_id()}", admin, {"name": "x"})) == (5, 2000, 1993, 1)
     refused = await gateway.rest("POST", "/deals", reader, {"name": "x"})
     assert (refused.status_code, *_said(refused)) == (403, 1, 2000, 1999, 1)
 
@@ -225,11 +232,14 @@ async def test_each_event_of_a_stream_is_charged(gateway: Gateway) -> None:
     event = await gateway.first_event(watch, headers, after=after)
     assert "errors" not in event.json(), event.json()
     left = (await gateway.rest("GET", "/deals?limit=0", headers)).headers["ratelimit-remaining"]
-    assert int(before) - int(left) == 1 + event.json()["extensions"]["cost"]["actual"]
+    assert int(before) - int(left) == 2 + event.json()["extensions"]["cost"]["actual"]
     assert event.json()["extensions"]["cost"]["actual"] > 0
     await _empty(gateway, headers)
+    refused = await gateway.first_event(watch, headers, after=after)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    await _empty(gateway, headers, leave=1)
     event = await gateway.first_event(watch, headers, after=after)
-    assert event.json()["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
+    assert (event.status_code, event.json()["errors"][0]["extensions"]["code"]) == (200, "RATE_LIMITED")
 
 
 async def test_off_there_is_neither_a_limit_nor_a_header(start: Start) -> None:
@@ -238,7 +248,7 @@ async def test_off_there_is_neither_a_limit_nor_a_header(start: Start) -> None:
         answer = await gateway.rest("GET", "/deals", headers)
         assert not {"ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-cost"} & set(answer.headers)
         for _ in range(3):
-            assert _spent(await gateway.graphql(CREATE, headers)) == (11, 11, 2000)
+            assert _spent(await gateway.graphql(CREATE, headers)) == (6, 6, 2000)
         assert gateway.runtime.services.identity.failures is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ from tests.support.service import Service
 
 CLIENTS = 50
 SECONDS = 4.0
-ROWS = 12
+ROWS = 120
+COST = 12
 DEALS = f"{{ deals(first: {ROWS}) {{ nodes {{ id }} }} }}"
 
 
@@ -42,13 +44,13 @@ class Load:
         """It is the budget within one percent: of what there was at the last request, and at the last answer."""
         print(self)
         least, most = (BUDGET_MAX + BUDGET_PER_SECOND * seconds for seconds in (self.asked - self.began, self.answered))
-        assert self.granted * ROWS == self.spent, self
+        assert self.granted * COST == self.spent, self
         assert self.refused > 0, self
         assert least * 0.99 <= self.spent <= most * 1.01, self
 
 
 async def _load(addresses: list[str], headers: dict[str, str]) -> Load:
-    """All clients ask for lists of 12 deals, half of them by each door, until there were refusals for a while."""
+    """All clients ask for lists of 120 deals, 12 points, half of them by each door, until there were refusals."""
     load = Load()
     began = time.monotonic()
 
@@ -97,7 +99,21 @@ async def test_two_processes_and_one_redis(tmp_path: Path, database_url: str) ->
     async with AsyncExitStack() as stack:
         redis = stack.enter_context(RedisServer(tmp_path))
         settings["CRM_REDIS_URL"] = redis.url
-        live = await stack.enter_async_context(going(tmp_path, database_url, CRM_RATE_LIMIT="on", CRM_REDIS_URL=redis.url))
+        live = await stack.enter_async_context(
+            going(tmp_path, database_url, CRM_RATE_LIMIT="on", CRM_REDIS_URL=redis.url)
+        )
         second = stack.enter_context(Service(tmp_path, "--no-worker", **settings))
         await _deals(live)
-        (await _load([live.service.address, second.address], live.token())).check()
+        services = (live.service, second)
+        for subject in ("admin", "other", "reader"):
+            before = _fallbacks(services)
+            load = await _load([service.address for service in services], live.token(subject))
+            if _fallbacks(services) == before:
+                load.check()
+                return
+        pytest.skip("this machine is too busy to hear from Redis within 200 ms")
+
+
+def _fallbacks(services: Iterable[Service]) -> int:
+    """How often one of them did not hear from Redis in time, and counted for itself for a second."""
+    return sum(service.log.read_text().count("Redis cannot be reached") for service in services)

@@ -34,7 +34,13 @@ def own_server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-async def link(server: RedisServer) -> AsyncIterator[RedisLink]:
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the sums: a machine that is busy with other tests may take longer than the deadline."""
+    monkeypatch.setattr("identity.redis_buckets.REDIS_SECONDS", 20)
+
+
+@pytest.fixture
+async def link(server: RedisServer, patient: None) -> AsyncIterator[RedisLink]:
     link = RedisLink(server.url)
     yield link
     await link.close()
@@ -70,7 +76,7 @@ async def test_a_bucket_is_forgotten_once_it_is_full(link: RedisLink) -> None:
     assert (await buckets.take("a", 2_000)).granted
 
 
-async def test_of_many_at_once_as_many_as_there_are_points_for_get_them(server: RedisServer) -> None:
+async def test_of_many_at_once_as_many_as_there_are_points_for_get_them(server: RedisServer, patient: None) -> None:
     links = [RedisLink(server.url) for _ in range(2)]
     stores = [RedisBuckets(link, "many:", SLOW) for link in links]
     taken = await asyncio.gather(*(stores[n % 2].take("a", 10) for n in range(300)))
@@ -80,7 +86,7 @@ async def test_of_many_at_once_as_many_as_there_are_points_for_get_them(server: 
         await link.close()
 
 
-async def test_two_gateways_share_budgets_and_failures(start: Start, server: RedisServer) -> None:
+async def test_two_gateways_share_budgets_and_failures(start: Start, server: RedisServer, patient: None) -> None:
     async with start(rate_limit=True, redis_url=server.url) as gateway:
         database_url = gateway.runtime.settings.database_url
         settings = gateway.runtime.settings.model_copy(update={"database_url": database_url})
@@ -88,10 +94,12 @@ async def test_two_gateways_share_budgets_and_failures(start: Start, server: Red
         text = await gateway.world.credential("admin@one", gateway.world.one)
         principal = await second.services.identity.authenticate(f"Bearer {text}", None)
         assert second.services.budget is not gateway.runtime.services.budget
-        throttle = await second.services.budget.settle(await second.services.budget.charge(principal, 1_900), 1_900)
-        assert 100 <= throttle.available < 200
+        budget = second.services.budget
+        throttle = await budget.settle(await budget.charge(principal, 2_000), 3_900)
+        assert (throttle.available, throttle.reset) == (0, 39)
         answer = await gateway.rest("GET", "/deals?limit=500", bearer(text))
-        assert (answer.status_code, answer.headers["retry-after"]) == (429, "4")
+        assert answer.status_code == 429
+        assert 10 < int(answer.headers["retry-after"]) <= 20
         wrong = bearer(f"{text[:-1]}{'A' if text[-1] != 'A' else 'B'}")
         for _ in range(49):
             with pytest.raises(Exception, match="Valid credential required"):
