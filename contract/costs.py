@@ -27,6 +27,8 @@ from contract.limits import (
 READ, COUNT, WRITE, WORK, PURCHASE = 1, 20, 50, 500, 1_000
 """A row, a count of a whole list, a change, a computation over many rows, and what costs money outside."""
 ROWS_PER_POINT = 10
+LEAST = 1
+"""The points of a call that asks for next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def page_cost(field: str, arguments: tuple[str, ...]) -> Cost:
 def rest_cost(twin: str | None, rows: int | None) -> int:
     """The points of a REST call whose GraphQL twin is this field, and which asks for so many rows if it says."""
     if twin is None:
-        return 1
+        return LEAST
     cost = root_cost(twin)
     return points(cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX)))
 

@@ -25,6 +25,8 @@ GatewayError
 ├── UnsupportedMedia      415  a body of another type than the operation takes
 ├── RangeNotSatisfiable   416  a part of a file that lies behind its end
 ├── TooManyStreams        429  as many subscriptions run as may
+├── RateLimited           429  the caller's budget does not reach for the operation
+├── AuthenticationLimited 429  too many credentials from there were refused, and this one is not known
 ├── ProviderFailed        502  an outside provider refused or could not be reached
 ├── Unavailable           503  something needed cannot be reached right now
 └── TimedOut              504  the request, or a statement of it, took too long
@@ -45,6 +47,8 @@ class GatewayError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "INTERNAL"
     message: str = "Internal error"
+    retry_after: int | None = None
+    """The seconds after which trying again is right; None where it is not known to be."""
 
     def __init__(self, message: str | None = None, *, field: Path | None = None) -> None:
         if message is not None:
@@ -276,6 +280,32 @@ class TooManyStreams(GatewayError):
     message = "Too many subscriptions at once"
 
 
+class RateLimited(GatewayError):
+    """The caller's budget does not reach for the operation now; the first two numbers are points (decision 100)."""
+
+    status = 429
+    code = "RATE_LIMITED"
+    message = "The budget of this credential is used up for now"
+
+    def __init__(self, requested: int = 0, available: int = 0, retry_after: int = 1) -> None:
+        super().__init__()
+        self.requested = requested
+        self.available = available
+        self.retry_after = retry_after
+
+
+class AuthenticationLimited(GatewayError):
+    """Too many credentials were refused that came from the same address, and this one is not known (decision 103)."""
+
+    status = 429
+    code = "AUTHENTICATION_LIMITED"
+    message = "Too many failed authentications; try again later"
+
+    def __init__(self, retry_after: int = 1) -> None:
+        super().__init__()
+        self.retry_after = retry_after
+
+
 class ProviderFailed(GatewayError):
     """An outside provider refused, failed, or could not be reached."""
 
@@ -289,7 +319,7 @@ class Unavailable(GatewayError):
     status = 503
     code = "UNAVAILABLE"
     message = "Temporarily unavailable"
-    retry_after: ClassVar[int] = 1
+    retry_after = 1
 
 
 class TimedOut(GatewayError):

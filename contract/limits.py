@@ -125,6 +125,13 @@ COST_MAX = 5_000
 BUDGET_MAX = 2_000
 BUDGET_PER_SECOND = 100
 HEAVIEST_SHOWN = 3
+REDIS_SECONDS = 0.2
+
+# Failed authentications: from one address, and of them those for one key id (decision 103).
+FAILURES_PER_KEY = 50
+FAILURES_PER_KEY_SECOND = 1
+FAILURES_PER_ADDRESS = 500
+FAILURES_PER_ADDRESS_SECOND = 5
 
 # Time, each bound above the next, and the size of an answer (decision 87).
 REQUEST_SECONDS = 10

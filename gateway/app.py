@@ -57,7 +57,7 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
 
     schema = build()
     settings = runtime.settings
-    executor = Executor(schema.graphql, introspection=settings.introspection)
+    executor = Executor(schema.graphql, introspection=settings.introspection, budget=runtime.services.budget)
     path = settings.persisted_documents
     operations = Operations(
         read_manifest(path) if path else {}, executor.accepts, registered_only=settings.persisted_only
@@ -98,9 +98,13 @@ _WRITTEN_HEADERS = [
     "Content-Range",
     "ETag",
     "Location",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
     "Retry-After",
     "WWW-Authenticate",
     "X-Ignored-Fields",
+    "X-Request-Cost",
     "X-Request-Id",
 ]
 

@@ -18,7 +18,6 @@ from contract.errors import (
     TooLarge,
     TooManyStreams,
     Unauthenticated,
-    Unavailable,
     UnsupportedMedia,
 )
 from contract.limits import BODY_MAX_BYTES
@@ -31,6 +30,7 @@ from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from rest_compat.errors import report
+from rest_compat.serving import address_of
 from schema.errors import refusal
 from schema.execution import Answer, Executor
 from schema.execution import Request as Operation
@@ -106,7 +106,9 @@ class GraphQLEndpoint:
     async def _answer(
         self, scope: Scope, receive: Receive, headers: Headers, request_id: str, media_type: str
     ) -> Reply | EventStream:
-        vigil = Vigil(self.streams, _text(headers, b"authorization"), _text(headers, b"x-service-org"))
+        vigil = Vigil(
+            self.streams, _text(headers, b"authorization"), _text(headers, b"x-service-org"), address_of(scope)
+        )
         await vigil.begin()
         operation = self.operations.read(await _fields(scope, receive, headers))
         context = Context(self.services, vigil.principal, request_id)
@@ -251,7 +253,7 @@ def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
         headers = _CHALLENGE
     elif isinstance(error, MethodNotAllowed):
         headers = [(b"allow", b"GET, HEAD, POST")]
-    elif isinstance(error, Unavailable):
+    elif error.retry_after is not None:
         headers = [(b"retry-after", str(error.retry_after).encode())]
     return _reply(refusal(error, request_id), media_type, status, headers)
 

@@ -22,6 +22,7 @@ from gateway.vigil import Vigil
 from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
 from resolvers.context import Context, Services
 from rest_compat.errors import report
+from rest_compat.serving import address_of
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
 
@@ -70,7 +71,7 @@ class WebSocketEndpoint:
             return
         self._open += 1
         try:
-            await _Connection(self, scope["state"]["request_id"], headers, receive, send).serve()
+            await _Connection(self, scope, headers, receive, send).serve()
         finally:
             self._open -= 1
 
@@ -86,10 +87,11 @@ class _Connection:
     """One connection: what was said on it, and the operations that run."""
 
     def __init__(
-        self, endpoint: WebSocketEndpoint, request_id: str, headers: dict[bytes, str], receive: Receive, send: Send
+        self, endpoint: WebSocketEndpoint, scope: Scope, headers: dict[bytes, str], receive: Receive, send: Send
     ) -> None:
         self._endpoint = endpoint
-        self._request_id = request_id
+        self._request_id: str = scope["state"]["request_id"]
+        self._address = address_of(scope)
         self._headers = headers
         self._receive = receive
         self._send = send
@@ -177,6 +179,7 @@ class _Connection:
             self._endpoint.streams,
             said.get("authorization", self._headers.get(b"authorization")),
             said.get("x-service-org", self._headers.get(b"x-service-org")),
+            self._address,
         )
         try:
             await vigil.begin()

@@ -10,6 +10,7 @@ import httpx
 
 from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
+from gateway.limiting import limiting_of
 from gateway.metrics import count_job, count_notification
 from gateway.settings import SequencingProvider, Settings
 from identity.authenticate import Identity
@@ -90,9 +91,11 @@ class Runtime:
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
             pepper=secret,
         )
+        self.limiting = limiting_of(settings, secret)
         self.services = Services(
             database=self.database,
-            identity=Identity(self.database, self.issuer, secret, self._external()),
+            identity=Identity(self.database, self.issuer, secret, self._external(), self.limiting.failures),
+            budget=self.limiting.budget,
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
             feed=Feed(self.database),
@@ -136,6 +139,7 @@ class Runtime:
             if self.keys is not None:
                 await self.keys.stop()
             await self.outbound.close()
+            await self.limiting.close()
             await self.http.aclose()
             await self.database.close()
 
@@ -151,8 +155,9 @@ class Runtime:
 
     async def readiness(self) -> Sequence[Check]:
         """What the service needs, each with its state."""
-        checks = await asyncio.gather(self._database(), self._migrations(), self._worker())
-        return [*checks, self._identity()] if self.keys is not None else checks
+        checks = await asyncio.gather(self._database(), self._migrations(), self._worker(), self.limiting.check())
+        further = [self._identity()] if self.keys is not None else []
+        return [*(check for check in checks if check is not None), *further]
 
     async def _database(self) -> Check:
         try:

@@ -1,6 +1,7 @@
 """The settings: environment variables, and a `.env` file; `crm-gateway config show` lists them all."""
 
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -107,6 +108,16 @@ class Settings(BaseSettings):
         validation_alias="CRM_SEQUENCING_API_KEY",
         description="The provider's API key.",
     )
+    rate_limit: bool = Field(
+        default=True,
+        validation_alias="CRM_RATE_LIMIT",
+        description="Whether callers have budgets and failed authentications are limited; off for benchmarks.",
+    )
+    redis_url: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias="CRM_REDIS_URL",
+        description="redis://HOST:PORT/NUMBER, where several processes share those limits; each its own unless set.",
+    )
     introspection: bool = Field(
         default=True, validation_alias="CRM_INTROSPECTION", description="Whether the schema is shown."
     )
@@ -174,6 +185,16 @@ class Settings(BaseSettings):
     @classmethod
     def _artifact_store(cls, value: str) -> str:
         check_artifacts_address(value)
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis(cls, value: SecretStr) -> SecretStr:
+        address = value.get_secret_value()
+        if address and not address.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must start with redis://, rediss:// or unix://")
+        if address and find_spec("redis") is None:
+            raise ValueError("needs the extra redis: pip install 'crm-gateway[redis]'")
         return value
 
     @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url", "sequencing_url")

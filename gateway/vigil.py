@@ -13,18 +13,21 @@ PAUSE_SECONDS = 2.0
 
 @dataclass(slots=True)
 class Vigil:
-    """A credential as it came, whom it stands for now, and the contexts that act for it."""
+    """A credential as it came, and from where; whom it stands for now, and the contexts that act for it."""
 
     streams: Streams
     authorization: str | None
     organization: str | None
+    address: str
     principal: Principal | None = None
     _acting: dict[int, Context] = field(default_factory=dict)
 
     async def begin(self) -> None:
         """Find out who is calling; without a credential nobody is. Raises what `authenticate` raises."""
         if self.authorization is not None:
-            self.principal = await self.streams.identity.authenticate(self.authorization, self.organization)
+            self.principal = await self.streams.identity.authenticate(
+                self.authorization, self.organization, self.address
+            )
 
     def acting(self, context: Context) -> Context:
         """Have the context follow what becomes of the caller."""

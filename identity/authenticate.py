@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,6 +11,7 @@ from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import directory, exchange
 from identity.exchange import AccessToken, Grant
+from identity.failures import Failures
 from identity.issuers import Verifier
 from identity.principal import Belonging, Principal
 from identity.tokens import Claims, EmbeddedIssuer, InvalidToken
@@ -24,31 +26,70 @@ class Identity:
     """Authentication against the database, the embedded issuer and, where one is set, an external one."""
 
     def __init__(
-        self, database: Database, embedded: EmbeddedIssuer, pepper: bytes, external: Verifier | None = None
+        self,
+        database: Database,
+        embedded: EmbeddedIssuer,
+        pepper: bytes,
+        external: Verifier | None = None,
+        failures: Failures | None = None,
     ) -> None:
         self.database = database
         self.embedded = embedded
         self.pepper = pepper
         self.external = external
+        self.failures = failures
         self._touching: dict[str, asyncio.Task[None]] = {}
 
-    async def authenticate(self, authorization: str | None, service_org: str | None) -> Principal:
-        """The caller. Raises Unauthenticated, or what the organization header deserves, in this order."""
+    async def authenticate(
+        self, authorization: str | None, service_org: str | None, address: str | None = None
+    ) -> Principal:
+        """The caller. Raises Unauthenticated, or what the organization header deserves, in this order.
+
+        `address` is where the request came from, for whose failures it counts; from beyond the limit on them a
+        credential that is not known is an AuthenticationLimited.
+        """
         token = bearer(authorization)
         service_org = service_org.strip() or None if service_org else None
         if token.startswith(("ak_", "pat_")):
-            grant = await exchange.by_secret(self.database, token, self.pepper)
-            self._touch(grant)
-            return grant.principal(service_org)
-        return await self._session(token, service_org)
+            return (await self._granted(token, address)).principal(service_org)
+        try:
+            return await self._session(token, service_org)
+        except Unauthenticated:
+            if self.failures is not None:
+                await self.failures.session_refused(address)
+            raise
 
-    async def exchange(self, token: str, service_org: str | None) -> AccessToken:
-        """POST /pat/exchange: an access token for a key or token; a session cannot be exchanged."""
+    async def exchange(
+        self,
+        token: str,
+        service_org: str | None,
+        address: str | None = None,
+        admit: Callable[[Principal], Awaitable[None]] | None = None,
+    ) -> AccessToken:
+        """POST /pat/exchange: an access token for a key or token; a session cannot be exchanged.
+
+        `admit` may refuse the caller by raising before anything is signed.
+        """
         if not token.startswith(("ak_", "pat_")):
             raise Unauthenticated()
-        grant = await exchange.by_secret(self.database, token, self.pepper)
+        grant = await self._granted(token, address)
+        principal = grant.principal(service_org.strip() or None if service_org else None)
+        if admit is not None:
+            await admit(principal)
+        return exchange.mint(self.embedded, grant, principal)
+
+    async def _granted(self, token: str, address: str | None) -> Grant:
+        failures = self.failures
+        if failures is not None:
+            failures.admit(token, address)
+        try:
+            grant = await exchange.by_secret(self.database, token, self.pepper, failures)
+        except Unauthenticated:
+            if failures is not None:
+                await failures.refused(token, address)
+            raise
         self._touch(grant)
-        return exchange.mint(self.embedded, grant, service_org.strip() or None if service_org else None)
+        return grant
 
     async def close(self) -> None:
         """Wait for the last notes of use."""

@@ -13,6 +13,7 @@ from contract.limits import ACCESS_TOKEN_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import secrets
 from identity.directory import KNOWN_SCOPES
+from identity.failures import Failures
 from identity.principal import Belonging, Organization, Principal
 from identity.tokens import EmbeddedIssuer
 from storage.base import now
@@ -74,11 +75,11 @@ def together(belongings: Sequence[Belonging]) -> frozenset[str]:
     return frozenset[str]().union(*(b.scopes for b in belongings))
 
 
-async def by_secret(database: Database, text: str, pepper: bytes) -> Grant:
+async def by_secret(database: Database, text: str, pepper: bytes, failures: Failures | None = None) -> Grant:
     """What a presented credential stands for. Raises Unauthenticated, after the same work for every reason.
 
     Where there is no such credential the work is done on another's, of which nothing but the time it took gets out
-    (decision 118).
+    (decision 118). `failures` are told what is stored under its key id.
     """
     parsed = secrets.parse(text)
     prefix, key_id, secret = parsed or ("", "", text)
@@ -87,6 +88,8 @@ async def by_secret(database: Database, text: str, pepper: bytes) -> Grant:
     known = bool(rows) and rows[0].key_id == key_id and rows[0].kind == PREFIXES.get(prefix)
     proven = secrets.matches(secret, rows[0].secret_hash if known else None, pepper)
     holds = _holds(rows)
+    if failures is not None:
+        failures.remember(key_id, rows[0].secret_hash if known and holds else None)
     if not (proven and holds):
         raise Unauthenticated()
     return _grant(rows)

@@ -8,6 +8,7 @@ from typing import Any
 from contract.costs import CostReport
 from contract.errors import OrganizationRequired, Unauthenticated
 from identity.authenticate import Identity
+from identity.budget import Budget, Unmetered
 from identity.principal import Principal
 from providers.artifacts import Artifacts
 from providers.local_sequencing import LocalSequencing
@@ -31,6 +32,7 @@ class Services:
     feed: Feed
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     outbound: Outbound = field(default_factory=Outbound)
+    budget: Budget = field(default_factory=Unmetered)
     public_url: str = ""
     """What links begin with, without a slash at its end; empty where they begin with the path (decision 96)."""
 

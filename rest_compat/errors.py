@@ -47,8 +47,7 @@ def _headers(error: GatewayError) -> dict[str, str]:
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, RangeNotSatisfiable):
         return {"Content-Range": f"bytes */{error.size}"}
-    retry_after = getattr(error, "retry_after", None)
-    return {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
 
 
 def _of_http(error: HTTPException, request_id: str) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from pydantic import StrictStr
 
+from contract.costs import LEAST
 from identity.authenticate import bearer
 from resolvers.inputs import Input, parse
 from rest_compat.credentials import NOT_STORED
@@ -27,13 +29,15 @@ async def exchange(call: Call) -> Answer:
     """An access token for the credential: the form's, where there is a form, else the bearer's.
 
     As everywhere the credential is judged before the body: a form with a bad token is a 401, whatever else is wrong
-    with it. Raises Unauthenticated, OrganizationHeader, OrganizationMismatch, or Problems for the form.
+    with it. Raises Unauthenticated, OrganizationHeader, OrganizationMismatch, RateLimited, or Problems for the form.
     """
     form = call.form
     if form is not None and "subject_token" not in form:
         parse(ExchangeForm, form)
     credential = bearer(call.headers.get("authorization")) if form is None else form["subject_token"]
-    granted = await call.ctx.services.identity.exchange(credential, call.headers.get("x-service-org"))
+    granted = await call.ctx.services.identity.exchange(
+        credential, call.headers.get("x-service-org"), call.address, partial(call.meter.charge, points=LEAST)
+    )
     if form is not None:
         parse(ExchangeForm, form)
     return Answer(

@@ -13,6 +13,7 @@ from contract import errors as e
 from contract.errors import GatewayError
 from contract.limits import VERSION
 from rest_compat import examples
+from rest_compat.metering import BUDGET_HEADERS
 from rest_compat.operations import HIDDEN, Operation
 from rest_compat.routes import OPERATIONS
 from rest_compat.schemas import SCHEMAS, Schema
@@ -54,6 +55,10 @@ _HEADERS: Final = {
     "Cache-Control": "no-store; of a public file, for good.",
     "WWW-Authenticate": "Bearer",
     "Retry-After": "Seconds.",
+    "RateLimit-Limit": "The points that the budget of this credential in this organization holds.",
+    "RateLimit-Remaining": "The points that are in it.",
+    "RateLimit-Reset": "The seconds until it is full again.",
+    "X-Request-Cost": "The points that this request cost.",
 }
 _NOTES: Final = {
     "account_id": "An account of the organization.",
@@ -76,6 +81,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
     416: (e.RangeNotSatisfiable,),
+    429: (e.RateLimited, e.AuthenticationLimited),
     500: (GatewayError,),
     503: (e.Unavailable,),
 }
@@ -152,7 +158,7 @@ def _body(model: str, media_type: str, *, required: bool) -> dict[str, Any]:
 def _responses(operation: Operation) -> dict[str, Any]:
     success: dict[str, Any] = {
         "description": HTTPStatus(operation.status).phrase,
-        "headers": _header_refs("X-Request-Id", *operation.response_headers),
+        "headers": _header_refs("X-Request-Id", *operation.response_headers, *_budget(operation)),
     }
     if operation.answer is not None:
         one = examples.ANSWERS[operation.answer]
@@ -180,21 +186,19 @@ def _refusals(operation: Operation) -> list[int]:
     statuses = set(operation.errors) | {500}
     if operation.rule is not None:
         # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.
-        statuses |= {400, 401, 403, 503} | ({422} if operation.path_parameters or operation.query else set())
+        statuses |= {400, 401, 403, 429, 503} | ({422} if operation.path_parameters or operation.query else set())
     if operation.form is not None:
-        statuses.add(503)
+        statuses |= {429, 503}
     if operation.body is not None:
         statuses |= {413, 415, 422}
     return sorted(statuses)
 
 
 def _refusal(operation: Operation, status: int) -> dict[str, Any]:
-    headers = {304: ("ETag",), 416: ("Content-Range",), 401: ("WWW-Authenticate",), 503: ("Retry-After",)}.get(
-        status, ()
-    )
+    headers = () if operation.rule is None or status in _UNMETERED else _budget(operation)
     described: dict[str, Any] = {
         "description": _PHRASES.get(status) or HTTPStatus(status).phrase,
-        "headers": _header_refs("X-Request-Id", *headers),
+        "headers": _header_refs("X-Request-Id", *_REFUSAL_HEADERS.get(status, ()), *headers),
     }
     if status == 304:
         return described
@@ -210,6 +214,22 @@ def _refusal(operation: Operation, status: int) -> dict[str, Any]:
         content = {"schema": _ref("Error"), "examples": {k.__name__: {"value": _example(operation, k)} for k in kinds}}
     described["content"] = {"application/json": content}
     return described
+
+
+_REFUSAL_HEADERS: Final = {
+    304: ("ETag",),
+    401: ("WWW-Authenticate",),
+    416: ("Content-Range",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
+# Among these are refusals of callers that nobody knows, or that are in no organization to have a budget in.
+_UNMETERED: Final = frozenset({400, 401, 403, 429, 503})
+
+
+def _budget(operation: Operation) -> tuple[str, ...]:
+    """The headers of an answer that the caller's budget paid for."""
+    return () if operation.rule is None and operation.form is None else BUDGET_HEADERS
 
 
 def _example(operation: Operation, kind: type[GatewayError]) -> dict[str, Any]:

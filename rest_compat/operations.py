@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from contract.errors import Path
+from identity.principal import Principal
 from providers.artifacts import Pieces
 from resolvers.access import Rule, rule_of
 from resolvers.context import Context
@@ -26,11 +27,19 @@ class Check:
 Readiness = Callable[[], Awaitable[Sequence[Check]]]
 
 
+class Metering(Protocol):
+    """Charges the request to its caller; the driver does it itself where the caller stands in the headers."""
+
+    async def charge(self, principal: Principal, points: int) -> None:
+        """Take the points. Raises RateLimited."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request, checked: `query` and `body` are instances of the operation's models.
 
-    Header names in `headers` are lower case. `form` is None where the request carries no form.
+    Header names in `headers` are lower case. `form` is None where the request carries no form. `address` is where the
+    request came from.
     """
 
     ctx: Context
@@ -41,6 +50,8 @@ class Call:
     form: Mapping[str, str] | None
     root_path: str
     readiness: Readiness
+    address: str
+    meter: Metering
 
 
 @dataclass(frozen=True, slots=True)

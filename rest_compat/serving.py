@@ -1,6 +1,6 @@
 """The driver of the table: every path is served in the same steps, in the order that the contract states.
 
-1. 401, 400, 403: the credential, and the organization header with it;
+1. 401, 400, 403: the credential, and the organization header with it; 429: what its budget has (decision 101);
 2. 400, 403: an active organization, and a scope of the operation's group, both off the resolver's own rule;
 3. 415, 413, 422: the body's type and size, then query and body as one list;
 4. the handler, which calls the resolver; and its answer as JSON.
@@ -24,29 +24,34 @@ from starlette.types import Receive, Scope, Send
 
 from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
+from identity.budget import Budget
 from providers.artifacts import Pieces
 from resolvers.context import Context, Services
 from resolvers.deadline import Deadline
 from resolvers.inputs import Input, problems_of
 from rest_compat import bodies
 from rest_compat.errors import error_response
+from rest_compat.metering import Meter, asked_rows, points_of
 from rest_compat.operations import HIDDEN, Answer, Call, Operation, Readiness
 
-Endpoint = Callable[[Scope, Receive, str], Awaitable[Response]]
+Endpoint = Callable[[Scope, Receive, str, Meter], Awaitable[Response]]
 
 
 def serve(operation: Operation, services: Services, readiness: Readiness) -> Endpoint:
-    """The operation as a function of scope, receive and request id; whatever it raises is for `error_response`."""
+    """The operation as a function of a request, its id and its meter; whatever it raises is for `error_response`."""
     rule, dropped = operation.rule, operation.dropped
     known = frozenset() if operation.body is None else frozenset(operation.body.model_fields) - HIDDEN - dropped
 
-    async def endpoint(scope: Scope, receive: Receive, request_id: str) -> Response:
-        headers = _headers(scope)
+    async def endpoint(scope: Scope, receive: Receive, request_id: str, meter: Meter) -> Response:
+        headers, address = _headers(scope), address_of(scope)
         principal = None
+        query, problems = _query(operation, scope)
         if rule is not None:
-            principal = await services.identity.authenticate(headers.get("authorization"), headers.get("x-service-org"))
+            authorization, service_org = headers.get("authorization"), headers.get("x-service-org")
+            principal = await services.identity.authenticate(authorization, service_org, address)
+            await meter.charge(principal, points_of(operation, asked_rows(query)))
             rule.enforce(principal)
-        query, body, form, ignored = await _parsed(operation, known, scope, receive, headers)
+        body, form, ignored = await _parsed(operation, known, receive, headers, problems)
         call = Call(
             ctx=Context(services, principal, request_id),
             headers=headers,
@@ -56,12 +61,16 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             form=form,
             root_path=scope.get("root_path", ""),
             readiness=readiness,
+            address=address,
+            meter=meter,
         )
+        meter.began()
         try:
             async with Deadline():
                 answer = await operation.handler(call)
         except Problems as error:
             raise Problems([Problem(operation.locate(p.path), p.message, p.type) for p in error.problems]) from None
+        meter.ended(operation, answer)
         return await _response(operation, answer, ignored, scope["method"])
 
     return endpoint
@@ -75,28 +84,33 @@ def routes(operations: Iterable[Operation], services: Services, readiness: Readi
         methods[operation.method] = serve(operation, services, readiness)
         if operation.method == "GET":
             methods["HEAD"] = methods["GET"]
-    return [Route(path, _Path(path, methods), name=path) for path, methods in endpoints.items()]
+    return [Route(path, _Path(path, methods, services.budget), name=path) for path, methods in endpoints.items()]
 
 
 class _Path:
     """The methods of one path, as an ASGI application."""
 
-    def __init__(self, path: str, endpoints: Mapping[str, Endpoint]) -> None:
+    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], budget: Budget) -> None:
         self.path = path
         self._endpoints = endpoints
+        self._budget = budget
         self._allow = {"Allow": ", ".join(sorted(endpoints))}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
         endpoint = self._endpoints.get(scope["method"])
+        meter = Meter(self._budget)
         try:
             if endpoint is None:
                 raise HTTPException(405, headers=self._allow)
-            response = await endpoint(scope, receive, request_id)
+            response = await endpoint(scope, receive, request_id, meter)
         except ClientDisconnect:
-            return  # nobody is there to be answered
+            await meter.headers()  # of which only the settling is wanted: nobody is there to be answered
+            return
         except Exception as error:
             response = error_response(error, request_id)
+        if headers := await meter.headers():
+            response.raw_headers += headers
         if scope["method"] == "HEAD":
             response.body = b""  # the headers stay those of GET
         await response(scope, receive, send)
@@ -115,6 +129,12 @@ class _Streamed(Response):
             await self._answer(scope, receive, send)
 
 
+def address_of(scope: Scope) -> str:
+    """Where the request came from: the socket's other end, or what a trusted proxy says; empty for a local socket."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
 def _request_id(scope: Scope) -> str:
     """The id that the middleware gave the request."""
     state: Mapping[str, Any] = scope.get("state", {})
@@ -130,15 +150,24 @@ def _headers(scope: Scope) -> dict[str, str]:
     return headers
 
 
-async def _parsed(
-    operation: Operation, known: frozenset[str], scope: Scope, receive: Receive, headers: Mapping[str, str]
-) -> tuple[Any, Any, dict[str, str] | None, list[str]]:
-    """Query, body, form, and the names that the body has in vain. Raises Problems with all that is wrong in both."""
+def _query(operation: Operation, scope: Scope) -> tuple[Any, list[Problem]]:
+    """The query's model, and what is wrong with it; told only once it is known who asks."""
     problems: list[Problem] = []
-    query = body = form = None
+    if operation.query is None:
+        return None, problems
+    return _instance(operation.query, bodies.query(scope["query_string"]), "query", problems), problems
+
+
+async def _parsed(
+    operation: Operation,
+    known: frozenset[str],
+    receive: Receive,
+    headers: Mapping[str, str],
+    problems: list[Problem],
+) -> tuple[Any, dict[str, str] | None, list[str]]:
+    """Body, form, and the names that the body has in vain. Raises Problems: those of the query, and its own."""
+    body = form = None
     ignored: list[str] = []
-    if operation.query is not None:
-        query = _instance(operation.query, bodies.query(scope["query_string"]), "query", problems)
     if operation.form is not None:
         form = await bodies.form(receive, headers)
     if operation.body is not None:
@@ -152,7 +181,7 @@ async def _parsed(
             body = _instance(operation.body, taken, "body", problems)
     if problems:
         raise Problems(problems)
-    return query, body, form, ignored
+    return body, form, ignored
 
 
 def _instance(model: type[Input], fields: Mapping[str, Any], place: str, problems: list[Problem]) -> Input | None:

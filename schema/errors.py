@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import strawberry
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems
+from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems, RateLimited
 from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
 from schema.declare import enum, shown
 from schema.filters import camel
-from schema.spending import costless
+from schema.spending import costless, refused
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -130,6 +130,10 @@ def _details(error: GatewayError) -> dict[str, Any]:
     if isinstance(error, CostExceeded):
         lines = [{"path": line.path, "cost": line.cost} for line in error.heaviest]
         details |= {"requested": error.requested, "limit": error.limit, "heaviest": lines}
+    if isinstance(error, RateLimited):
+        details |= {"requested": error.requested, "available": error.available}
+    if error.retry_after is not None:
+        details["retryAfter"] = error.retry_after
     if isinstance(error, Problems):
         details["problems"] = [_problem(p) for p in error.problems]
     return details
@@ -152,4 +156,4 @@ def _report(error: GraphQLError, request_id: str) -> None:
 def refusal(error: GatewayError, request_id: str) -> dict[str, Any]:
     """A whole answer for a request that was refused before anything ran."""
     errors = [{"message": error.message, "extensions": _details(error) | {"request_id": request_id}}]
-    return {"errors": errors, "extensions": costless()}
+    return {"errors": errors, "extensions": refused(error) if isinstance(error, RateLimited) else costless()}

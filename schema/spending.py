@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from contract.errors import RateLimited
 from identity.budget import FULL, Throttle
 
 
@@ -23,3 +24,8 @@ def spent(requested: int, actual: int, throttle: Throttle) -> dict[str, Any]:
 def costless() -> dict[str, Any]:
     """The extensions of an answer that cost nothing, for which nobody's budget was looked at."""
     return spent(0, 0, FULL)
+
+
+def refused(error: RateLimited) -> dict[str, Any]:
+    """The extensions of an answer that its caller's budget does not reach for: it cost nothing."""
+    return spent(error.requested, 0, FULL._replace(available=error.available))

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, cast
 from graphql import ExecutionResult, GraphQLError, GraphQLSchema, located_error
 from graphql.execution import create_source_event_stream
 
-from contract.costs import CostReport
-from contract.errors import CostExceeded, GatewayError, LimitExceeded, Problem, Problems, Unauthenticated
+from contract.costs import LEAST, CostReport
+from contract.errors import CostExceeded, GatewayError, LimitExceeded, Problem, Problems, RateLimited, Unauthenticated
 from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OPERATION_NODES_MAX
+from identity.buckets import Taken
 from identity.budget import Budget, Unmetered
 from identity.principal import Principal
 from resolvers.context import Context
@@ -80,9 +81,9 @@ class Executor:
             return admitted
         if context.principal is None:  # it asks for the schema alone, which costs nothing
             return _costless(await self._run(admitted, request, context))
-        await self.budget.charge(context.principal, admitted.requested)
+        taken = await self.budget.charge(context.principal, admitted.requested)
         answer = await self._run(admitted, request, context)
-        return await self._settled(answer, admitted, context)
+        return await self._settled(answer, admitted, taken)
 
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         context.worked_out = admitted.prepared.worked_out
@@ -93,13 +94,13 @@ class Executor:
             except Unplanned as unplanned:
                 return await self._executed(admitted, request, context, unplanned.outcomes)
 
-    async def _settled(self, answer: Answer, admitted: "_Admitted", context: Context) -> Answer:
+    async def _settled(self, answer: Answer, admitted: "_Admitted", taken: Taken) -> Answer:
         """The answer with what it cost. Where an error left nothing to be counted, it cost what was asked for."""
         body, requested = answer.body, admitted.requested
         actual = requested
         if "errors" not in body and requested:
             actual = admitted.operation.cost.actual(body["data"], admitted.values)
-        throttle = await self.budget.settle(cast("Principal", context.principal), requested, actual)
+        throttle = await self.budget.settle(taken, actual)
         body["extensions"] = spent(requested, actual, throttle)
         return answer
 
@@ -148,11 +149,12 @@ class Executor:
     async def stream(self, request: Request, context: Context) -> AsyncIterator[Answer] | Answer:
         """Begin a subscription: its answers, one for each event, or the one that says why there are none.
 
-        The iterator is to be closed by whoever stops early.
+        The iterator is to be closed by whoever stops early. Raises RateLimited.
         """
         admitted = self._admitted(request, context)
         if isinstance(admitted, Answer):
             return admitted
+        await self.budget.charge(cast("Principal", context.principal), LEAST)
         context.estimate = self.estimate
         built = self._built(admitted.prepared, request, context, {})
         if isinstance(built, list):
@@ -171,11 +173,13 @@ class Executor:
             try:
                 async for event in source:
                     context.forget()
-                    await self.budget.charge(cast("Principal", context.principal), admitted.requested)
+                    taken = await self.budget.charge(cast("Principal", context.principal), admitted.requested)
                     async with Deadline():
                         result = built.build_per_event_executor(event).execute_operation()
                         answer = _answer(await result if isawaitable(result) else result, context)
-                    yield await self._settled(answer, admitted, context)
+                    yield await self._settled(answer, admitted, taken)
+            except RateLimited as error:  # the stream can be taken up again from where it ended
+                yield Answer(refusal(error, context.request_id), executed=False)
             except Exception as error:
                 broken = located_error(error, built.operation.selection_set.selections, [])
                 yield _answer(ExecutionResult(None, [broken]), context)

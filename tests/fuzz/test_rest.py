@@ -18,7 +18,7 @@ ADDRESS_SPACE = 8 * 1024**3
 
 
 def test_the_documented_paths_keep_to_the_description(tmp_path: Path) -> None:
-    with Service(tmp_path, "--demo") as service:
+    with Service(tmp_path, "--demo", CRM_RATE_LIMIT="off") as service:
         resource.prlimit(service.pid, resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
         location = f"{service.address}/openapi.json"
         headers = {"Authorization": f"Bearer {service.value('Token')}", "X-Service-Org": service.value("Organization")}

@@ -335,9 +335,13 @@ async def test_browsers_may_read_where_an_origin_is_set(start: Start, method: st
             "Content-Range",
             "ETag",
             "Location",
+            "RateLimit-Limit",
+            "RateLimit-Remaining",
+            "RateLimit-Reset",
             "Retry-After",
             "WWW-Authenticate",
             "X-Ignored-Fields",
+            "X-Request-Cost",
             "X-Request-Id",
         }
         assert "access-control-allow-credentials" not in answer.headers

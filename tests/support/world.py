@@ -17,6 +17,8 @@ from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from identity import secrets
 from identity.authenticate import Identity
+from identity.buckets import MemoryBuckets
+from identity.budget import SIZE, Metered
 from identity.principal import Organization
 from identity.tokens import EmbeddedIssuer
 from providers.artifacts import ArtifactMissing, Pieces, checked
@@ -218,7 +220,14 @@ def bearer(token: str) -> Headers:
 async def open_world(database: Database, services: Services | None = None) -> AsyncIterator[World]:
     """The world over a fresh migrated database, which stays the caller's to close, with these services or its own."""
     recorder, shelf = Recorder(), Shelf()
-    services = services or Services(database, Identity(database, issuer(), PEPPER), recorder, shelf, Feed(database))
+    services = services or Services(
+        database,
+        Identity(database, issuer(), PEPPER),
+        recorder,
+        shelf,
+        Feed(database),
+        budget=Metered(MemoryBuckets(SIZE)),
+    )
     organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
     for organization in organizations:
         await directory.create_organization(database, organization.name, organization.external_id, organization.id)

@@ -1,0 +1,59 @@
+"""What a caller may use, by the settings: counted in this process, or in Redis for several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gateway.settings import Settings
+from identity import budget, failures
+from identity.buckets import Buckets, MemoryBuckets, Size
+from identity.budget import Budget, Metered, Unmetered
+from identity.failures import Failures
+from rest_compat.operations import Check
+
+if TYPE_CHECKING:
+    from identity.redis_buckets import RedisLink
+
+
+@dataclass(frozen=True, slots=True)
+class Limiting:
+    """The budgets of callers, the limits on failed authentications, and the connections to Redis where it is used."""
+
+    budget: Budget
+    failures: Failures | None
+    link: RedisLink | None
+
+    async def check(self) -> Check | None:
+        """The line of Redis in /ready; without it the service still serves."""
+        if self.link is None:
+            return None
+        if await self.link.answers():
+            return Check("redis", True, "reached")
+        return Check("redis", True, "cannot be reached; each process counts for itself what callers use")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self.link is not None:
+            await self.link.close()
+
+
+def limiting_of(settings: Settings, pepper: bytes) -> Limiting:
+    """What the settings ask for."""
+    if not settings.rate_limit:
+        return Limiting(Unmetered(), None, None)
+    buckets, link = _buckets(settings.redis_url.get_secret_value())
+    refused = Failures(buckets("key", failures.KEY_SIZE), buckets("address", failures.ADDRESS_SIZE), pepper)
+    return Limiting(Metered(buckets("budget", budget.SIZE)), refused, link)
+
+
+def _buckets(address: str) -> tuple[Callable[[str, Size], Buckets], RedisLink | None]:
+    """How buckets of a size are made, and the connections that they share."""
+    if not address:
+        return lambda _name, size: MemoryBuckets(size), None
+    # Only here: its package belongs to an extra, and takes its time to load.
+    redis = import_module("identity.redis_buckets")
+    link: RedisLink = redis.RedisLink(address)
+    return lambda name, size: redis.RedisBuckets(link, f"crm:{name}:", size), link

@@ -1,0 +1,156 @@
+"""One budget for several processes, in a real Redis, and what happens without it (decision 104)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from contract.limits import REDIS_SECONDS
+from gateway.runtime import Runtime
+from identity.buckets import MICROSECONDS, Size
+from identity.budget import SIZE
+from identity.redis_buckets import RedisBuckets, RedisLink
+from tests.gateway.conftest import Start
+from tests.support.redis import RedisServer
+from tests.support.world import bearer
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[RedisServer]:
+    """One that the test may stop."""
+    with RedisServer(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the sums: a machine that is busy with other tests may take longer than the deadline."""
+    monkeypatch.setattr("identity.redis_buckets.REDIS_SECONDS", 20)
+
+
+@pytest.fixture
+async def link(server: RedisServer, patient: None) -> AsyncIterator[RedisLink]:
+    link = RedisLink(server.url)
+    yield link
+    await link.close()
+
+
+# Of which a point takes an hour to come back, so that the time the test takes adds none.
+SLOW = Size(2_000, 3_600 * MICROSECONDS)
+
+
+async def test_the_sums_are_those_of_the_memory(link: RedisLink) -> None:
+    buckets = RedisBuckets(link, "sums:", SLOW)
+    taken = await buckets.take("a", 1_500)
+    assert taken == (True, 1_500 * SLOW.point, buckets, "a", 1_500)
+    assert SLOW.available((await buckets.take("a", 501)).missing) == 500
+    assert not (await buckets.take("a", 501)).granted
+    assert SLOW.available(await buckets.give("a", 1_400)) == 1_900
+    assert (await buckets.take("b", 5_000)).granted
+    refused = await buckets.take("b", 1)
+    assert (refused.granted, SLOW.available(refused.missing)) == (False, -3_000)
+    assert (await buckets.take("b", 0)).granted
+    assert SLOW.available(await buckets.give("b", 3_100)) == 100
+    assert SLOW.available(await buckets.give("b", -50)) == 50
+    assert await buckets.give("b", 9_999) == 0
+    assert await link._client.exists("sums:b") == 0
+
+
+async def test_a_bucket_is_forgotten_once_it_is_full(link: RedisLink) -> None:
+    buckets = RedisBuckets(link, "kept:", Size(2_000, 1_000))
+    await buckets.take("a", 200)
+    assert 0 < await link._client.pttl("kept:a") <= 200
+    await asyncio.sleep(0.25)
+    assert await link._client.exists("kept:a") == 0
+    assert (await buckets.take("a", 2_000)).granted
+
+
+async def test_of_many_at_once_as_many_as_there_are_points_for_get_them(server: RedisServer, patient: None) -> None:
+    links = [RedisLink(server.url) for _ in range(2)]
+    stores = [RedisBuckets(link, "many:", SLOW) for link in links]
+    taken = await asyncio.gather(*(stores[n % 2].take("a", 10) for n in range(300)))
+    assert sum(each.granted for each in taken) == 200
+    assert not any(link.is_away for link in links)
+    for link in links:
+        await link.close()
+
+
+async def test_two_gateways_share_budgets_and_failures(start: Start, server: RedisServer, patient: None) -> None:
+    async with start(rate_limit=True, redis_url=server.url) as gateway:
+        database_url = gateway.runtime.settings.database_url
+        settings = gateway.runtime.settings.model_copy(update={"database_url": database_url})
+        second = Runtime(settings)
+        text = await gateway.world.credential("admin@one", gateway.world.one)
+        principal = await second.services.identity.authenticate(f"Bearer {text}", None)
+        assert second.services.budget is not gateway.runtime.services.budget
+        budget = second.services.budget
+        throttle = await budget.settle(await budget.charge(principal, 2_000), 3_900)
+        assert (throttle.available, throttle.reset) == (0, 39)
+        answer = await gateway.rest("GET", "/deals?limit=500", bearer(text))
+        assert answer.status_code == 429
+        assert 10 < int(answer.headers["retry-after"]) <= 20
+        wrong = bearer(f"{text[:-1]}{'A' if text[-1] != 'A' else 'B'}")
+        for _ in range(49):
+            with pytest.raises(Exception, match="Valid credential required"):
+                await second.services.identity.authenticate(wrong["Authorization"], None, "127.0.0.1")
+        statuses = [(await gateway.rest("GET", "/deals", wrong)).status_code for _ in range(6)]
+        assert statuses[0] == 401
+        assert 429 in statuses[1:]  # a point a second comes back meanwhile
+        await second.limiting.close()
+        await second.database.close()
+
+
+async def test_without_redis_each_process_counts_for_itself(
+    start: Start, own_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with start(rate_limit=True, redis_url=own_server.url) as gateway:
+        headers = gateway.world.session("admin@one", gateway.world.one)
+        assert (await gateway.rest("GET", "/deals", headers)).headers["ratelimit-remaining"] == "1999"
+        assert '"redis","ok":true,"message":"reached"' in (await gateway.rest("GET", "/ready", {})).text
+        own_server.stop()
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            for _ in range(5):
+                answer = await gateway.rest("GET", "/deals", headers)
+                assert (answer.status_code, answer.headers["x-request-cost"]) == (200, "1")
+                assert (await gateway.graphql("{ deals { nodes { id } } }", headers)).status_code == 200
+            ready = await gateway.rest("GET", "/ready", {})
+            assert '"redis","ok":true,"message":"cannot be reached; each process' in ready.text
+        said = [record.getMessage() for record in caplog.records if record.name == "identity.redis_buckets"]
+        assert said == ["Redis cannot be reached (ConnectionError); each process counts for itself"]
+        own_server.start()
+        async with asyncio.timeout(10):
+            while gateway.runtime.limiting.link.is_away:
+                assert (await gateway.rest("GET", "/deals", headers)).status_code == 200
+                await asyncio.sleep(0.1)
+        with caplog.at_level(logging.WARNING):
+            answer = await gateway.rest("GET", "/deals", headers)
+        assert answer.status_code == 200
+
+
+async def test_a_redis_that_does_not_answer_costs_a_fifth_of_a_second_and_no_more(own_server: RedisServer) -> None:
+    link = RedisLink(own_server.url)
+    buckets = RedisBuckets(link, "held:", SIZE)
+    assert (await buckets.take("a", 1)).buckets is buckets
+    own_server.hold()
+    began = time.monotonic()
+    taken = await buckets.take("a", 2_000)
+    assert (taken.granted, taken.buckets) == (True, buckets.local)
+    assert REDIS_SECONDS * 0.9 < time.monotonic() - began < REDIS_SECONDS + 0.5
+    began = time.monotonic()
+    for _ in range(100):
+        assert not (await buckets.take("a", 2_000)).granted
+    assert time.monotonic() - began < REDIS_SECONDS
+    assert SIZE.available(await taken.buckets.give("a", 2_000)) == 2_000
+    await link.close()
