@@ -25,8 +25,6 @@ def is_statement_error(error: BaseException) -> bool:
 def is_timed_out(error: BaseException) -> bool:
     """Whether a statement was ended because it took too long (decision 87)."""
     cause = getattr(error, "orig", error)
-    if isinstance(cause, TimeoutError):
-        return True
     if isinstance(cause, sqlite3.OperationalError):
         return str(cause) == "interrupted"
     return getattr(cause, "sqlstate", None) == _CANCELED

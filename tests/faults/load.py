@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import httpx
 from sqlalchemy import select
@@ -107,20 +107,23 @@ class Kept:
     unknown: int
 
 
-async def kept(database: Database, organization: str, acknowledged: dict[str, str]) -> Kept:
+async def kept(load: Load) -> Kept:
     """Compare the database with what the clients were told. A deal and its event are one transaction."""
-    async with database.reading(organization) as session:
-        deals = {
-            row.id: row.name
-            for row in await session.rows(select(col(Deal.id), col(Deal.name)).where(col(Deal.org_id) == organization))
-        }
-        statement = select(col(Event.sequence), col(Event.data)).where(
-            col(Event.org_id) == organization, col(Event.type) == "deal_created"
-        )
-        events = await session.rows(statement)
+    fresh = Database(load.live.url)  # the test's own connections may have been hurt with the server's
+    try:
+        organization = await replace(load.live, database=fresh).organization()
+        async with fresh.reading(organization) as session:
+            rows = await session.rows(select(col(Deal.id), col(Deal.name)).where(col(Deal.org_id) == organization))
+            deals = {row.id: row.name for row in rows}
+            statement = select(col(Event.sequence), col(Event.data)).where(
+                col(Event.org_id) == organization, col(Event.type) == "deal_created"
+            )
+            events = await session.rows(statement)
+    finally:
+        await fresh.close()
     told = Counter(event.data["deal_id"] for event in events)
     partial = len(deals.keys() ^ told.keys()) + sum(number - 1 for number in told.values())
     # Nothing else writes events here: a number that is missing is one of a transaction that was torn.
     partial += len(set(range(1, len(events) + 1)) ^ {event.sequence for event in events})
-    lost = sum(deals.get(deal) != name for deal, name in acknowledged.items())
-    return Kept(lost, partial, len(deals.keys() - acknowledged.keys()))
+    lost = sum(deals.get(deal) != name for deal, name in load.acknowledged.items())
+    return Kept(lost, partial, len(deals.keys() - load.acknowledged.keys()))

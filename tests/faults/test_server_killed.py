@@ -27,7 +27,7 @@ async def test_what_was_acknowledged_survives(database_url: str, dialect: str, t
                 )
             await load.until((KILLS + 1) * WRITES)
         try:
-            found = await kept(live.database, await live.organization(), load.acknowledged)
+            found = await kept(load)
             print(f"{dialect}: {len(load.acknowledged)} acknowledged over {KILLS} kills; {found}; {load.outcomes}")
             assert (found.lost, found.partial) == (0, 0)
             # Each client had at most one request under way when the server died; those may have been done, untold.
