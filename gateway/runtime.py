@@ -95,7 +95,7 @@ class Runtime:
             identity=Identity(self.database, self.issuer, secret, self._external()),
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
-            feed=Feed(self.database),
+            feed=Feed(self.database, settings.database_listen_url.get_secret_value() or None),
             sequencing=self.ports.sequencing,
             outbound=self.outbound,
             public_url=(settings.public_url or "").rstrip("/"),

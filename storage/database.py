@@ -63,7 +63,9 @@ class Database:
         self._pin = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
         """What begins a transaction around a single statement, where it needs one."""
         self._begin = (
-            "BEGIN IMMEDIATE" if self.dialect == "sqlite" else f"BEGIN; SET LOCAL {{setting}} = '{{organization}}'{local}"
+            "BEGIN IMMEDIATE"
+            if self.dialect == "sqlite"
+            else f"BEGIN; SET LOCAL {{setting}} = '{{organization}}'{local}"
         )
 
     def reading(self, organization: str) -> AbstractAsyncContextManager[TenantSession]:

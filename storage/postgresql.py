@@ -24,9 +24,7 @@ class _TenantTransaction:
     async def start(self) -> None:
         organization = self._connection.organization or ""
         mode = "READ ONLY" if self._readonly else "READ WRITE"
-        await self._connection.execute(
-            f"BEGIN {mode}; SET LOCAL {SETTING} = '{organization}'{self._connection.local}"
-        )
+        await self._connection.execute(f"BEGIN {mode}; SET LOCAL {SETTING} = '{organization}'{self._connection.local}")
 
     async def commit(self) -> None:
         await self._connection.execute("COMMIT")

@@ -79,6 +79,8 @@ class Server:
         self._folder = Path(tempfile.mkdtemp(prefix="crm-pg-", dir=_memory()))
         self._data = self._folder / "data"
         prepared = get_server(self._data, start=False)
+        self.system_user: str | None = prepared.system_user
+        """Whom the server runs as where we are root; nobody else finds its socket."""
         if prepared.system_user is not None:
             shutil.chown(self._folder, prepared.system_user)
         prepared.ensure_pgdata_inited()  # as another user of the system where we are root
