@@ -129,5 +129,6 @@ HEAVIEST_SHOWN = 3
 # Time, each bound above the next, and the size of an answer (decision 87).
 REQUEST_SECONDS = 10
 STATEMENT_SECONDS = 8
+PROVIDER_SECONDS = 5
 CONNECTION_SECONDS = 2
 RESPONSE_MAX_BYTES = 5 * 1000 * 1000
