@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -28,6 +28,13 @@ CUT = "cut"
 def pick(short: int, long: int) -> int:
     """How much of something: as the form of the tests wants it."""
     return long if LONG else short
+
+
+async def until(condition: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait for something of another process, or of other tasks, that tells nobody."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110  # there is no event to wait for
+            await asyncio.sleep(0.01)
 
 
 @dataclass
@@ -77,9 +84,7 @@ class Load:
 
     async def until(self, acknowledged: int, seconds: float = 120) -> None:
         """Wait until so many writes were acknowledged."""
-        async with asyncio.timeout(seconds):
-            while len(self.acknowledged) < acknowledged:  # noqa: ASYNC110  # the clients write into a dictionary
-                await asyncio.sleep(0.005)
+        await until(lambda: len(self.acknowledged) >= acknowledged, seconds)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode in front of PostgreSQL: every transaction may be on another connection of the server."""
+"""PgBouncer in transaction mode before PostgreSQL: every transaction may be on another connection of the server."""
 
 from __future__ import annotations
 
