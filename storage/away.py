@@ -14,7 +14,7 @@ way because the two waited for each other: each time it is right to try again.""
 _CANCELED = "57014"
 """The SQLSTATE of a statement that the server ended, which is one that took too long."""
 _VAGUE = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
-_AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection")
+_AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection", "is full", "disk I/O error")
 
 
 def is_statement_error(error: BaseException) -> bool:

