@@ -32,7 +32,7 @@ def small_disk(folder: Path, size: int) -> Iterator[None]:
     """A file system of that size; skips where this machine does not let us mount one."""
     folder.mkdir(exist_ok=True)
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0755", "tmpfs", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "tmpfs", folder], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("needs the right to mount a file system")

@@ -16,7 +16,7 @@ import pytest
 from tests.faults.load import kept, pick, until, writing
 from tests.support.live import Live, going
 
-ROUNDS = pick(1, 5)
+ROUNDS = pick(1, 3)
 
 
 def _said(live: Live, what: str) -> list[str]:

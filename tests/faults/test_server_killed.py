@@ -10,8 +10,8 @@ from tests.faults.load import CUT, kept, pick, writing
 from tests.support.live import going
 from tests.support.service import Service
 
-KILLS = pick(1, 8)
-WRITES = pick(200, 1_000)
+KILLS = pick(1, 4)
+WRITES = pick(200, 500)
 """Acknowledged before each kill."""
 
 

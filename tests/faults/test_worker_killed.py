@@ -18,7 +18,7 @@ import pytest
 from tests.faults.load import pick
 from tests.support.service import SCRIPT, Service, environment
 
-KILLS = pick(1, 10)
+KILLS = pick(1, 4)
 LEASE_SECONDS = 1.0
 REPORTS = "{ researchRuns(first: 1) { nodes { id results { nodes { id cxReport { %s } } } } } }"
 STATE = REPORTS % "revision artifacts { kind revision bytes url } render { status attempts error }"
