@@ -11,13 +11,15 @@ FAILURES = 5
 FIRST_PAUSE = 1.0
 """Seconds; doubled with each trial that fails."""
 LONGEST_PAUSE = 30.0
+TRIAL_SECONDS = 15.0
+"""How long a trial may go without saying what came of it, before there is another."""
 
 
 class Breaker:
     """Of one provider in one process (decision 117).
 
     Closed, every call goes through. Open, none does until the pause is over; then one does, as a trial, while the
-    others are held back for as long again. Its success closes the breaker.
+    others are held back until that has ended. Its success closes the breaker.
     """
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,7 +42,7 @@ class Breaker:
         now = self._clock()
         if now < self._open_until:
             return False
-        self._open_until, self._is_trial = now + self._pause, True
+        self._open_until, self._is_trial = now + TRIAL_SECONDS, True
         return True
 
     def succeeded(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from providers.breaker import FAILURES, FIRST_PAUSE, LONGEST_PAUSE, Breaker
+from providers.breaker import FAILURES, FIRST_PAUSE, LONGEST_PAUSE, TRIAL_SECONDS, Breaker
 
 
 class Clock:
@@ -44,6 +44,10 @@ def test_one_trial_after_the_pause_and_none_beside_it() -> None:
     assert not breaker.lets_through()
     clock.now += 0.001
     assert [breaker.lets_through() for _ in range(3)] == [True, False, False]
+    clock.now += TRIAL_SECONDS - 0.001
+    assert not breaker.lets_through()
+    clock.now += 0.001
+    assert [breaker.lets_through() for _ in range(2)] == [True, False]
     breaker.succeeded()
     assert [breaker.lets_through() for _ in range(3)] == [True, True, True]
     breaker.failed()
