@@ -136,5 +136,6 @@ FAILURES_PER_ADDRESS_SECOND = 5
 # Time, each bound above the next, and the size of an answer (decision 87).
 REQUEST_SECONDS = 10
 STATEMENT_SECONDS = 8
+PROVIDER_SECONDS = 5
 CONNECTION_SECONDS = 2
 RESPONSE_MAX_BYTES = 5 * 1000 * 1000

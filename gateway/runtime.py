@@ -98,7 +98,7 @@ class Runtime:
             budget=self.limiting.budget,
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
-            feed=Feed(self.database),
+            feed=Feed(self.database, settings.database_listen_url.get_secret_value() or None),
             sequencing=self.ports.sequencing,
             outbound=self.outbound,
             public_url=(settings.public_url or "").rstrip("/"),

@@ -52,6 +52,11 @@ class Settings(BaseSettings):
         validation_alias="CRM_DATABASE_STATEMENT_CACHE",
         description="Off behind a pooler in transaction mode.",
     )
+    database_listen_url: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias="CRM_DATABASE_LISTEN_URL",
+        description="Past a pooler, for PostgreSQL's notifications; CRM_DATABASE_URL unless set.",
+    )
     oidc_issuer: str | None = Field(
         default=None,
         validation_alias="CRM_OIDC_ISSUER",
@@ -180,6 +185,17 @@ class Settings(BaseSettings):
         if value and info.data.get("persisted_documents", value) is None:
             raise ValueError("needs CRM_PERSISTED_DOCUMENTS")
         return value
+
+    @field_validator("database_listen_url")
+    @classmethod
+    def _server(cls, value: SecretStr) -> SecretStr:
+        if not value.get_secret_value():
+            return value
+        address = _async_driver(value.get_secret_value())
+        check_address(address)
+        if not address.startswith("postgresql"):
+            raise ValueError("must start with postgresql+asyncpg://")
+        return SecretStr(address)
 
     @field_validator("artifacts_url")
     @classmethod

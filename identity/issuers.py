@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from contract.errors import Unavailable
 from identity.claims import ACCESS_TOKEN_TYPE, ORGANIZATION_CLAIM, SCOPE_CLAIM, Claims, Rules
 from identity.jwks import RemoteKeys
 from identity.signatures import InvalidToken, parse
@@ -20,7 +21,7 @@ class Verifier(Protocol):
     issuer: str
 
     async def verify(self, token: str) -> Claims:
-        """What the token says; InvalidToken, and nothing else, where it is not valid."""
+        """What the token says; InvalidToken where it is not valid, Unavailable where that cannot be told just now."""
 
 
 class ExternalIssuer:
@@ -47,10 +48,15 @@ class ExternalIssuer:
         self._rules = Rules(issuer, audience, _TYPES, organization_claim=org_claim, scope_claim=scope_claim)
 
     async def verify(self, token: str) -> Claims:
-        """What the token says; InvalidToken where it is not valid. May wait two seconds for a key unknown so far."""
+        """What the token says; InvalidToken where it is not valid. May wait two seconds for a key unknown so far.
+
+        Raises Unavailable while no key was ever fetched: then nobody can say whether the token is valid (decision 117).
+        """
         unverified = parse(token)
         claims = self._rules.read(unverified, self._now())
         key = await self._keys.find(unverified.kid, unverified.algorithm)
+        if key is None and not self._keys.loaded:
+            raise Unavailable()
         if key is None:
             raise InvalidToken("signed with an unknown key")
         unverified.verify(key)

@@ -4,6 +4,7 @@ The order is written down first, in a transaction of its own; then the provider 
 answer is written down. A run that finds the order settled asks for nothing, so that nothing is bought twice.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 from contract.vocabulary import SYSTEM_ACTOR, DomainStatus, MailboxStatus
 from jobs import queue
 from jobs.work import Retry, Run, WorkFailed, work
-from providers.sequencing import Refused, Sequencing, SequencingError, Unreachable
+from providers.sequencing import Refused, Sequencing, SequencingError, Unreachable, patience
 from storage.queries import nouns, records
 from storage.sessions import TenantSession
 from storage.tables import Mailbox, OutreachDomain
@@ -44,10 +45,14 @@ class Answer:
     error: SequencingError | None = None
 
 
-async def ask_for_domain(sequencing: Sequencing, name: str) -> Answer:
-    """Ask the provider, outside of any transaction; what cannot be known yet changes nothing."""
+async def ask_for_domain(sequencing: Sequencing, name: str, *, awaited: bool = False) -> Answer:
+    """Ask the provider, outside of any transaction; what cannot be known yet changes nothing.
+
+    `awaited` by a client, the answer comes in time for its own.
+    """
     try:
-        state = await sequencing.purchase_domain(name)
+        async with patience() if awaited else nullcontext():
+            state = await sequencing.purchase_domain(name)
     except Refused as error:
         return Answer({"status": DomainStatus.FAILED.value}, error)
     except SequencingError as error:
@@ -55,10 +60,13 @@ async def ask_for_domain(sequencing: Sequencing, name: str) -> Answer:
     return Answer({"status": state.status.value, "spf": state.spf, "dkim": state.dkim, "dmarc": state.dmarc})
 
 
-async def ask_for_mailbox(sequencing: Sequencing, address: str, display_name: str | None) -> Answer:
+async def ask_for_mailbox(
+    sequencing: Sequencing, address: str, display_name: str | None, *, awaited: bool = False
+) -> Answer:
     """The same for a mailbox."""
     try:
-        status = await sequencing.provision_mailbox(address, display_name)
+        async with patience() if awaited else nullcontext():
+            status = await sequencing.provision_mailbox(address, display_name)
     except Refused as error:
         return Answer({"status": MailboxStatus.ERROR.value}, error)
     except SequencingError as error:

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import httpx
 
+from providers.breaker import Breaker
+
 _log = logging.getLogger(__name__)
 
 _QUEUE = 1_000
@@ -134,14 +136,28 @@ async def embedded(_notification: Notification) -> None:
 
 
 class HttpDelivery:
-    """Posts each notification to a workflow service; anything but a 2xx is a failure."""
+    """Posts each notification to a workflow service; anything but a 2xx is a failure.
+
+    One that fails again and again is left alone for a while: what comes then has failed at once.
+    """
 
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
         self._client = client
         self._url = url
+        self._breaker = Breaker("of notifications")
 
     async def __call__(self, notification: Notification) -> None:
         """POST the notification, once, within five seconds."""
+        if not self._breaker.lets_through():
+            raise ConnectionError("the workflow service is left alone")
+        try:
+            await self._post(notification)
+        except BaseException:
+            self._breaker.failed()
+            raise
+        self._breaker.succeeded()
+
+    async def _post(self, notification: Notification) -> None:
         body = {"type": notification.type, "organization_id": notification.organization, "data": notification.data}
         headers = {"X-Request-Id": notification.request_id}
         async with (

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import httpx
 import orjson
 
+from providers.breaker import Breaker
 from providers.outbound import retry_after
 from providers.sequencing import Garbage, Gone, Refused, SequencingError, Unreachable
 
@@ -49,6 +50,7 @@ class Api:
     ) -> None:
         self.name = name
         self._deadline = deadline
+        self._breaker = Breaker(name)
         self._pause = pause
         self._client = httpx.AsyncClient(
             base_url=url,
@@ -76,12 +78,27 @@ class Api:
             try:
                 return await self._once(method, path, body, params)
             except Unreachable as error:
-                if number == tries or error.after is not None:
+                if number == tries or error.after is not None or self._breaker.is_open:
                     raise
                 await asyncio.sleep(self._pause * 2 ** (number - 1))
         raise AssertionError("unreachable")
 
     async def _once(self, method: Method, path: str, body: Any, params: Mapping[str, Any] | None) -> Any:
+        """One try, unless the provider is left alone just now; what it says is its answer, whatever the status."""
+        if not self._breaker.lets_through():
+            raise Unreachable(f"{self.name} cannot be reached just now")
+        try:
+            answer = await self._try(method, path, body, params)
+        except (Gone, Refused):
+            self._breaker.succeeded()
+            raise
+        except BaseException:  # whoever waited may have given up
+            self._breaker.failed()
+            raise
+        self._breaker.succeeded()
+        return answer
+
+    async def _try(self, method: Method, path: str, body: Any, params: Mapping[str, Any] | None) -> Any:
         try:
             async with asyncio.timeout(self._deadline):  # httpx's own deadlines begin anew with every byte
                 content = {} if body is None else {"json": body}

@@ -4,12 +4,15 @@ Every method may raise a SequencingError and nothing else that a provider can ca
 database transaction.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
+from contract.limits import PROVIDER_SECONDS
 from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
 
 
@@ -42,6 +45,19 @@ class Refused(SequencingError):
 
 class Garbage(SequencingError):
     """The answer is none that the provider documents. What the call did is not known."""
+
+
+@asynccontextmanager
+async def patience() -> AsyncIterator[None]:
+    """Calls that a client waits for: all of them together take so long that there is time left for its answer.
+
+    Raises Unreachable.
+    """
+    try:
+        async with asyncio.timeout(PROVIDER_SECONDS):
+            yield
+    except TimeoutError:
+        raise Unreachable("The provider did not answer in time") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from contract.errors import InvalidState, NotFound, Problem, Problems, ProviderF
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CampaignAction, CampaignStatus
 from jobs import campaigns as provider
-from providers.sequencing import Gone, SequencingError
+from providers.sequencing import Gone, SequencingError, patience
 from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
@@ -207,7 +207,8 @@ async def _remove(ctx: Context, sequence_id: str | None) -> str:
     if sequence_id is None:
         return _NONE
     try:
-        await ctx.services.sequencing.delete(sequence_id)
+        async with patience():
+            await ctx.services.sequencing.delete(sequence_id)
     except Gone:
         return _GONE
     except SequencingError:
@@ -229,7 +230,8 @@ async def _ask_for_block(ctx: Context, seen: Any) -> None:
     if seen.provider != sequencing.name:
         raise InvalidState(f"The campaign belongs to another provider: {seen.provider}", field=("id",))
     try:
-        reason = await sequencing.blocked(seen.provider_campaign_id)
+        async with patience():
+            reason = await sequencing.blocked(seen.provider_campaign_id)
     except Gone:
         return  # it is made anew
     except SequencingError as error:

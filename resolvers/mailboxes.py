@@ -63,7 +63,7 @@ async def _domain(session: TenantSession, domain_id: str) -> OutreachDomain:
 
 
 async def _ask(ctx: Context, ordered: Mailbox) -> None:
-    answer = await orders.ask_for_mailbox(ctx.services.sequencing, ordered.email, ordered.display_name)
+    answer = await orders.ask_for_mailbox(ctx.services.sequencing, ordered.email, ordered.display_name, awaited=True)
     async with ctx.writing() as session:
         mailbox = await records.to_change(session, Mailbox, ordered.id)
         if mailbox is not None and mailbox.status == MailboxStatus.PENDING:

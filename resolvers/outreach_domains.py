@@ -51,7 +51,7 @@ async def purchase_domain(ctx: Context, input: DomainName) -> Any:
 
 
 async def _ask(ctx: Context, ordered: OutreachDomain) -> None:
-    answer = await orders.ask_for_domain(ctx.services.sequencing, ordered.name)
+    answer = await orders.ask_for_domain(ctx.services.sequencing, ordered.name, awaited=True)
     async with ctx.writing() as session:
         domain = await records.to_change(session, OutreachDomain, ordered.id)
         if domain is not None and DomainStatus(domain.status) in orders.OPEN_DOMAIN:

@@ -14,7 +14,7 @@ way because the two waited for each other: each time it is right to try again.""
 _CANCELED = "57014"
 """The SQLSTATE of a statement that the server ended, which is one that took too long."""
 _VAGUE = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
-_AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection")
+_AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection", "is full", "disk I/O error")
 
 
 def is_statement_error(error: BaseException) -> bool:
@@ -25,8 +25,6 @@ def is_statement_error(error: BaseException) -> bool:
 def is_timed_out(error: BaseException) -> bool:
     """Whether a statement was ended because it took too long (decision 87)."""
     cause = getattr(error, "orig", error)
-    if isinstance(cause, TimeoutError):
-        return True
     if isinstance(cause, sqlite3.OperationalError):
         return str(cause) == "interrupted"
     return getattr(cause, "sqlstate", None) == _CANCELED

@@ -67,7 +67,9 @@ class Connections:
         self._turns.give_back()
 
     async def give_up(self, taken: Taken) -> None:
-        """End a connection that may be in disorder."""
+        """End a connection that may be in disorder, without a farewell that its server might not answer."""
+        if isinstance(taken.driver, asyncpg.Connection):
+            taken.driver.terminate()
         try:
             await greenlet_spawn(taken.pooled.invalidate)
         finally:

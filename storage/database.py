@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import orjson
@@ -25,14 +26,17 @@ from storage.sessions import AppendingSession, ReadingSession, TenantSession
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 SHAPES_MAX = 2_000
+_ANSWER_SECONDS = 1.0
+"""How much longer than a statement may take its answer is waited for: after that, the server is away."""
 
 
 class Database:
     """The engine for one address, and its sessions.
 
     On SQLite one writer runs at a time and the others queue fairly in this process; a second process waits on the file.
-    `statement_cache=False` turns both statement caches off, as a pooler in transaction mode needs. A statement that
-    takes longer than `statement_seconds` is ended: TimedOut.
+    `statement_cache=False` is for a pooler in transaction mode: nothing stays prepared, nothing is set for longer than
+    a transaction, and no statement runs outside of one (decision 116). A statement that takes longer than
+    `statement_seconds` is ended: TimedOut; a server that does not even end it counts as away.
     """
 
     def __init__(
@@ -55,7 +59,14 @@ class Database:
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
         self._prepared: OrderedDict[Hashable, Prepared] = OrderedDict()
-        self._begin = "BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN; SET LOCAL {setting} = '{organization}'"
+        local = "" if statement_cache else postgresql.local_timeout(statement_seconds)
+        self._pin = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
+        """What begins a transaction around a single statement, where it needs one."""
+        self._begin = (
+            "BEGIN IMMEDIATE"
+            if self.dialect == "sqlite"
+            else f"BEGIN; SET LOCAL {{setting}} = '{{organization}}'{local}"
+        )
 
     def reading(self, organization: str) -> AbstractAsyncContextManager[TenantSession]:
         """Reads of one organization."""
@@ -91,7 +102,10 @@ class Database:
     async def _roll_back(self, taken: Taken) -> None:
         """End the transaction; a connection that cannot even do that does not go back to the pool."""
         try:
-            await taken.driver.execute("ROLLBACK")
+            if isinstance(taken.driver, postgresql.TenantConnection):
+                await taken.driver.roll_back()
+            else:
+                await taken.driver.execute("ROLLBACK")
         except BaseException:  # the error that led here is the one to be raised
             await self.connections.give_up(taken)
         else:
@@ -149,12 +163,18 @@ class Database:
     async def _alone(self, prepared: Prepared, parameters: list[Any]) -> list[Any]:
         taken = await self.connections.take()
         try:
+            if self._pin:
+                await taken.driver.execute(self._pin)
             rows = await self.send(taken.driver, prepared, parameters)
+            if self._pin:
+                await taken.driver.execute("COMMIT")
         except BaseException as error:
-            if is_statement_error(error):
-                self.connections.give_back(taken)
-            else:  # it may be in disorder
+            if not is_statement_error(error):  # the connection may be in disorder
                 await self.connections.give_up(taken)
+            elif self._pin:
+                await self._roll_back(taken)
+            else:
+                self.connections.give_back(taken)
             raise
         self.connections.give_back(taken)
         return rows
@@ -219,9 +239,13 @@ def _engine(url: URL, pool_size: int, statement_cache: bool, seconds: float | No
             deadlines.watch(engine.sync_engine, seconds)
     else:
         arguments: dict[str, Any] = {"async_creator_fn": postgresql.connect, "timeout": CONNECTION_SECONDS}
+        if seconds:
+            arguments["command_timeout"] = seconds + _ANSWER_SECONDS
         if not statement_cache:
-            # A pooler takes no settings at the connection's beginning, so that the driver has to end statements.
-            arguments |= {"prepared_statement_cache_size": 0, "statement_cache_size": 0, "command_timeout": seconds}
+            # A pooler takes no settings at the connection's beginning, so that each transaction makes its own.
+            arguments["async_creator_fn"] = partial(postgresql.connect, local=postgresql.local_timeout(seconds))
+            arguments |= {"prepared_statement_cache_size": 0, "statement_cache_size": 0}
+            arguments["prepared_statement_name_func"] = str  # no name: the next statement takes its place
         elif seconds:
             arguments["server_settings"] = {"statement_timeout": str(round(seconds * 1000))}
         engine = create_async_engine(url, connect_args=arguments, pool_timeout=CONNECTION_SECONDS, **options)

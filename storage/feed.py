@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import takewhile
 from typing import Any
 
+from sqlalchemy.engine import make_url
+
 from contract.errors import Unavailable
 from storage.database import Database
 from storage.listening import Listener
@@ -132,10 +134,14 @@ class Channel:
 
 
 class Feed:
-    """The channels of one process: each lives as long as somebody reads it."""
+    """The channels of one process: each lives as long as somebody reads it.
 
-    def __init__(self, database: Database) -> None:
+    `listen_url` is where PostgreSQL is listened to, where that is another address than that of the statements.
+    """
+
+    def __init__(self, database: Database, listen_url: str | None = None) -> None:
         self._database = database
+        self._listen_url = database.url if listen_url is None else make_url(listen_url)
         self._channels: dict[str, Channel] = {}
         self._ending: set[asyncio.Task[None]] = set()
         database.committed.append(self.wake)
@@ -166,7 +172,7 @@ class Feed:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Listen to the database where it tells; what cannot be heard is found a moment later all the same."""
-        listener = Listener(self._database, self.wake, self._wake_all)
+        listener = Listener(self._database, self._listen_url, self.wake, self._wake_all)
         listening = asyncio.create_task(listener.run()) if self._database.dialect == "postgresql" else None
         try:
             yield

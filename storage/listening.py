@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import asyncpg
+from sqlalchemy.engine import URL
 
 from storage.database import Database
 
@@ -22,8 +23,9 @@ _log = logging.getLogger(__name__)
 class Listener:
     """Calls `told` with each organization that is named, and `missed` when it listens: before that it heard nothing."""
 
-    def __init__(self, database: Database, told: Callable[[str], None], missed: Callable[[], None]) -> None:
+    def __init__(self, database: Database, url: URL, told: Callable[[str], None], missed: Callable[[], None]) -> None:
         self._database = database
+        self._url = url
         self._told = told
         self._missed = missed
 
@@ -46,7 +48,7 @@ class Listener:
 
     async def _listen(self) -> asyncio.Future[None]:
         """Connect; what comes back is done once the connection has ended."""
-        _, options = self._database.engine.dialect.create_connect_args(self._database.url)
+        _, options = self._database.engine.dialect.create_connect_args(self._url)
         connection = await asyncpg.connect(**{n: v for n, v in options.items() if n not in _OF_SQLALCHEMY}, timeout=5)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x63726D  # "crm"; one key for all versions of the program
 _LOCK_SECONDS = 60
+_OF_SQLITE = {"isolation_level": None, "timeout": _LOCK_SECONDS}
+_UNPREPARED = {"prepared_statement_cache_size": 0, "statement_cache_size": 0, "prepared_statement_name_func": str}
+"""Nothing stays behind on a pooler's connection, and nothing of others is met there (decision 116)."""
 _REVISION = re.compile(r"^(revision|down_revision)\b[^=]*= *(?:\"([^\"]+)\"|'([^']+)'|None) *$", re.MULTILINE)
 
 
@@ -162,9 +165,9 @@ async def _command(url: str, run: Callable[["Config"], object]) -> None:
 
 @asynccontextmanager
 async def _connection(url: URL, *, writing: bool = False) -> AsyncIterator[AsyncConnection]:
-    arguments = {} if _file(url) is None else {"isolation_level": None, "timeout": _LOCK_SECONDS}
-    engine = create_async_engine(url, poolclass=NullPool, connect_args=arguments)
-    if arguments and writing:
+    is_file = _file(url) is not None
+    engine = create_async_engine(url, poolclass=NullPool, connect_args=_OF_SQLITE if is_file else _UNPREPARED)
+    if is_file and writing:
         event.listen(engine.sync_engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     try:
         async with engine.connect() as connection:

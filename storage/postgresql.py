@@ -1,5 +1,6 @@
 """PostgreSQL's side of a session: its organization is set in the message that begins the transaction (wall 5)."""
 
+import asyncio
 from typing import Any
 
 import asyncpg
@@ -9,6 +10,8 @@ SETTING = "crm.org_id"
 
 SOUGHT_SETTING = "crm.search"
 """The setting that the policy of the search's entries asks their words; empty or unset for all of them."""
+
+_ROLLBACK_SECONDS = 1.0
 
 
 class _TenantTransaction:
@@ -21,13 +24,13 @@ class _TenantTransaction:
     async def start(self) -> None:
         organization = self._connection.organization or ""
         mode = "READ ONLY" if self._readonly else "READ WRITE"
-        await self._connection.execute(f"BEGIN {mode}; SET LOCAL {SETTING} = '{organization}'")
+        await self._connection.execute(f"BEGIN {mode}; SET LOCAL {SETTING} = '{organization}'{self._connection.local}")
 
     async def commit(self) -> None:
         await self._connection.execute("COMMIT")
 
     async def rollback(self) -> None:
-        await self._connection.execute("ROLLBACK")
+        await self._connection.roll_back()
 
 
 class TenantConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver ships no types
@@ -38,17 +41,34 @@ class TenantConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver 
 
     organization: str | None = None
     readonly: bool = False
+    local: str = ""
+    """What else each transaction sets for itself."""
 
     def transaction(self, **_: Any) -> _TenantTransaction:
         """The transaction that SQLAlchemy begins, with the organization in it."""
         return _TenantTransaction(self, readonly=self.readonly)
 
+    async def roll_back(self) -> None:
+        """End the transaction; a server that does not even do that in time loses the connection (decision 115)."""
+        try:
+            async with asyncio.timeout(_ROLLBACK_SECONDS):
+                await self.execute("ROLLBACK")
+        except BaseException:
+            self.terminate()
+            raise
 
-async def connect(*args: Any, **kwargs: Any) -> TenantConnection:
+
+def local_timeout(seconds: float | None) -> str:
+    """What a transaction that has begun sets so that its statements are ended in time; to be appended to its BEGIN."""
+    return f"; SET LOCAL statement_timeout = {round(seconds * 1000)}" if seconds else ""
+
+
+async def connect(*args: Any, local: str = "", **kwargs: Any) -> TenantConnection:
     """A connection whose identifiers come as canonical text, as from SQLite. Raises OSError, where it is late too."""
     try:
         connection: TenantConnection = await asyncpg.connect(*args, connection_class=TenantConnection, **kwargs)
     except TimeoutError:
         raise ConnectionError("the server does not answer") from None
+    connection.local = local
     await connection.set_type_codec("uuid", schema="pg_catalog", encoder=str, decoder=str, format="text")
     return connection

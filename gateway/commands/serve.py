@@ -14,12 +14,12 @@ from urllib.parse import urlencode
 
 import typer
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from contract.limits import SOCKET_MESSAGE_MAX_BYTES
 from gateway import demo, logs
 from gateway.app import create
 from gateway.commands.outcome import FAILED, fail, settings, with_database
+from gateway.serving import Processes, Server
 from gateway.settings import Settings
 from gateway.sockets import Sockets
 from storage import migrate
@@ -57,6 +57,7 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
+        timeout_worker_healthcheck=_START_SECONDS,
     )
     if configuration.workers > 1:
         _serve_many(config, listening, banner)
@@ -64,27 +65,13 @@ def serve(
         # Once it has ended gracefully, uvicorn hands the signal on, for which a process would die of it all the same.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: sys.exit())
-        _Announcing(config, banner).run([listening])
-
-
-class _Announcing(uvicorn.Server):
-    """Prints the addresses when the socket is being served."""
-
-    def __init__(self, config: uvicorn.Config, banner: str) -> None:
-        super().__init__(config)
-        self._banner = banner
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
-        await super().startup(sockets)
-        if self.started:
-            print(self._banner, flush=True)
+        Server(config, banner).run([listening])
 
 
 def _serve_many(config: uvicorn.Config, listening: socket.socket, banner: str) -> None:
     """Several processes on the one socket; the first that answers lets the addresses be printed."""
     threading.Thread(target=_announce, args=(listening.getsockname(), banner), daemon=True).start()
-    Multiprocess(config, sockets=[listening]).run()
+    Processes(config, [listening]).run()
 
 
 def _announce(address: tuple[str, int], banner: str) -> None:

@@ -87,11 +87,20 @@ class Live:
 
 @asynccontextmanager
 async def going(folder: Path, url: str, *arguments: str, **settings: str) -> AsyncIterator[Live]:
+<<<<<<< HEAD
     """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`.
 
     Without budgets unless the settings say otherwise: its callers do in seconds what others do in days.
     """
     settings = {"CRM_RATE_LIMIT": "off"} | settings
+||||||| ef81c42
+    """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`."""
+=======
+    """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`.
+
+    The settings are the service's; with CRM_DATABASE_URL it takes another way to the same database.
+    """
+>>>>>>> faults
     database = Database(url)
     reading = sorted(scope for scope in Scope if scope.endswith(":read"))
     try:
@@ -106,7 +115,7 @@ async def going(folder: Path, url: str, *arguments: str, **settings: str) -> Asy
             await directory.add_member(
                 database, organization, subject, name=subject, email=f"{subject}@example.com", role=None, scopes=scopes
             )
-        with Service(folder, "--no-worker", *arguments, CRM_DATABASE_URL=url, **settings) as service:
+        with Service(folder, "--no-worker", *arguments, **({"CRM_DATABASE_URL": url} | settings)) as service:
             yield Live(folder, url, database, service)
     finally:
         await database.close()

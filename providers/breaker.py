@@ -1,0 +1,66 @@
+"""A breaker: whoever fails again and again is left alone for a while, so that nobody waits for what will not come."""
+
+import logging
+import time
+from collections.abc import Callable
+
+_log = logging.getLogger(__name__)
+
+FAILURES = 5
+"""In a row, before the provider is left alone."""
+FIRST_PAUSE = 1.0
+"""Seconds; doubled with each trial that fails."""
+LONGEST_PAUSE = 30.0
+TRIAL_SECONDS = 15.0
+"""How long a trial may go without saying what came of it, before there is another."""
+
+
+class Breaker:
+    """Of one provider in one process (decision 117).
+
+    Closed, every call goes through. Open, none does until the pause is over; then one does, as a trial, while the
+    others are held back until that has ended. Its success closes the breaker.
+    """
+
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._clock = clock
+        self._failures = 0
+        self._pause = FIRST_PAUSE
+        self._open_until: float | None = None
+        self._is_trial = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the provider is left alone, but for a trial now and then."""
+        return self._open_until is not None
+
+    def lets_through(self) -> bool:
+        """Whether a call may be made now; whoever makes it reports what came of it."""
+        if self._open_until is None:
+            return True
+        now = self._clock()
+        if now < self._open_until:
+            return False
+        self._open_until, self._is_trial = now + TRIAL_SECONDS, True
+        return True
+
+    def succeeded(self) -> None:
+        """The provider answered, whatever it said."""
+        if self._open_until is not None:
+            _log.info("provider %s answers again", self._name)
+        self._failures, self._pause, self._open_until, self._is_trial = 0, FIRST_PAUSE, None, False
+
+    def failed(self) -> None:
+        """There was no answer, or none that can be understood."""
+        self._failures += 1
+        if self._open_until is None:
+            if self._failures < FAILURES:
+                return
+            _log.warning("provider %s is left alone after %s failures in a row", self._name, self._failures)
+        elif self._is_trial:
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        else:  # a call from before it opened
+            return
+        self._is_trial = False
+        self._open_until = self._clock() + self._pause
