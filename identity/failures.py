@@ -39,6 +39,7 @@ class Failures:
         self._pepper = pepper
         self._clock = clock
         self._until: OrderedDict[str, int] = OrderedDict()
+        self._latest = 0
         self._hashes: OrderedDict[str, str] = OrderedDict()
 
     def remember(self, key_id: str, stored_hash: str | None) -> None:
@@ -85,13 +86,17 @@ class Failures:
     def _wait(self, key_id: str, place: str) -> int:
         """The seconds until another attempt; 0 for now."""
         now = self._clock() // 1000
+        if now >= self._latest:
+            self._until.clear()
         until = max(self._until.get(place, 0), self._until.get(f"{key_id}@{place}", 0))
         return -(-max(0, until - now) // MICROSECONDS)
 
     async def _count(self, buckets: Buckets, name: str) -> None:
         taken = await buckets.take(name, 1)
         if wait := buckets.size.wait(taken.missing, 1):
-            _put(self._until, name, self._clock() // 1000 + wait)
+            until = self._clock() // 1000 + wait
+            self._latest = max(self._latest, until)
+            _put(self._until, name, until)
         else:
             self._until.pop(name, None)
 

@@ -101,6 +101,24 @@ def test_every_path_is_described_with_its_group_and_its_twin() -> None:
     assert len(set(identifiers)) == len(identifiers)
 
 
+def test_budgets_are_told_wherever_there_is_a_caller() -> None:
+    """Decision 101."""
+    names = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Request-Cost"}
+    for path, method, operation in DESCRIBED:
+        success = operation["responses"][str(PATHS[method, path][2])]
+        called = operation["security"] != []
+        assert names & set(success["headers"]) == (names if called else set())
+        assert ("429" in operation["responses"]) == called
+        if called:
+            refused = operation["responses"]["429"]
+            assert "Retry-After" in refused["headers"]
+            examples_of = refused["content"]["application/json"]["examples"]
+            assert [example["value"]["code"] for example in examples_of.values()] == [
+                "rate_limited",
+                "authentication_limited",
+            ]
+
+
 def test_every_example_fits_its_schema() -> None:
     counted = 0
     for _, _, operation in DESCRIBED:
