@@ -14,16 +14,20 @@ GatewayError
 ├── NotFound              404  what the operation names is not in this organization
 ├── MethodNotAllowed      405  a method that the address, or the operation, does not go by
 ├── NotAcceptable         406  the client takes none of the media types
+├── TooSlow               408  a request that did not come in time
 ├── InvalidState          409  the record's state does not allow it
 ├── Conflict              409  another record or a newer version stands in the way
 ├── Duplicate             409  there is one already
 ├── PreconditionFailed    412  the version that the caller saw is not the current one
 ├── TooLarge              413  a body over the limit
+├── AddressTooLong        414  an address over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
 ├── RangeNotSatisfiable   416  a part of a file that lies behind its end
 ├── TooManyStreams        429  as many subscriptions run as may
+├── HeadersTooLarge       431  headers over the limit
 ├── ProviderFailed        502  an outside provider refused or could not be reached
 └── Unavailable           503  something needed cannot be reached right now
+    └── Overloaded             as many requests are being served as may
 """
 
 from collections.abc import Sequence
@@ -166,6 +170,14 @@ class NotAcceptable(GatewayError):
     code = "NOT_ACCEPTABLE"
 
 
+class TooSlow(GatewayError):
+    """The request did not come in time."""
+
+    status = 408
+    code = "REQUEST_TIMEOUT"
+    message = "The request did not arrive in time"
+
+
 class InvalidState(GatewayError):
     """The record's state does not allow the operation."""
 
@@ -204,6 +216,14 @@ class TooLarge(GatewayError):
     message = "The body is larger than 1 MiB"
 
 
+class AddressTooLong(GatewayError):
+    """The request's address is over the limit."""
+
+    status = 414
+    code = "URI_TOO_LONG"
+    message = "The address is longer than 16 KiB"
+
+
 class UnsupportedMedia(GatewayError):
     """The body's content type is not one that the operation takes."""
 
@@ -231,6 +251,14 @@ class TooManyStreams(GatewayError):
     message = "Too many subscriptions at once"
 
 
+class HeadersTooLarge(GatewayError):
+    """The request's headers are over the limit, in bytes or in number."""
+
+    status = 431
+    code = "HEADERS_TOO_LARGE"
+    message = "The headers are larger than 32 KiB, or more than 100"
+
+
 class ProviderFailed(GatewayError):
     """An outside provider refused, failed, or could not be reached."""
 
@@ -245,3 +273,9 @@ class Unavailable(GatewayError):
     code = "UNAVAILABLE"
     message = "Temporarily unavailable"
     retry_after: ClassVar[int] = 1
+
+
+class Overloaded(Unavailable):
+    """As many requests are being served as may, or as many of the caller's organization (decision 107)."""
+
+    message = "Too many requests at once"

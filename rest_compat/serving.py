@@ -43,6 +43,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
         principal = None
         if rule is not None:
             principal = await services.identity.authenticate(headers.get("authorization"), headers.get("x-service-org"))
+            scope.setdefault("state", {})["principal"] = principal
             rule.enforce(principal)
         query, body, form, ignored = await _parsed(operation, known, scope, receive, headers)
         call = Call(
