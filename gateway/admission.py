@@ -1,10 +1,10 @@
 """Who is let in when more comes than can be served (decision 107).
 
-A request is in flight from its head to the beginning of its answer, so that streams, and clients that read slowly,
-hold no place. Each is counted under a path of groups: under its organization where the credential is known; else
-under the strangers, its address, and the credential. At each step of the path, what a group has must be less than
-what is left; so a group alone gets half of the places, two get a third each, and there is always one left for a group
-that has none.
+A request is in flight from its head to the beginning of its answer, but for the time that its body is waited for: so
+streams, and clients that send or read slowly, hold no place. Each is counted under a path of groups: under its
+organization where the credential is known; else under the strangers, its address, and the credential. At each step of
+the path, what a group has must be less than what is left; so a group alone gets half of the places, two get a third
+each, and there is always one left for a group that has none.
 """
 
 from collections import Counter, OrderedDict
@@ -70,6 +70,7 @@ class Admission:
     def __init__(self, app: ASGIApp, places: int) -> None:
         self.app = app
         self.places = Places(places)
+        IN_FLIGHT.set_function(lambda: self.places.taken)
         self._known: OrderedDict[int, Group] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,27 +83,38 @@ class Admission:
         if not self.places.take(path):
             await refused(Overloaded(), scope["path"], scope["state"]["request_id"])(scope, receive, send)
             return
-        IN_FLIGHT.inc()
         holding = True
+        begun = False
 
-        def leave(status: int) -> None:
+        async def receiving() -> Message:
             nonlocal holding
-            if holding:
-                holding = False
-                self.places.leave(path)
-                IN_FLIGHT.dec()
-                if credential is not None:
-                    self._learn(credential, scope["state"].get("principal"), status)
+            if begun:
+                return await receive()
+            self.places.leave(path)
+            holding = False
+            message = await receive()
+            if message["type"] != "http.disconnect":
+                if not self.places.take(path):
+                    raise Overloaded()
+                holding = True
+            return message
 
         async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                leave(message["status"])
+            nonlocal holding, begun
+            if not begun:
+                begun = True
+                if holding:
+                    self.places.leave(path)
+                    holding = False
+                if credential is not None:
+                    self._learn(credential, scope["state"].get("principal"), message["status"])
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            await self.app(scope, receiving, sending)
         finally:
-            leave(0)
+            if holding:
+                self.places.leave(path)
 
     def _path(self, scope: Scope, credential: int | None) -> Path:
         organization = None if credential is None else self._known.get(credential)

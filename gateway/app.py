@@ -147,7 +147,7 @@ def _routes(runtime: Runtime, schema: Schema) -> list[BaseRoute]:
 
 def _fixed(content: bytes, media_type: str) -> Endpoint:
     async def answer(_request: Request) -> Response:
-        return Response(content, media_type=media_type)
+        return Response(content, headers={"Cache-Control": "no-cache"}, media_type=media_type)
 
     return answer
 
