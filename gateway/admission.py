@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.errors import Overloaded, Unauthenticated
 from gateway.metrics import IN_FLIGHT
+from gateway.receiving import WHOLE
 from gateway.refusals import refused
 from identity.principal import Principal
 
@@ -88,7 +89,7 @@ class Admission:
 
         async def receiving() -> Message:
             nonlocal holding
-            if begun:
+            if begun or WHOLE in scope["state"]:
                 return await receive()
             self.places.leave(path)
             holding = False

@@ -6,7 +6,7 @@ What a request may look like is decision 105, what it may take decision 106.
 from asyncio import TimerHandle, Transport
 from enum import Enum, auto
 from secrets import token_hex
-from typing import Any
+from typing import Any, NoReturn
 
 import httptools
 from starlette.responses import Response
@@ -28,8 +28,11 @@ from contract.limits import (
 from gateway import logs
 from gateway.metrics import count_request
 from gateway.refusals import refused
-from gateway.request_heads import fault_of, is_upgrade
+from gateway.request_heads import declared_length, is_upgrade
 from gateway.security_headers import SecurityHeaders
+
+WHOLE = "whole"
+"""What a request's state says once nothing of it is missing."""
 
 _LINGER_SECONDS = 2.0
 _STALL_BYTES = 1024 * ANSWER_STALL_SECONDS
@@ -158,18 +161,23 @@ class Receiving(HttpToolsProtocol):
         self._head += len(name) + len(value) + _LINE_BYTES
         if self._head > HEADERS_MAX_BYTES or len(self.headers) >= HEADERS_MAX:
             self._stop(HeadersTooLarge())
-        if self._part is _Part.HEAD:
-            super().on_header(name, value)
+        if self._part is not _Part.HEAD:
+            return
+        name = name.lower()
+        self.headers.append((name, value))
+        if name == b"expect":
+            self.expect_100_continue = value.lower() == b"100-continue"
 
     def on_headers_complete(self) -> None:
         """The head is there: refuse it, or have it served."""
-        version, method = self.parser.get_http_version(), self.parser.get_method()
-        fault = fault_of(version, method, self.url, self.headers)
-        if fault is not None:
-            self._stop(BadRequest(fault))
+        parser = self.parser
+        try:
+            length = declared_length(parser.get_http_version(), parser.get_method(), self.url, self.headers)
+        except BadRequest as fault:
+            self._stop(fault)
         if len(self.pipeline) >= PIPELINED_MAX:
             self._stop(BadRequest("Too many requests at once on the connection"))
-        upgrade = self.parser.should_upgrade()
+        upgrade = parser.should_upgrade()
         if upgrade and is_upgrade(self.headers) and self._is_answering():
             self._stop(BadRequest("An upgrade behind requests that are not answered yet"))
         super().on_headers_complete()
@@ -178,7 +186,7 @@ class Receiving(HttpToolsProtocol):
             if self._should_upgrade():
                 return
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
-        if _declared(self.headers) > BODY_MAX_BYTES:
+        if length > BODY_MAX_BYTES:
             self._last()
 
     def on_body(self, body: bytes) -> None:
@@ -192,6 +200,7 @@ class Receiving(HttpToolsProtocol):
         """The request is there."""
         super().on_message_complete()
         self._part, self._waiting_since = _Part.NOTHING, None
+        self.scope["state"][WHOLE] = True
 
     def on_response_complete(self) -> None:
         """An answer is written."""
@@ -266,7 +275,7 @@ class Receiving(HttpToolsProtocol):
 
     # Refusals.
 
-    def _stop(self, fault: GatewayError) -> None:
+    def _stop(self, fault: GatewayError) -> NoReturn:
         self._fault = fault
         raise _Stopped()
 
@@ -350,8 +359,3 @@ class _Lingering:
     def close(self) -> None:
         """No more is sent."""
         self._connection._linger()
-
-
-def _declared(headers: list[tuple[bytes, bytes]]) -> int:
-    """The length that a body is said to have; the parser has seen to it that it is a number."""
-    return next((int(value) for name, value in headers if name == b"content-length"), 0)

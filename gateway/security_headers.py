@@ -31,15 +31,24 @@ class SecurityHeaders:
             *([(b"strict-transport-security", f"max-age={_YEAR}".encode())] if strict else ()),
         )
 
+        self._names = frozenset(name for name, _ in self._always)
+
     def around(self, given: Iterable[tuple[bytes, bytes]], path: str) -> Headers:
         """These headers of an answer from this path, and all that it lacks."""
         headers = list(given)
-        names = {name for name, _ in headers}
+        names = set()
+        page = False
+        for name, value in headers:
+            names.add(name)
+            page = page or (name == b"content-type" and value.startswith(_HTML))
         if path.startswith(_PUBLIC_FILES):
             # Whoever has its key may show it anywhere.
             headers.append((b"cross-origin-resource-policy", b"cross-origin"))
             names.add(b"cross-origin-resource-policy")
-        headers += [header for header in self._always if header[0] not in names]
-        if any(name == b"content-type" and value.startswith(_HTML) for name, value in given):
+        if names.isdisjoint(self._names):
+            headers += self._always
+        else:
+            headers += [header for header in self._always if header[0] not in names]
+        if page:
             headers += _OF_PAGES
         return headers

@@ -140,8 +140,10 @@ async def test_streams_and_bodies_that_are_waited_for_hold_no_place(live: Live) 
     head = f"POST /graphql HTTP/1.1\r\nHost: a\r\nAuthorization: {headers['authorization']}\r\n"
     async with httpx.AsyncClient(base_url=live.service.address, timeout=30) as client:
         before = await live.streams()
-        tasks = [asyncio.create_task(_listen(client, options)) for _ in range(PLACES)]
-        await live.running(before + PLACES)
+        tasks = []
+        for number in range(PLACES):
+            tasks.append(asyncio.create_task(_listen(client, options)))
+            await live.running(before + number + 1)
         wires = [wire(live.service.address) for _ in range(PLACES)]
         for one in wires:
             connection = await one.__aenter__()
