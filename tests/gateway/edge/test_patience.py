@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 import httpx
 import pytest
+from uvicorn.config import Config
+from uvicorn.server import ServerState
 
+from gateway.pages import _files
+from gateway.receiving import Receiving
+from gateway.security_headers import SecurityHeaders
 from tests.gateway.edge.conftest import RECEIVE_SECONDS
+from tests.support.gateway import Gateway
 from tests.support.live import Live
 from tests.support.raw import Heard, Wire, exchange, wire
 
@@ -25,6 +33,7 @@ PATIENCE = 4.0 if LONG else RECEIVE_SECONDS
 SOCKETS = 400
 
 HEAD = b"POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+Start = Callable[..., AbstractAsyncContextManager[Gateway]]
 Slow = Callable[[Wire], Awaitable[None]]
 
 
@@ -206,6 +215,35 @@ async def test_a_long_body_has_the_time_that_it_needs(live: Live) -> None:
         answer = await client.post("/graphql", content=pieces(), headers=headers)
     assert (answer.status_code, answer.json()) == (200, {"data": {"__typename": "Query"}})
     assert time.monotonic() - began > 1.5 * PATIENCE
+
+
+@pytest.mark.parametrize("takes", [0, 131_072])
+async def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch, takes: int) -> None:
+    """Unless at least something is read, whatever else is asked for on the connection."""
+    monkeypatch.setattr("gateway.receiving.ANSWER_STALL_SECONDS", 0.5)
+    monkeypatch.setattr("gateway.receiving._STALL_BYTES", 4_096)
+    loop = asyncio.get_running_loop()
+    async with start() as gateway:
+        name = max((len(file.content), name) for name, file in _files().items())[1]
+        config = Config(gateway.app, log_config=None, lifespan="off")
+        connections: list[Receiving] = []
+
+        def connected() -> Receiving:
+            connections.append(Receiving(config, ServerState(), {}, loop, seconds=1, security=SecurityHeaders(None)))
+            return connections[-1]
+
+        server = await loop.create_server(connected, "127.0.0.1", 0)
+        async with server:
+            with socket.create_connection(server.sockets[0].getsockname()) as client:
+                client.setblocking(False)
+                client.sendall(f"GET /static/{name} HTTP/1.1\r\nHost: a\r\n\r\n".encode() * 3)
+                ends = loop.time() + 2
+                while loop.time() < ends:
+                    await asyncio.sleep(0.05)
+                    with suppress(BlockingIOError, ConnectionError):
+                        client.recv(takes or 1)
+                [connection] = connections
+                assert connection.transport.is_closing() == (takes == 0)
 
 
 async def test_connections_that_nobody_uses_are_closed(live: Live) -> None:
