@@ -18,7 +18,6 @@ from uvicorn.server import ServerState
 from contract.errors import AddressTooLong, BadRequest, GatewayError, HeadersTooLarge, TooSlow
 from contract.limits import (
     ADDRESS_MAX_BYTES,
-    ANSWER_STALL_SECONDS,
     BODY_BYTES_PER_SECOND,
     BODY_MAX_BYTES,
     HEADERS_MAX,
@@ -30,12 +29,12 @@ from gateway.metrics import count_request
 from gateway.refusals import refused
 from gateway.request_heads import declared_length, is_upgrade
 from gateway.security_headers import SecurityHeaders
+from gateway.stalls import Stalls
 
 WHOLE = "whole"
 """What a request's state says once nothing of it is missing."""
 
 _LINGER_SECONDS = 2.0
-_STALL_BYTES = 1024 * ANSWER_STALL_SECONDS
 _HEAD_MAX_BYTES = ADDRESS_MAX_BYTES + HEADERS_MAX_BYTES
 _LINE_BYTES = 4
 """What a header has besides its name and value."""
@@ -77,7 +76,7 @@ class Receiving(HttpToolsProtocol):
         self._head = 0
         self._waiting_since: float | None = None
         self._timer: TimerHandle | None = None
-        self._stall: TimerHandle | None = None
+        self._stalls: Stalls | None = None
         self._fault: GatewayError | None = None
         self._over = False
         """Whether what still comes is dropped."""
@@ -88,13 +87,14 @@ class Receiving(HttpToolsProtocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as in the base class
         """A client has connected: its time runs."""
         super().connection_made(transport)
+        self._stalls = Stalls(self.loop, transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
         self._still()
-        if self._stall is not None:
-            self._stall.cancel()
+        if self._stalls is not None:
+            self._stalls.end()
         super().connection_lost(exc)
         if self._running is not None:  # of several requests at once, the base class tells the last one alone
             self._running.disconnected = True
@@ -129,9 +129,8 @@ class Receiving(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """The client has read on."""
         super().resume_writing()
-        if self._stall is not None and not self.transport.is_closing():
-            self._stall.cancel()
-            self._stall = None
+        if self._stalls is not None and not self.transport.is_closing():
+            self._stalls.end()
 
     def pause_writing(self) -> None:
         """The client does not read as fast as it is answered."""
@@ -222,6 +221,10 @@ class Receiving(HttpToolsProtocol):
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
+    def _watch_writing(self) -> None:
+        if self._stalls is not None:
+            self._stalls.watch()
+
     def _is_answering(self) -> bool:
         return self._running is not None and not self._running.response_complete
 
@@ -258,20 +261,6 @@ class Receiving(HttpToolsProtocol):
     def _is_held(self) -> bool:
         """Whether it is not the client's fault that nothing comes."""
         return self.flow.read_paused or (self._part is _Part.BODY and self.cycle.waiting_for_100_continue)
-
-    def _watch_writing(self) -> None:
-        """Cut the connection if the client takes next to nothing of its answers."""
-        if self._stall is None:
-            size = self.transport.get_write_buffer_size()
-            self._stall = self.loop.call_later(ANSWER_STALL_SECONDS, self._look_at_writing, size)
-
-    def _look_at_writing(self, before: int) -> None:
-        self._stall = None
-        size = self.transport.get_write_buffer_size()
-        if size > max(0, before - _STALL_BYTES):
-            self.transport.abort()
-        elif size and (self.flow.write_paused or self.transport.is_closing()):
-            self._watch_writing()
 
     # Refusals.
 

@@ -220,8 +220,8 @@ async def test_a_long_body_has_the_time_that_it_needs(live: Live) -> None:
 @pytest.mark.parametrize("takes", [0, 131_072])
 async def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch, takes: int) -> None:
     """Unless at least something is read, whatever else is asked for on the connection."""
-    monkeypatch.setattr("gateway.receiving.ANSWER_STALL_SECONDS", 0.5)
-    monkeypatch.setattr("gateway.receiving._STALL_BYTES", 4_096)
+    monkeypatch.setattr("gateway.stalls.ANSWER_STALL_SECONDS", 0.5)
+    monkeypatch.setattr("gateway.stalls._STALL_BYTES", 4_096)
     loop = asyncio.get_running_loop()
     async with start() as gateway:
         name = max((len(file.content), name) for name, file in _files().items())[1]
