@@ -139,7 +139,7 @@ class Admission:
 def _credential(scope: Scope) -> int | None:
     """What tells this credential, in the organization that it is to act in, from others."""
     authorization = organization = b""
-    for name, value in scope["headers"]:
+    for name, value in reversed(scope["headers"]):  # of one given twice, the first
         if name == b"authorization":
             authorization = value
         elif name == b"x-service-org":

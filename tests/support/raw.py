@@ -59,10 +59,11 @@ class Wire:
         """All that comes."""
         loop = asyncio.get_running_loop()
         began, raw, closed = loop.time(), b"", False
-        with suppress(TimeoutError, ConnectionError):
+        with suppress(TimeoutError):
             async with asyncio.timeout(patience):
-                while piece := await self.reader.read(65_536):
-                    raw += piece
+                with suppress(ConnectionError):  # closed as well, while this end was still sending
+                    while piece := await self.reader.read(65_536):
+                        raw += piece
                 closed = True
         return Heard(raw, closed, loop.time() - began)
 
