@@ -60,6 +60,7 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
+        timeout_worker_healthcheck=_START_SECONDS,  # a process says nothing while it starts, and is killed for silence
     )
     if configuration.workers > 1:
         _serve_many(config, listening, banner)
