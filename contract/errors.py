@@ -16,20 +16,24 @@ GatewayError
 ├── NotFound              404  what the operation names is not in this organization
 ├── MethodNotAllowed      405  a method that the address, or the operation, does not go by
 ├── NotAcceptable         406  the client takes none of the media types
+├── TooSlow               408  a request that did not come in time
 ├── InvalidState          409  the record's state does not allow it
 ├── Conflict              409  another record or a newer version stands in the way
 ├── Duplicate             409  there is one already
 ├── PreconditionFailed    412  the version that the caller saw is not the current one
 ├── TooLarge              413  a body over the limit
 ├── ResponseTooLarge      413  an answer over the limit
+├── AddressTooLong        414  an address over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
 ├── RangeNotSatisfiable   416  a part of a file that lies behind its end
 ├── TooManyStreams        429  as many subscriptions run as may
 ├── RateLimited           429  the caller's budget does not reach for the operation
 ├── AuthenticationLimited 429  too many credentials from there were refused, and this one is not known
+├── HeadersTooLarge       431  headers over the limit
 ├── ProviderFailed        502  an outside provider refused or could not be reached
 ├── Unavailable           503  something needed cannot be reached right now
 └── TimedOut              504  the request, or a statement of it, took too long
+    └── Overloaded             as many requests are being served as may
 """
 
 from collections.abc import Sequence
@@ -207,6 +211,14 @@ class NotAcceptable(GatewayError):
     code = "NOT_ACCEPTABLE"
 
 
+class TooSlow(GatewayError):
+    """The request did not come in time."""
+
+    status = 408
+    code = "REQUEST_TIMEOUT"
+    message = "The request did not arrive in time"
+
+
 class InvalidState(GatewayError):
     """The record's state does not allow the operation."""
 
@@ -251,6 +263,14 @@ class ResponseTooLarge(GatewayError):
     status = 413
     code = "RESPONSE_TOO_LARGE"
     message = "The answer is larger than 5 MB; ask for fewer rows or fields"
+
+
+class AddressTooLong(GatewayError):
+    """The request's address is over the limit."""
+
+    status = 414
+    code = "URI_TOO_LONG"
+    message = "The address is longer than 16 KiB"
 
 
 class UnsupportedMedia(GatewayError):
@@ -306,6 +326,14 @@ class AuthenticationLimited(GatewayError):
         self.retry_after = retry_after
 
 
+class HeadersTooLarge(GatewayError):
+    """The request's headers are over the limit, in bytes or in number."""
+
+    status = 431
+    code = "HEADERS_TOO_LARGE"
+    message = "The headers are larger than 32 KiB, or more than 100"
+
+
 class ProviderFailed(GatewayError):
     """An outside provider refused, failed, or could not be reached."""
 
@@ -328,3 +356,9 @@ class TimedOut(GatewayError):
     status = 504
     code = "TIMEOUT"
     message = "This takes too long; ask for less at once"
+
+
+class Overloaded(Unavailable):
+    """As many requests are being served as may, or as many of the caller's organization (decision 107)."""
+
+    message = "Too many requests at once"

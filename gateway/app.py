@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway import logs
+from gateway.admission import Admission
 from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.graphql_ws import WebSocketEndpoint
 from gateway.llms import llms_text
@@ -23,6 +24,7 @@ from gateway.operations import Operations
 from gateway.pages import docs_page, first_page, static_mount
 from gateway.persisted import read_manifest
 from gateway.runtime import Runtime
+from gateway.security_headers import SecurityHeaders
 from gateway.settings import Settings
 from gateway.stopping import noticing
 from gateway.streams import Streams
@@ -72,7 +74,7 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
     app = Starlette(
         routes=_routes(runtime, schema),
         lifespan=lifespan,
-        middleware=[*_middleware(settings), graphql],
+        middleware=[*_middleware(settings), Middleware(Admission, places=settings.requests_in_flight), graphql],
         exception_handlers={HTTPException: _on_error},
     )
     app.router.redirect_slashes = False  # an address is what it says, or a 404
@@ -110,7 +112,7 @@ _WRITTEN_HEADERS = [
 
 
 def _middleware(settings: Settings) -> list[Middleware]:
-    layers = [Middleware(Requests)]
+    layers = [Middleware(Requests, security=SecurityHeaders(settings.public_url))]
     if settings.cors_origins:
         layers.append(
             Middleware(
@@ -149,7 +151,7 @@ def _routes(runtime: Runtime, schema: Schema) -> list[BaseRoute]:
 
 def _fixed(content: bytes, media_type: str) -> Endpoint:
     async def answer(_request: Request) -> Response:
-        return Response(content, media_type=media_type)
+        return Response(content, headers={"Cache-Control": "no-cache"}, media_type=media_type)
 
     return answer
 

@@ -110,6 +110,7 @@ class GraphQLEndpoint:
             self.streams, _text(headers, b"authorization"), _text(headers, b"x-service-org"), address_of(scope)
         )
         await vigil.begin()
+        scope["state"]["principal"] = vigil.principal
         operation = self.operations.read(await _fields(scope, receive, headers))
         context = Context(self.services, vigil.principal, request_id)
         if self.executor.is_subscription(operation):
@@ -217,7 +218,13 @@ async def _fields(scope: Scope, receive: Receive, headers: Headers) -> Any:
         raise MethodNotAllowed("Use POST, or GET for queries")
     if not _is_json(_text(headers, b"content-type") or ""):
         raise UnsupportedMedia(f"The body must be {JSON} in UTF-8")
+    length = headers.get(b"content-length", b"")
+    if length.isdigit() and int(length[:_DIGITS]) > BODY_MAX_BYTES:
+        raise TooLarge()
     return fields_of_body(await _body(receive))
+
+
+_DIGITS = 18
 
 
 @lru_cache(maxsize=50)

@@ -19,7 +19,7 @@ from schema.execution import Answer
 EVENT_STREAM = "text/event-stream"
 _HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
+    (b"cache-control", b"no-store"),
     (b"vary", b"Accept"),
     (b"x-accel-buffering", b"no"),  # proxies that collect answers would hold the events back
 )

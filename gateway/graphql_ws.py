@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import BadRequest, GatewayError, TooManyStreams, Unavailable
+from contract.errors import BadRequest, GatewayError, Overloaded, TooManyStreams, Unavailable
 from contract.limits import (
     CONNECTION_INIT_SECONDS,
     SOCKETS_PER_PROCESS,
@@ -17,6 +17,7 @@ from contract.limits import (
 )
 from gateway.encoding import encoded
 from gateway.operations import Operations
+from gateway.refusals import refused
 from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
@@ -28,10 +29,6 @@ from schema.execution import Answer, Executor, Request
 
 PROTOCOL = "graphql-transport-ws"
 _LAST_ANSWERS_SECONDS = 5.0
-_BUSY = (
-    {"type": "websocket.http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]},
-    {"type": "websocket.http.response.body", "body": b""},
-)
 
 
 class WebSocketEndpoint:
@@ -61,8 +58,7 @@ class WebSocketEndpoint:
             await send({"type": "websocket.close", "code": 1008, "reason": "Origin not allowed"})
             return
         if self._open >= SOCKETS_PER_PROCESS:
-            for message in _BUSY:
-                await send(dict(message))
+            await refused(Overloaded(), scope["path"], scope["state"]["request_id"])(scope, receive, send)
             return
         spoken = PROTOCOL in scope["subprotocols"]
         await send({"type": "websocket.accept", "subprotocol": PROTOCOL if spoken else None})

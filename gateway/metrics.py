@@ -18,6 +18,7 @@ SECONDS = Histogram(
     registry=REGISTRY,
 )
 STREAMS = Gauge("crm_streams", "Subscriptions that run.", registry=REGISTRY)
+IN_FLIGHT = Gauge("crm_requests_in_flight", "Requests whose answer has not begun.", registry=REGISTRY)
 NOTIFICATIONS = Counter(
     "crm_notifications_total", "Notification events, by what became of them.", ["type", "fate"], registry=REGISTRY
 )

@@ -4,17 +4,20 @@ import re
 import time
 from secrets import token_hex
 
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.limits import REQUEST_ID_MAX
 from gateway import logs
 from gateway.metrics import count_request
+from gateway.security_headers import SecurityHeaders
 from rest_compat.errors import error_response
 
 _SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
 _PATH_SHOWN = 500
 _MEDIA = "/media/"
+_STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 
 
 def request_id(scope: Scope) -> str:
@@ -34,8 +37,9 @@ def _shown(path: str) -> str:
 class Requests:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, security: SecurityHeaders) -> None:
         self.app = app
+        self.security = security
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; one whose client left before the answer counts with the status 0."""
@@ -48,15 +52,16 @@ class Requests:
 
         async def sending(message: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
+            if message["type"] in _STARTS:
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", identifier.encode())]
+                headers = self.security.around(message.get("headers", ()), scope["path"])
+                headers.append((b"x-request-id", identifier.encode()))
+                message["headers"] = headers
             elif message["type"] == "websocket.accept":
                 status = 101
-            elif message["type"] == "websocket.http.response.start":
-                status = message["status"]
             elif message["type"] == "websocket.close" and not status:
-                status = 403
+                await error_response(HTTPException(403), identifier)(scope, receive, sending)
+                return
             await send(message)
 
         try:

@@ -149,6 +149,21 @@ class Settings(BaseSettings):
         default=1, ge=1, le=64, validation_alias="WEB_CONCURRENCY", description="Processes on the one socket."
     )
 
+    receive_seconds: float = Field(
+        default=4,
+        ge=0.1,
+        le=300,
+        validation_alias="CRM_RECEIVE_SECONDS",
+        description="What a client has for a request's headers, and again for its body besides a second per 16 KiB.",
+    )
+    requests_in_flight: int = Field(
+        default=256,
+        ge=4,
+        le=100_000,
+        validation_alias="CRM_REQUESTS_IN_FLIGHT",
+        description="Requests being served at once per process; one organization gets at most half.",
+    )
+
     worker: bool = Field(
         default=True, validation_alias="CRM_WORKER", description="Whether `serve` runs background jobs too."
     )

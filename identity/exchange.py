@@ -147,9 +147,8 @@ class AccessToken:
     organization_id: str | None
 
 
-def mint(issuer: EmbeddedIssuer, grant: Grant, service_org: str | None) -> AccessToken:
-    """A short-lived access token for what the credential stands for now."""
-    principal = grant.principal(service_org)
+def mint(issuer: EmbeddedIssuer, grant: Grant, principal: Principal) -> AccessToken:
+    """A short-lived access token for the caller that the credential makes now."""
     organization = principal.organization.external_id if principal.organization else None
     token = issuer.mint(
         principal.subject,

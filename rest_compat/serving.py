@@ -50,6 +50,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             authorization, service_org = headers.get("authorization"), headers.get("x-service-org")
             principal = await services.identity.authenticate(authorization, service_org, address)
             await meter.charge(principal, points_of(operation, asked_rows(query)))
+            scope.setdefault("state", {})["principal"] = principal
             rule.enforce(principal)
         body, form, ignored = await _parsed(operation, known, receive, headers, problems)
         call = Call(

@@ -19,6 +19,8 @@ from contract.limits import SOCKET_MESSAGE_MAX_BYTES
 from gateway import demo, logs
 from gateway.app import create
 from gateway.commands.outcome import FAILED, fail, settings, with_database
+from gateway.receiving import Receiving
+from gateway.security_headers import SecurityHeaders
 from gateway.serving import Processes, Server
 from gateway.settings import Settings
 from gateway.sockets import Sockets
@@ -44,20 +46,21 @@ def serve(
         asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
     ready = with_database(lambda db: demo.prepare(configuration, db), configuration) if demo_data else None
     banner = _banner(configuration, listening, ready)
+    security = SecurityHeaders(configuration.public_url)
     config = uvicorn.Config(
         partial(create, configuration) if configuration.workers > 1 else create(configuration),
         factory=configuration.workers > 1,
         workers=configuration.workers,
         loop="uvloop",
-        http="httptools",
-        ws=Sockets,
+        http=partial(Receiving, seconds=configuration.receive_seconds, security=security),  # type: ignore[arg-type]
+        ws=partial(Sockets, security=security),  # type: ignore[arg-type]  # both are called, as the classes would be
         ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
         ws_per_message_deflate=False,  # its windows would be most of what an idle connection costs
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
-        timeout_worker_healthcheck=_START_SECONDS,
+        timeout_worker_healthcheck=_START_SECONDS,  # a process says nothing while it starts, and is killed for silence
     )
     if configuration.workers > 1:
         _serve_many(config, listening, banner)

@@ -66,7 +66,7 @@ async def test_a_document_is_sent_once_and_then_named(start: Start, ask: Callabl
         sent = await ask(gateway, query=ASK, extensions=apq(sha(ASK)))
         named = await ask(gateway, extensions=apq(sha(ASK)))
         assert sent.json() == named.json() == {"data": {"__typename": "Query"}, "extensions": cost(0, 0)}
-        assert "cache-control" not in named.headers
+        assert named.headers["cache-control"] == "no-store"
         by_identifier = await ask(gateway, documentId=f"sha256:{sha(ASK)}")
         assert by_identifier.json() == named.json()
 

@@ -87,20 +87,12 @@ class Live:
 
 @asynccontextmanager
 async def going(folder: Path, url: str, *arguments: str, **settings: str) -> AsyncIterator[Live]:
-<<<<<<< HEAD
     """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`.
 
-    Without budgets unless the settings say otherwise: its callers do in seconds what others do in days.
+    The settings are the service's; with CRM_DATABASE_URL it takes another way to the same database. It has no budgets
+    unless they say otherwise: its callers do in seconds what others do in days.
     """
     settings = {"CRM_RATE_LIMIT": "off"} | settings
-||||||| ef81c42
-    """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`."""
-=======
-    """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`.
-
-    The settings are the service's; with CRM_DATABASE_URL it takes another way to the same database.
-    """
->>>>>>> faults
     database = Database(url)
     reading = sorted(scope for scope in Scope if scope.endswith(":read"))
     try:

@@ -101,7 +101,7 @@ async def test_a_stream_has_the_form_that_its_clients_read(live: Live) -> None:
     async with client(live, live.token()) as http, asyncio.timeout(30):
         async with http.stream("POST", "/graphql", json=body, headers=accept) as response:
             assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
-            assert response.headers["cache-control"] == "no-cache"
+            assert response.headers["cache-control"] == "no-store"
             text = ""
             async for piece in response.aiter_text():
                 text += piece

@@ -1,0 +1,147 @@
+"""Who is let in when more comes than can be served (decision 107).
+
+A request is in flight from its head to the beginning of its answer, but for the time that its body is waited for: so
+streams, and clients that send or read slowly, hold no place. Each is counted under a path of groups: under its
+organization where the credential is known; else under the strangers, its address, and the credential. At each step of
+the path, what a group has must be less than what is left; so a group alone gets half of the places, two get a third
+each, and there is always one left for a group that has none.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Hashable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from contract.errors import Overloaded, Unauthenticated
+from gateway.metrics import IN_FLIGHT
+from gateway.receiving import WHOLE
+from gateway.refusals import refused
+from identity.principal import Principal
+
+Group = Hashable
+Path = tuple[Group, ...]
+"""Groups, each within the one before it."""
+
+_NEVER_REFUSED = frozenset({"/health", "/ready", "/metrics"})
+_STRANGERS = "strangers"
+_KNOWN_MAX = 10_000
+
+
+class Places:
+    """The places of one process."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._taken = 0
+        self._groups: Counter[Group] = Counter()
+
+    def take(self, path: Path) -> bool:
+        """Take a place for a request of these groups; False if it gets none."""
+        left = self._number - self._taken
+        for group in path:
+            taken = self._groups[group]
+            if taken >= left:
+                return False
+            left -= taken
+        self._taken += 1
+        for group in path:
+            self._groups[group] += 1
+        return True
+
+    def leave(self, path: Path) -> None:
+        """The request's answer has begun."""
+        self._taken -= 1
+        for group in path:
+            self._groups[group] -= 1
+            if not self._groups[group]:
+                del self._groups[group]
+
+    @property
+    def taken(self) -> int:
+        """How many are."""
+        return self._taken
+
+
+class Admission:
+    """Refuses what finds no place, before anything of it is read but its head.
+
+    Which organization a credential stands for is known from the answers that it had; the credential is kept as a hash.
+    """
+
+    def __init__(self, app: ASGIApp, places: int) -> None:
+        self.app = app
+        self.places = Places(places)
+        IN_FLIGHT.set_function(lambda: self.places.taken)
+        self._known: OrderedDict[int, Group] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["path"] in _NEVER_REFUSED:
+            await self.app(scope, receive, send)
+            return
+        credential = _credential(scope)
+        path = self._path(scope, credential)
+        if not self.places.take(path):
+            await refused(Overloaded(), scope["path"], scope["state"]["request_id"])(scope, receive, send)
+            return
+        holding = True
+        begun = False
+
+        async def receiving() -> Message:
+            nonlocal holding
+            if begun or WHOLE in scope["state"]:
+                return await receive()
+            self.places.leave(path)
+            holding = False
+            message = await receive()
+            if message["type"] != "http.disconnect":
+                if not self.places.take(path):
+                    raise Overloaded()
+                holding = True
+            return message
+
+        async def sending(message: Message) -> None:
+            nonlocal holding, begun
+            if not begun:
+                begun = True
+                if holding:
+                    self.places.leave(path)
+                    holding = False
+                if credential is not None:
+                    self._learn(credential, scope["state"].get("principal"), message["status"])
+            await send(message)
+
+        try:
+            await self.app(scope, receiving, sending)
+        finally:
+            if holding:
+                self.places.leave(path)
+
+    def _path(self, scope: Scope, credential: int | None) -> Path:
+        organization = None if credential is None else self._known.get(credential)
+        if organization is not None:
+            return (organization,)
+        client = scope.get("client")
+        address = (_STRANGERS, client[0] if client else None)
+        return (_STRANGERS, address, (address, credential))
+
+    def _learn(self, credential: int, principal: Principal | None, status: int) -> None:
+        if principal is None:
+            if status == Unauthenticated.status:
+                self._known.pop(credential, None)
+        elif credential not in self._known:
+            organization = principal.organization
+            self._known[credential] = ("of", organization.id if organization else principal.subject)
+            if len(self._known) > _KNOWN_MAX:
+                self._known.popitem(last=False)
+
+
+def _credential(scope: Scope) -> int | None:
+    """What tells this credential, in the organization that it is to act in, from others."""
+    authorization = organization = b""
+    for name, value in reversed(scope["headers"]):  # of one given twice, the first
+        if name == b"authorization":
+            authorization = value
+        elif name == b"x-service-org":
+            organization = value
+    return hash((authorization, organization)) if authorization else None

@@ -1,0 +1,54 @@
+"""The headers that keep browsers from making more of an answer than it is (decision 108)."""
+
+from collections.abc import Iterable
+
+Headers = list[tuple[bytes, bytes]]
+
+_API_POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_HTML = b"text/html"
+_PUBLIC_FILES = "/media/"
+# Also those of the pages, which use nothing of the sort.
+_OF_PAGES = (
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+)
+_YEAR = 31_536_000
+
+
+class SecurityHeaders:
+    """What every answer has; what an endpoint has set itself stays as it is."""
+
+    def __init__(self, public_url: str | None) -> None:
+        """Browsers are told to keep to https where the public address says that it is spoken."""
+        strict = (public_url or "").startswith("https://")
+        self._always: tuple[tuple[bytes, bytes], ...] = (
+            (b"x-content-type-options", b"nosniff"),
+            (b"x-frame-options", b"DENY"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"content-security-policy", _API_POLICY),
+            (b"cache-control", b"no-store"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            *([(b"strict-transport-security", f"max-age={_YEAR}".encode())] if strict else ()),
+        )
+
+        self._names = frozenset(name for name, _ in self._always)
+
+    def around(self, given: Iterable[tuple[bytes, bytes]], path: str) -> Headers:
+        """These headers of an answer from this path, and all that it lacks."""
+        headers = list(given)
+        names = set()
+        page = False
+        for name, value in headers:
+            names.add(name)
+            page = page or (name == b"content-type" and value.startswith(_HTML))
+        if path.startswith(_PUBLIC_FILES):
+            # Whoever has its key may show it anywhere.
+            headers.append((b"cross-origin-resource-policy", b"cross-origin"))
+            names.add(b"cross-origin-resource-policy")
+        if names.isdisjoint(self._names):
+            headers += self._always
+        else:
+            headers += [header for header in self._always if header[0] not in names]
+        if page:
+            headers += _OF_PAGES
+        return headers

@@ -1,0 +1,164 @@
+"""Places for requests in flight (decision 107): who floods is refused at once, and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway.admission import Places
+from tests.support.live import CREATE, Headers, Live
+from tests.support.raw import wire
+
+PLACES = 8
+SETTINGS = {"CRM_REQUESTS_IN_FLIGHT": str(PLACES), "CRM_CORS_ORIGINS": "https://app.example"}
+live_loop = pytest.mark.asyncio(loop_scope="module")
+
+
+def _filled(places: Places, *groups: str) -> int:
+    """How many requests of these groups, one within the other, find a place one after another."""
+    path = tuple(groups[: depth + 1] for depth in range(len(groups)))
+    count = 0
+    while places.take(path):
+        count += 1
+    return count
+
+
+def test_a_group_alone_gets_half_and_each_further_one_what_it_needs() -> None:
+    places = Places(120)
+    assert _filled(places, "one") == 60
+    assert _filled(places, "two") == 30
+    assert _filled(places, "three") == 15
+    assert _filled(places, "four") > 0
+    assert _filled(places, "five") > 0
+    assert places.taken < 120
+
+
+def test_strangers_share_what_strangers_get() -> None:
+    places = Places(120)
+    assert _filled(places, "strangers", "address", "key") == 30
+    assert _filled(places, "strangers", "address", "other key") > 0
+    assert _filled(places, "strangers", "other address", "key") > 0
+    for number in range(1_000):
+        _filled(places, "strangers", str(number), str(number))
+    assert places.taken <= 60
+    assert _filled(places, "organization") > 10
+
+
+def test_places_that_are_left_are_there_again() -> None:
+    places = Places(4)
+    path = (("one",), ("one", "two"))
+    for _ in range(100):
+        assert places.take(path)
+        places.leave(path)
+    assert places.taken == 0
+    assert _filled(places, "one") == 2
+
+
+@contextmanager
+def _held(live: Live) -> Iterator[None]:
+    """While whoever writes to the database waits; reading goes on."""
+    with sqlite3.connect(live.url.removeprefix("sqlite+aiosqlite:///"), isolation_level=None) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            connection.execute("ROLLBACK")
+    connection.close()
+
+
+async def _in_flight(client: httpx.AsyncClient) -> int:
+    text = (await client.get("/metrics")).text
+    [line] = [line for line in text.splitlines() if line.startswith("crm_requests_in_flight ")]
+    return int(float(line.split()[1]))
+
+
+@asynccontextmanager
+async def _flooded(live: Live, headers: Headers) -> AsyncIterator[httpx.AsyncClient]:
+    """While one organization has as many requests in flight as it may."""
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=live.service.address, timeout=30, limits=limits) as client:
+        assert (await client.get("/deals", headers=headers)).status_code == 200  # the credential is known from now on
+        with _held(live):
+            body = {"query": CREATE, "variables": {"name": "flood"}}
+            waiting = [asyncio.create_task(client.post("/graphql", json=body, headers=headers)) for _ in range(30)]
+            ends = asyncio.as_completed(waiting)
+            for _ in range(30 - PLACES // 2):
+                await next(ends)
+            assert await _in_flight(client) == PLACES // 2
+            yield client
+        answers = await asyncio.gather(*waiting)
+        statuses = sorted(answer.status_code for answer in answers)
+        assert statuses == [200] * (PLACES // 2) + [503] * (30 - PLACES // 2)
+        assert (await client.post("/graphql", json=body, headers=headers)).status_code == 200
+        assert await _in_flight(client) == 0
+
+
+@live_loop
+async def test_one_organization_s_flood_sheds_its_own_and_nobody_else_s(live: Live) -> None:
+    flooding = live.token("admin")
+    async with _flooded(live, flooding) as client:
+        graphql = await client.post("/graphql", json={"query": "{ __typename }"}, headers=flooding)
+        assert (graphql.status_code, graphql.headers["retry-after"]) == (503, "1")
+        identifier = graphql.headers["x-request-id"]
+        extensions = {"code": "UNAVAILABLE", "request_id": identifier}
+        assert graphql.json() == {"errors": [{"message": "Too many requests at once", "extensions": extensions}]}
+        rest = await client.get("/deals", headers=flooding | {"Origin": "https://app.example"})
+        assert (rest.status_code, rest.headers["retry-after"]) == (503, "1")
+        assert rest.headers["access-control-allow-origin"] == "https://app.example"
+        body = {"detail": "Too many requests at once", "code": "unavailable"}
+        assert rest.json() == body | {"request_id": rest.headers["x-request-id"]}
+        assert rest.headers["x-content-type-options"] == "nosniff"
+        for path in ("/health", "/ready", "/metrics"):
+            assert (await client.get(path, headers=flooding)).status_code == 200
+        for _ in range(5):
+            for single in (live.token("stranger", "org_two"), live.token("stranger", "org_two", ago=5)):
+                assert (await client.get("/deals", headers=single)).status_code == 200
+        assert (await client.get("/docs")).status_code == 200
+        assert (await client.get("/deals", headers={"Authorization": "Bearer x"})).status_code == 401
+
+
+@live_loop
+async def test_what_is_shed_is_shed_before_its_body_comes(live: Live) -> None:
+    flooding = live.token("admin")
+    async with _flooded(live, flooding), wire(live.service.address) as connection:
+        head = f"POST /deals HTTP/1.1\r\nHost: a\r\nAuthorization: {flooding['authorization']}\r\n"
+        await connection.say(f"{head}Content-Length: 1000000\r\n\r\n".encode())
+        assert (await connection.head()).startswith(b"HTTP/1.1 503 ")
+
+
+@live_loop
+async def test_streams_and_bodies_that_are_waited_for_hold_no_place(live: Live) -> None:
+    headers = live.token("admin")
+    query = {"query": "subscription { events { cursor } }"}
+    options: Any = {"json": query, "headers": headers | {"Accept": "text/event-stream"}}
+    head = f"POST /graphql HTTP/1.1\r\nHost: a\r\nAuthorization: {headers['authorization']}\r\n"
+    async with httpx.AsyncClient(base_url=live.service.address, timeout=30) as client:
+        before = await live.streams()
+        tasks = []
+        for number in range(PLACES):
+            tasks.append(asyncio.create_task(_listen(client, options)))
+            await live.running(before + number + 1)
+        wires = [wire(live.service.address) for _ in range(PLACES)]
+        for one in wires:
+            connection = await one.__aenter__()
+            await connection.say(f"{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n".encode())
+        await asyncio.sleep(0.3)
+        assert await _in_flight(client) == 0
+        assert (await client.get("/deals", headers=headers)).status_code == 200
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for one in wires:
+            await one.__aexit__(None, None, None)
+
+
+async def _listen(client: httpx.AsyncClient, options: Any) -> None:
+    async with client.stream("POST", "/graphql", **options) as response:
+        async for _ in response.aiter_lines():
+            pass
