@@ -22,6 +22,7 @@ import pytest
 
 import providers.local_sequencing
 import storage.base
+import storage.queries.artifacts
 from identity.principal import Organization
 from storage.seeding import Plan as Seeding
 from storage.seeding import seed
@@ -78,7 +79,8 @@ class Fate:
         time_ns = lambda: int(self.moment.timestamp() * 1_000_000_000)  # noqa: E731  # it stands in for a function
         monkeypatch.setattr(storage.base, "time", SimpleNamespace(time_ns=time_ns))
         monkeypatch.setattr(secrets, "randbits", self._identifier)
-        monkeypatch.setattr(secrets, "token_hex", lambda size=32: f"{self._next('hex', size * 8):0{size * 2}x}")
+        for place in (secrets, storage.queries.artifacts):
+            monkeypatch.setattr(place, "token_hex", lambda size: f"{self._next('hex', size * 8):0{size * 2}x}")
         monkeypatch.setattr(secrets, "token_urlsafe", lambda size=32: f"{self._next('text', size * 8):043x}"[:43])
 
     @property

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from tests.fuzz.values import DATES, INTEGERS, JSONS, MOMENTS, NUMBERS, TEXTS, Values
 
-_KINDS = {
+KINDS = {
     "deal_id": "Deal",
     "contact_id": "Contact",
     "account_id": "Account",
@@ -55,7 +55,7 @@ class RestRequests:
         for parameter in operation.get("parameters", ()):
             name, place = parameter.get("name"), parameter.get("in")
             if place == "path":
-                text = values.identifier(_KINDS.get(name, _owner(path)))
+                text = values.identifier(KINDS.get(name, _owner(path)))
                 path = path.replace(f"{{{name}}}", quote(text.encode(errors="replace"), safe="") or "-")
             elif place == "query" and values.chance(30):
                 query.append((name, self._parameter(name, parameter["schema"])))
@@ -113,8 +113,8 @@ class RestRequests:
         return made
 
     def _text(self, schema: dict[str, Any], name: str) -> str:
-        if name in _KINDS:
-            return self.values.identifier(_KINDS[name])
+        if name in KINDS:
+            return self.values.identifier(KINDS[name])
         match schema.get("format"):
             case "date":
                 return str(self.values.one(DATES))
