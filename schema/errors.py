@@ -118,7 +118,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
 
 
 def _of_values(error: GraphQLError) -> bool:
-    """Whether the library found a value unfit for its place only there: a null variable for `@include(if: Boolean!)`."""
+    """Whether the library found a value unfit only in its place: a null variable in `@include(if:)`."""
     cause = error.original_error or error
     return isinstance(cause, GraphQLError) and _place_of(cause)[0] == values.__name__
 

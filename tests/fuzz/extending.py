@@ -1,6 +1,6 @@
 """What schemathesis is told beside the descriptions: the GraphQL scalars, records that exist, and one more check.
 
-It is loaded by schemathesis itself, as the hooks of schemathesis.toml. CRM_FUZZ_KNOWN is a JSON object: identifiers by the
+Schemathesis loads it itself, as the hooks of schemathesis.toml. CRM_FUZZ_KNOWN is a JSON object: identifiers by the
 name of the kind, in GraphQL's spelling.
 """
 
@@ -22,7 +22,9 @@ KNOWN: dict[str, list[str]] = json.loads(os.environ.get("CRM_FUZZ_KNOWN", "{}"))
 _IDS = sorted({identifier for ids in KNOWN.values() for identifier in ids})
 _ids = st.sampled_from(_IDS) if _IDS else st.uuids().map(str)
 
-schemathesis.graphql.scalar("ID", st.one_of(_ids, _ids, _ids, st.uuids().map(str), st.text(max_size=40)).map(nodes.String))
+schemathesis.graphql.scalar(
+    "ID", st.one_of(_ids, _ids, _ids, st.uuids().map(str), st.text(max_size=40)).map(nodes.String)
+)
 schemathesis.graphql.scalar("Decimal", st.sampled_from(NUMBERS).map(lambda number: nodes.String(str(number))))
 schemathesis.graphql.scalar("Date", (st.dates().map(str) | st.sampled_from(DATES)).map(nodes.String))
 schemathesis.graphql.scalar(
@@ -47,7 +49,9 @@ def flatmap_path_parameters(context: Any, path_parameters: dict[str, Any] | None
     if not path_parameters:
         return st.just(path_parameters)
     pools = {name: KNOWN.get(KINDS.get(name, _of_path(context.operation.path)), ()) for name in path_parameters}
-    known = st.fixed_dictionaries({n: st.sampled_from(pools[n]) if pools[n] else st.just(v) for n, v in path_parameters.items()})
+    known = st.fixed_dictionaries(
+        {n: st.sampled_from(pools[n]) if pools[n] else st.just(v) for n, v in path_parameters.items()}
+    )
     return st.one_of(known, known, st.just(path_parameters))
 
 

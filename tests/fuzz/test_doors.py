@@ -60,7 +60,7 @@ def test_no_request_breaks_the_service(tmp_path: Path, door: Door) -> None:
             assert done.code == 0, f"seed {seed}\n{done.report}"
             assert done.cases > 0
             cases += done.cases
-            print(f"{door.path}: {cases} cases, {resident(service.pid) - before:+} MB from {before}")  # noqa: T201  # shown by -s
+            print(f"{door.path}: {cases} cases, {resident(service.pid) - before:+} MB from {before}")  # shown by -s
         assert resident(service.pid) - before <= GROWTH_MB
         log = service.log.read_text()
         assert "internal error" not in log

@@ -19,7 +19,16 @@ TEXTS = (
     *("Zebra", "apple", "Apple", "äpple", "_x", "~", "1", "10", "9", "x" * 199, "x" * 201, "é" * 300, "word " * 60),
     *("ü b", "AND OR NOT", "NEAR(a b)", "a:b", "a* b", "漢字", "漢", "٣", "²", "a-b", "O'Neil", "naïve café"),
 )
-EMAILS = ("a@b.example", "A@B.Example", "ada@mail.example", "ü@b.example", "a@b", "@", "a b@c.example", "x\x00@b.example")
+EMAILS = (
+    "a@b.example",
+    "A@B.Example",
+    "ada@mail.example",
+    "ü@b.example",
+    "a@b",
+    "@",
+    "a b@c.example",
+    "x\x00@b.example",
+)
 DOMAINS = ("a.example", "A.EXAMPLE", "https://a.example/x", "xn--bcher-kva.example", "bücher.example", "-", "a..b", "x")
 CURRENCIES = ("USD", "eur", "XXX", "ZZZ", "US", "", "ＵＳＤ")
 ZONES = ("UTC", "Europe/Berlin", "utc", "Mars/Olympus", "../etc", "")
