@@ -111,12 +111,17 @@ def moment(text: str) -> datetime:
         raise ValueError("must be an ISO 8601 date or time") from None
 
 
+_FIRST, _LAST = (end.replace(tzinfo=UTC) for end in (datetime.min, datetime.max))
+
+
 def _moment(value: object) -> datetime:
-    if isinstance(value, datetime):
-        return value
-    if not isinstance(value, str):
+    if isinstance(value, str):
+        value = moment(value)
+    if not isinstance(value, datetime):
         raise ValueError("must be an ISO 8601 date or time")
-    return moment(value)
+    if not _FIRST < value < _LAST:  # PostgreSQL's driver takes these two for infinity (decision 120)
+        raise ValueError("must be later than 0001-01-01T00:00:00Z and earlier than 9999-12-31T23:59:59.999999Z")
+    return value
 
 
 def _email(address: str) -> str:

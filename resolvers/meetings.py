@@ -54,6 +54,12 @@ class MeetingLog(Input):
     contact_id: Reference | None = None
 
 
+class MeetingCompletion(Input):
+    """When a meeting was done."""
+
+    at: Moment | None = None
+
+
 class MeetingUpdate(MeetingLog):
     """Changes to a meeting; null clears a field that may be empty."""
 
@@ -111,11 +117,11 @@ async def update_meeting(ctx: Context, meeting_id: str, input: MeetingUpdate) ->
 
 
 @requires(ScopeGroup.CRM_MANAGE)
-async def complete_meeting(ctx: Context, meeting_id: str, at: Any = None) -> Any:
+async def complete_meeting(ctx: Context, meeting_id: str, input: MeetingCompletion) -> Any:
     """Mark a meeting done, at this time or now; one that is done already keeps its time unless another is given."""
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
-        if changes.apply(meeting, {"completed_at": at or meeting.completed_at or now()}):
+        if changes.apply(meeting, {"completed_at": input.at or meeting.completed_at or now()}):
             await changes.note(ctx, session, "meeting_completed", {"meeting_id": meeting.id})
         row = await records.one(session, nouns.MEETINGS, meeting.id)
     ctx.forget()

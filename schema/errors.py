@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import strawberry
 from graphql import GraphQLError, GraphQLSyntaxError
+from graphql.execution import values
 
 from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems, RateLimited
 from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
@@ -112,7 +113,7 @@ def _formatted(error: GraphQLError, request_id: str, executed: bool) -> dict[str
         extensions["code"] = (
             "GRAPHQL_PARSE_FAILED" if isinstance(error, GraphQLSyntaxError) else "GRAPHQL_VALIDATION_FAILED"
         )
-    elif error.path is None:
+    elif error.path is None or _of_values(error):
         extensions["code"] = "BAD_USER_INPUT"
     else:
         answer["message"] = "Internal error"
@@ -143,13 +144,24 @@ def _problem(problem: Problem) -> dict[str, Any]:
     return {"field": camel(problem.path), "message": problem.message, "type": problem.type}
 
 
+def _of_values(error: GraphQLError) -> bool:
+    """Whether the library found a value unfit only in its place: a null variable in `@include(if:)`."""
+    cause = error.original_error or error
+    return isinstance(cause, GraphQLError) and _place_of(cause)[0] == values.__name__
+
+
+def _place_of(error: BaseException) -> tuple[str, int]:
+    """The module and the line that raised it."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return (str(place.tb_frame.f_globals.get("__name__")), place.tb_lineno) if place else ("unknown", 0)
+
+
 def _report(error: GraphQLError, request_id: str) -> None:
     """One line that says where it broke, and no value of a statement or a row."""
     cause: BaseException = error.original_error or error
-    place = cause.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = f"{place.tb_frame.f_globals.get('__name__')}:{place.tb_lineno}" if place else "unknown"
+    where = "{}:{}".format(*_place_of(cause))
     _log.error("internal error %s at %s path=%s request_id=%s", type(cause).__name__, where, error.path, request_id)
 
 

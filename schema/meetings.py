@@ -220,7 +220,10 @@ class MeetingMutations:
         id: MeetingId,
         at: Annotated[datetime | None, argument("When it was done; now unless told.")] = UNSET,
     ) -> MeetingPayload:
-        done, problems = await change(info, meetings.complete_meeting, id, at or None)
+        given = {"at": at or None}
+        done, problems = await change(
+            info, meetings.complete_meeting, id, model=meetings.MeetingCompletion, input=given, at=()
+        )
         return MeetingPayload(meeting=done, user_errors=problems)
 
     @operation(meetings.delete_meeting, "Deletes a meeting.")

@@ -11,6 +11,7 @@ organization's; on SQLite the organization is a column of the index, and part of
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 INDEXED_CHARACTERS = 100_000
 """Of a record's texts beside its name, so many characters are indexed."""
@@ -32,8 +33,16 @@ def fold(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words in their order, folded."""
-    return _WORD.findall(fold(text))
+    """The words in their order, folded; signs such as ², ½ and ① are in none of them, as on PostgreSQL."""
+    folded = fold(text)
+    return _WORD.findall(folded if folded.isascii() else _signs().sub(" ", folded))
+
+
+@cache
+def _signs() -> re.Pattern[str]:
+    """The characters that are numbers and no digits, which Python takes for parts of a word."""
+    found = (c for c in map(chr, range(0x80, 0x20000)) if unicodedata.category(c) == "No")
+    return re.compile(f"[{''.join(found)}]")
 
 
 def triggers(

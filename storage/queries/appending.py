@@ -24,15 +24,18 @@ from storage.tables import Event, EventCounter
 _WALL = "crm_wall"
 
 
+def can_append(database: Database) -> bool:
+    """Whether the database knows such a statement, which SQLite does not."""
+    return database.dialect == "postgresql"
+
+
 async def append(
     database: Database, organization: str, record: Any, references: Mapping[str, type[Record]], event: Any
 ) -> bool:
     """Insert a draft whose given references exist, and the draft of its event with the next sequence number.
 
-    False, and nothing is written, where a reference leads nowhere, or the database knows no such statement (SQLite).
+    False, and nothing is written, where a reference leads nowhere. For a database that `can_append`.
     """
-    if database.dialect != "postgresql":
-        return False
     model = model_of(record)
     given = {name: model for name, model in references.items() if getattr(record, name) is not None}
     values = {f"to_{name}": as_uuid(getattr(record, name)) for name in given}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 _SCRIPT = Path(sys.executable).with_name("schemathesis")
 _CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
+_ROOT = Path(__file__).parents[2]
 _MEMORY_KIB = 4 * 1024 * 1024
 _CASES = re.compile(r"^\s*(\d+) generated", re.MULTILINE)
 
@@ -24,17 +27,27 @@ class Round:
     report: str
 
 
-def run(folder: Path, location: str, headers: Mapping[str, str], seed: int, *options: str, seconds: float) -> Round:
-    """Try the service at this OpenAPI document or GraphQL endpoint, with these headers on every request."""
+@dataclass(frozen=True)
+class Target:
+    """What is tried: an OpenAPI document or GraphQL endpoint, as whom, and records that exist there by their kind."""
+
+    location: str
+    headers: Mapping[str, str]
+    known: Mapping[str, list[str]]
+
+
+def run(folder: Path, target: Target, seed: int, *options: str, seconds: float) -> Round:
+    """Try the target once through."""
     done = subprocess.run(
         [
             *("sh", "-c", f'ulimit -v {_MEMORY_KIB}; exec "$@"', "sh"),
-            *(_SCRIPT, "--config-file", _CONFIGURATION, "run", location),
-            *(part for name, value in headers.items() for part in ("--header", f"{name}: {value}")),
+            *(_SCRIPT, "--config-file", _CONFIGURATION, "run", target.location),
+            *(part for name, value in target.headers.items() for part in ("--header", f"{name}: {value}")),
             *("--seed", str(seed), "--checks", "all"),
             *("--continue-on-failure", "--no-color", "--suppress-health-check", "all", *options),
         ],
         cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(_ROOT), "CRM_FUZZ_KNOWN": json.dumps(target.known)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -342,3 +342,24 @@ async def test_later_fields_of_one_document_see_an_earlier_change(one: Tenant) -
         "d": {"deletedId": account.id},
         "e": {"deal": {"accountId": None, "account": None}},
     }
+
+
+async def test_a_null_condition_is_the_clients_error(one: Tenant, graphql: GraphQL) -> None:
+    """A nullable variable with a default may stand where a boolean has to be, and be sent as null all the same."""
+    document = "query($b: Boolean = true) { viewer { subject @include(if: $b) } }"
+    body = await graphql(identified(one.headers()), document, {"b": None})
+    assert body == {
+        "data": None,
+        "errors": [
+            {
+                "message": "Argument 'if' has invalid value: Expected variable '$b' provided to non-null type"
+                " 'Boolean!' not to be None.",
+                "locations": [{"line": 1, "column": 59}],
+                "path": ["viewer"],
+                "extensions": {"code": "BAD_USER_INPUT", "request_id": "request-1"},
+            }
+        ],
+    }
+    text = 'query($q: String = "x") { search(query: $q) { snippet } }'
+    [error] = (await graphql(one.headers(), text, {"q": None}))["errors"]
+    assert (error["extensions"]["code"], error["path"]) == ("BAD_USER_INPUT", ["search"])

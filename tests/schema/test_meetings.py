@@ -463,3 +463,18 @@ async def test_times_that_are_none(one: Tenant, text: Any) -> None:
     assert error["extensions"]["code"] == "BAD_USER_INPUT"
     assert "DateTime must be an ISO 8601 time with an offset" in error["message"]
     assert await one.rows(Activity.id) == []
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "0001-01-01T01:00:00+01:00"])
+async def test_the_ends_of_time_are_refused(one: Tenant, text: str) -> None:
+    """PostgreSQL's driver takes them for infinity (decision 120); what lies between them is kept as it is."""
+    message = "must be later than 0001-01-01T00:00:00Z and earlier than 9999-12-31T23:59:59.999999Z"
+    for name in ("dueAt", "completedAt"):
+        answer = await one.ask(LOG, input={"subject": "s", name: text})
+        problem = {"code": "VALIDATION", "message": message, "field": ["input", name]}
+        assert answer == {"meeting": None, "userErrors": [problem]}
+    meeting = (await one.ask(LOG, input={"subject": "s", "dueAt": "9999-12-31T23:59:59.999998Z"}))["meeting"]
+    assert (meeting["dueAt"], meeting["state"]) == ("9999-12-31T23:59:59.999998Z", "SCHEDULED")
+    answer = await one.ask(COMPLETE, id=meeting["id"], at=text)
+    assert answer == {"meeting": None, "userErrors": [{"code": "VALIDATION", "message": message, "field": ["at"]}]}
+    assert (await one.ask(GET, id=meeting["id"]))["completedAt"] is None

@@ -206,6 +206,15 @@ async def test_nothing_in_a_query_is_syntax(one: Tenant, query: str) -> None:
     assert records[-1].id in expected
 
 
+@pytest.mark.parametrize("query", ["50m²", "m² 50", "② lager", "½ Lager"])
+async def test_signs_are_in_no_word(one: Tenant, query: str) -> None:
+    """Numbers that are no digits part words, and are sought by nobody (decision 121)."""
+    first, second = Account(name="Lager 50m²"), Account(name="m 50m Lager ½")
+    await one.add(first, second)
+    wanted = {"50m²": [first, second], "m² 50": [second]}.get(query, [first, second])
+    assert sorted(await ids(one, query)) == sorted(account.id for account in wanted)
+
+
 async def test_refusals(one: Tenant) -> None:
     letter, length, number = (
         "must have a letter or a digit",

@@ -1,0 +1,102 @@
+"""The same random operations on SQLite and on PostgreSQL, through both doors: the same answers, and the same rows.
+
+CRM_PARITY says how many operations, CRM_PARITY_SEED which ones; a failure names the first that differs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from rest_compat.openapi import openapi_document
+from schema.build import build
+from tests.fuzz.graphql_requests import GraphQLRequests
+from tests.fuzz.playing import Got, Player, Sent, playing
+from tests.fuzz.rest_requests import RestRequests
+from tests.fuzz.values import Values
+from tests.support.postgresql import Server
+
+OPERATIONS = int(os.environ.get("CRM_PARITY", "400"))
+SEED = int(os.environ.get("CRM_PARITY_SEED", "1"))
+WITHOUT = frozenset(("/ready", "/pat/exchange"))
+"""How long a look took and tokens that end are answers of the moment."""
+
+
+class Script:
+    """Requests that are made as they are played, from what was answered before."""
+
+    def __init__(self, seed: int) -> None:
+        self.values = Values(Random(seed))
+        self.graphql = GraphQLRequests(build().graphql, self.values)
+        self.rest = RestRequests(openapi_document(), self.values, without=WITHOUT)
+
+    def requests(self, count: int) -> Iterator[Sent]:
+        """The first ones ask for every field once."""
+        for made, body in zip(range(count), self.graphql.every(), strict=False):
+            del made
+            yield _graphql(body)
+            count -= 1
+        for _ in range(count):
+            if self.values.chance(30):
+                request = self.rest.request()
+                yield Sent(request.method, request.path, request.body, request.headers)
+            else:
+                yield _graphql(self.graphql.request(writing=self.values.chance(40)))
+
+    def learn(self, got: Got) -> None:
+        """What later requests may ask for."""
+        if got.headers.get("content-type", "").startswith("application/json"):
+            self.values.learn(json.loads(got.content))
+
+
+def _graphql(body: object) -> Sent:
+    return Sent("POST", "/graphql", json.dumps(body).encode(), {"Content-Type": "application/json"})
+
+
+async def test_both_databases_give_the_same_answers(
+    sqlite_template: Path, postgresql: Server, postgresql_template: str, tmp_path: Path
+) -> None:
+    script, played, statuses = Script(SEED), [], Counter[str]()
+    shutil.copyfile(sqlite_template, tmp_path / "crm.db")
+    (tmp_path / "crm.db").chmod(0o600)
+    async with playing(f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}", tmp_path / "data") as player:
+        for number, sent in enumerate(script.requests(OPERATIONS), 1):
+            got = await player.play(number, sent)
+            assert sound(got), f"seed {SEED}, operation {number}\n{sent}\n{got}"
+            script.learn(got)
+            played.append((sent, got))
+            statuses[_kind(sent, got)] += 1
+        rows = await player.rows()
+    postgresql.create("parity", template=postgresql_template)
+    try:
+        async with playing(postgresql.url("parity"), tmp_path / "other data") as player:
+            await _replay(player, played)
+            assert await player.rows() == rows
+    finally:
+        postgresql.drop("parity")
+    # Neither door answers with refusals alone.
+    assert statuses["rest served"] > OPERATIONS * 0.05, statuses
+    assert statuses["graphql served"] > OPERATIONS * 0.2, statuses
+
+
+async def _replay(player: Player, played: list[tuple[Sent, Got]]) -> None:
+    for number, (sent, expected) in enumerate(played, 1):
+        got = await player.play(number, sent)
+        told = f"seed {SEED}, operation {number}\n{sent}\nSQLite {expected}\nPostgreSQL {got}"
+        assert got == expected, told
+
+
+def sound(got: Got) -> bool:
+    """Neither a 5xx nor an error that is masked."""
+    return got.status < 500 and b'"INTERNAL"' not in got.content
+
+
+def _kind(sent: Sent, got: Got) -> str:
+    if sent.path != "/graphql":
+        return "rest served" if got.status < 300 else "rest refused"
+    return "graphql refused" if b'"errors":' in got.content else "graphql served"
