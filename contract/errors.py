@@ -234,6 +234,12 @@ class Conflict(GatewayError):
     code = "CONFLICT"
 
 
+class KeyInUse(Conflict):
+    """What was begun under an idempotency key has not ended yet."""
+
+    message = "A request with this Idempotency-Key is still under way"
+
+
 class Duplicate(GatewayError):
     """There is a record of this name or key already."""
 

@@ -23,12 +23,13 @@ from contract.errors import (
 from contract.limits import BODY_MAX_BYTES
 from gateway.encoding import encoded
 from gateway.graphql_sse import EVENT_STREAM, EventStream
-from gateway.operations import Operations, fields_of_body, fields_of_query
+from gateway.operations import Operations, fields_of_body, fields_of_query, key_of
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
 from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
+from resolvers.idempotency import REPLAYED
 from rest_compat.errors import report
 from rest_compat.serving import address_of
 from schema.errors import refusal
@@ -112,7 +113,8 @@ class GraphQLEndpoint:
         await vigil.begin()
         scope["state"]["principal"] = vigil.principal
         operation = self.operations.read(await _fields(scope, receive, headers))
-        context = Context(self.services, vigil.principal, request_id)
+        key = key_of(operation, _text(headers, b"idempotency-key"))
+        context = Context(self.services, vigil.principal, request_id, key=key)
         if self.executor.is_subscription(operation):
             if scope["method"] == "HEAD":
                 raise MethodNotAllowed("A subscription goes by POST or GET")
@@ -125,7 +127,7 @@ class GraphQLEndpoint:
         if media_type == EVENT_STREAM:
             return EventStream(answer, vigil, request_id)
         ok = answer.executed or media_type == JSON
-        return _reply(answer.body, media_type, 200 if ok else 400)
+        return _reply(answer.body, media_type, 200 if ok else 400, _REPLAYED if key and key.is_replayed else ())
 
     async def _stream(
         self, operation: Operation, context: Context, vigil: Vigil, accept: str | None
@@ -142,6 +144,7 @@ class GraphQLEndpoint:
 
 
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]
+_REPLAYED = [(REPLAYED.lower().encode(), b"true")]
 _READING = ("GET", "HEAD")
 
 

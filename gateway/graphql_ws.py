@@ -16,7 +16,7 @@ from contract.limits import (
     STREAMS_PER_CONNECTION,
 )
 from gateway.encoding import encoded
-from gateway.operations import Operations
+from gateway.operations import Operations, key_of
 from gateway.refusals import refused
 from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
@@ -196,6 +196,7 @@ class _Connection:
             raise Closed(4400, "Invalid message: payload must be an object")
         try:
             request = self._endpoint.operations.read(payload)
+            key = key_of(request, None)
             if len(self._operations) >= STREAMS_PER_CONNECTION:
                 raise TooManyStreams()
             if self._endpoint.streams.stopping.is_set():
@@ -205,7 +206,7 @@ class _Connection:
         except GatewayError as error:
             await self._refuse(identifier, error)
             return
-        context = vigil.acting(Context(self._endpoint.services, vigil.principal, self._request_id))
+        context = vigil.acting(Context(self._endpoint.services, vigil.principal, self._request_id, key=key))
         self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, vigil))
 
     async def _run(self, identifier: str, request: Request, context: Context, vigil: Vigil) -> None:

@@ -36,6 +36,8 @@ _LIMITS = (
     f"Pages hold {limits.PAGE_DEFAULT} nodes unless `first` asks for up to {limits.PAGE_MAX}.",
     f"REST listings hold {limits.LISTING_DEFAULT} rows unless `limit` asks for up to {limits.LISTING_CAP}; "
     "`offset` skips rows.",
+    f"Under one `Idempotency-Key` (a header) a write is made once within {limits.IDEMPOTENCY_HOURS} hours; "
+    "`domainPurchase` and `mailboxProvision` need a key.",
     f"A request body holds {limits.BODY_MAX_BYTES} bytes at most.",
     f"Amounts are exact to {limits.MONEY_DECIMALS} decimals and under {limits.MONEY_BELOW:f}.",
     f"A search takes {limits.SEARCH_QUERY_MAX} characters at most, of which {limits.SEARCH_WORDS_MAX} words count.",

@@ -7,8 +7,10 @@ from typing import Any
 import orjson
 from starlette.datastructures import QueryParams
 
-from contract.errors import BadRequest, DocumentNotFound, DocumentRefused, PersistedQueryNotFound
+from contract.errors import BadRequest, DocumentNotFound, DocumentRefused, PersistedQueryNotFound, Problems
 from gateway.persisted import Automatic, Registered, digest
+from resolvers.context import Key
+from resolvers.idempotency import HEADER, read_key
 from schema.execution import Request as Operation
 
 PARAMETERS = ("query", "documentId", "variables", "operationName", "extensions")
@@ -67,6 +69,18 @@ def _refuse_repeated(names: list[str]) -> None:
             raise BadRequest(f"{name} is given more than once")
 
 
+def key_of(operation: Operation, header: str | None) -> Key | None:
+    """The idempotency key of a request, by its header or its extensions. Raises BadRequest for one that is none."""
+    if header is None and operation.key is None:
+        return None
+    if header is not None and operation.key not in (None, header):
+        raise BadRequest(f"{HEADER} and extensions.idempotencyKey differ")
+    try:
+        return read_key(header or operation.key or "")
+    except Problems as error:
+        raise BadRequest(error.problems[0].message) from None
+
+
 class Operations:
     """Turns a request's fields into its operation; `accepts` says whether a document can be run at all."""
 
@@ -89,8 +103,11 @@ class Operations:
             raise BadRequest("operationName must be a text")
         if extensions not in (None, "") and not isinstance(extensions, dict):
             raise BadRequest("extensions must be an object")
+        key = extensions.get("idempotencyKey") if extensions else None
+        if key is not None and not isinstance(key, str):
+            raise BadRequest("extensions.idempotencyKey must be a text")
         text = self._document(fields.get("query"), fields.get("documentId"), extensions or {})
-        return Operation(text, variables or None, name or None)
+        return Operation(text, variables or None, name or None, key)
 
     def _document(self, query: Any, identifier: Any, extensions: dict[str, Any]) -> str:
         if query is not None and not isinstance(query, str):

@@ -1,4 +1,6 @@
-"""What a worker looks after beside the jobs that are due: webhooks that are behind, and jobs that ended long ago."""
+"""What a worker looks after beside the jobs that are due: webhooks that are behind, jobs that ended long ago, and
+idempotency keys that have expired.
+"""
 
 import time
 from datetime import timedelta
@@ -6,7 +8,7 @@ from datetime import timedelta
 from jobs import webhooks
 from storage.base import now
 from storage.database import Database
-from storage.queries import jobs
+from storage.queries import idempotency, jobs
 from storage.queries.organizations import all_ids
 
 TURN_SECONDS = 1.0
@@ -21,21 +23,36 @@ class Upkeep:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: list[str] = []
+        self._has_keys = False
         self._next_round = 0.0
 
     async def turn(self) -> float:
         """The seconds until the next turn."""
         await webhooks.wake(self._database)
         await self._prune()
+        if self._has_keys:
+            self._has_keys = await forget_keys(self._database)
         return TURN_SECONDS
 
     async def _prune(self) -> None:
         if not self._waiting and time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND_SECONDS
+            self._has_keys = True
             async with self._database.directory() as session:
                 self._waiting = list(await all_ids(session))
         if self._waiting and not await prune(self._database, self._waiting[-1]):
             self._waiting.pop()
+
+
+async def forget_keys(database: Database) -> bool:
+    """Forget a batch of the idempotency keys that have expired; whether there were any."""
+    moment = now()
+    async with database.directory() as session:
+        found = await idempotency.expired(session, moment)
+    if found:
+        async with database.directory(writing=True) as session:
+            await idempotency.forget(session, found, moment)
+    return bool(found)
 
 
 async def prune(database: Database, org_id: str) -> bool:

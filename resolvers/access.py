@@ -13,6 +13,7 @@ from contract.errors import Forbidden, OrganizationRequired, Unauthenticated
 from contract.scopes import ScopeGroup
 from identity.principal import Principal
 from resolvers.context import Context
+from resolvers.idempotency import key_needed, once
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,11 +24,14 @@ _Resolver = Callable[Concatenate[Context, P], Coroutine[Any, Any, R]]
 class Rule:
     """Who may: holders of any scope of the group, with an active organization unless it needs none.
 
-    Without a group any valid credential will do.
+    Without a group any valid credential will do. What `writes` is made once under an idempotency key, which some
+    operations need (decision 112).
     """
 
     group: ScopeGroup | None
     organization: bool = True
+    writes: bool = False
+    needs_key: bool = False
 
     def enforce(self, principal: Principal | None) -> None:
         """Let the caller through, or raise, in this order: Unauthenticated, OrganizationRequired, Forbidden."""
@@ -60,16 +64,28 @@ OPERATIONS: dict[str, Rule] = {}
 """Every guarded resolver, as `module.function`, with its rule."""
 
 
-def requires(group: ScopeGroup | None, *, organization: bool = True) -> Callable[[_Resolver[P, R]], _Resolver[P, R]]:
-    """Guard a resolver: `@requires(CRM_MANAGE)`. The rule is checked before the body runs."""
-    rule = Rule(group, organization)
+def requires(
+    group: ScopeGroup | None, *, organization: bool = True, writes: bool = False, needs_key: bool = False
+) -> Callable[[_Resolver[P, R]], _Resolver[P, R]]:
+    """Guard a resolver: `@requires(CRM_MANAGE)`. The rule is checked before the body runs.
+
+    A resolver that `writes` is run once for each idempotency key; one that `needs_key` is not run without.
+    """
+    rule = Rule(group, organization, writes, needs_key)
 
     def guard(resolver: _Resolver[P, R]) -> _Resolver[P, R]:
+        name = f"{resolver.__module__.rpartition('.')[2]}.{resolver.__name__}"
+
         async def guarded(ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> R:
             rule.enforce(ctx.principal)
+            if writes and (key := ctx.key) is not None:
+                result: R = await once(ctx, key, name, resolver, args, kwargs)
+                return result
+            if needs_key:
+                raise key_needed()
             return await resolver(ctx, *args, **kwargs)
 
-        OPERATIONS[f"{resolver.__module__.rpartition('.')[2]}.{resolver.__name__}"] = rule
+        OPERATIONS[name] = rule
         update_wrapper(guarded, resolver)
         guarded.rule = rule  # type: ignore[attr-defined]  # read back by rule_of
         return guarded

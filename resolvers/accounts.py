@@ -73,7 +73,7 @@ async def meetings_of_account(
     return await children(ctx, nouns.MEETINGS, Activity.account_id, account_id, listing, selection)
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_account(ctx: Context, input: AccountCreate) -> Account:
     """Create an account; the caller becomes its owner."""
     account = Account(**input.given(), owner_id=ctx.caller.subject)
@@ -94,7 +94,7 @@ def created(account: Account) -> dict[str, Any]:
     }
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_account(ctx: Context, account_id: str, input: AccountUpdate) -> Account:
     """Change an account. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
     fields = input.given()
@@ -111,7 +111,7 @@ async def update_account(ctx: Context, account_id: str, input: AccountUpdate) ->
     return account
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_account(ctx: Context, account_id: str) -> str:
     """Delete an account and its health history; contacts, deals and meetings stay, unlinked (decision 10)."""
     async with ctx.writing() as session:

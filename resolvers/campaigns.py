@@ -84,7 +84,7 @@ async def mailboxes_of_campaign(ctx: Context, campaign_id: str) -> Sequence[Any]
     return mailboxes
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def create_campaign(ctx: Context, input: CampaignCreate) -> Campaign:
     """A draft, which the provider hears of when it is launched."""
     fields = _values(input)
@@ -100,7 +100,7 @@ async def create_campaign(ctx: Context, input: CampaignCreate) -> Campaign:
     return campaign
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def update_campaign(ctx: Context, campaign_id: str, input: CampaignUpdate) -> Campaign:
     """Change a campaign's content; one that runs stays one that can run, and the provider is told."""
     fields = _values(input)
@@ -131,19 +131,19 @@ async def update_campaign(ctx: Context, campaign_id: str, input: CampaignUpdate)
     return campaign
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def launch_campaign(ctx: Context, campaign_id: str) -> Campaign:
     """Start a draft that has steps, an active mailbox and enrollments. Raises InvalidState with what it lacks."""
     return await _act(ctx, campaign_id, CampaignAction.LAUNCH)
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def pause_campaign(ctx: Context, campaign_id: str) -> Campaign:
     """Stop a campaign here and now; the provider is told by a job (specification 4.8)."""
     return await _act(ctx, campaign_id, CampaignAction.PAUSE)
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def resume_campaign(ctx: Context, campaign_id: str) -> Campaign:
     """Go on with a paused campaign, or with a blocked one if the provider says that the block is gone."""
     seen = await _seen(ctx, campaign_id)
@@ -152,13 +152,13 @@ async def resume_campaign(ctx: Context, campaign_id: str) -> Campaign:
     return await _act(ctx, campaign_id, CampaignAction.RESUME, seen=seen)
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def archive_campaign(ctx: Context, campaign_id: str) -> Campaign:
     """Put a campaign away that does not run."""
     return await _act(ctx, campaign_id, CampaignAction.ARCHIVE)
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def delete_campaign(ctx: Context, campaign_id: str) -> Deletion:
     """Delete a campaign: the sequence at the provider first, then the record with its enrollments (specification 4.7).
 
@@ -198,6 +198,7 @@ async def _stop(ctx: Context, campaign_id: str) -> str | None:
             campaign.updated_at = now()
             await provider.tell(session, campaign)
             await _log(ctx, session, "campaign_paused", provider.event_data(campaign))
+    await ctx.commit()
     if campaign.provider != ctx.services.sequencing.name:
         return None
     return campaign.provider_campaign_id

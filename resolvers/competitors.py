@@ -72,7 +72,7 @@ async def list_competitors(ctx: Context) -> Sequence[Any]:
         return await records.all_of(session, nouns.COMPETITORS)
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_competitor(ctx: Context, input: CompetitorInput) -> Competitor:
     """Add a competitor. Raises Duplicate for a name that there is, letter case aside, or Problems."""
     folded = folded_name(input.name)
@@ -103,7 +103,7 @@ def _distinct(aliases: Sequence[str], folded: str) -> list[str]:
     return list(reversed(by_fold.values()))
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_competitor(ctx: Context, competitor_id: str) -> str:
     """Take a competitor out of the catalogue; deals keep the name until the next detection."""
     async with ctx.writing() as session:
@@ -116,7 +116,7 @@ async def delete_competitor(ctx: Context, competitor_id: str) -> str:
     return competitor.id
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> Detection:
     """Look for the catalogue's competitors in the deal's notes and meetings; the only way to set a deal's (2.2).
 

@@ -64,7 +64,7 @@ async def meetings_of_contact(
     return await children(ctx, nouns.MEETINGS, Activity.contact_id, contact_id, listing, selection)
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_contact(ctx: Context, input: ContactCreate) -> Contact:
     """Create a contact; the caller becomes its owner."""
     fields = input.given()
@@ -89,7 +89,7 @@ def created(contact: Contact) -> dict[str, Any]:
     }
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_contact(ctx: Context, contact_id: str, input: ContactUpdate) -> Contact:
     """Change a contact. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
     fields = input.given()
@@ -106,7 +106,7 @@ async def update_contact(ctx: Context, contact_id: str, input: ContactUpdate) ->
     return contact
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_contact(ctx: Context, contact_id: str) -> str:
     """Delete a contact and its links to deals; deals, meetings and enrollments stay, without it (decision 10)."""
     async with ctx.writing() as session:

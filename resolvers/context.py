@@ -1,12 +1,15 @@
 """What a resolver has at hand for one request: the services, the caller, and the loaders that batch its look-ups."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 from contract.costs import CostReport
-from contract.errors import OrganizationRequired, Unauthenticated
+from contract.errors import OrganizationRequired, Path, Unauthenticated
 from identity.authenticate import Identity
 from identity.budget import Budget, Unmetered
 from identity.principal import Principal
@@ -18,6 +21,7 @@ from providers.sequencing import Sequencing
 from resolvers.loader import Batch, Loader
 from storage.database import Database
 from storage.feed import Feed
+from storage.queries import appending
 from storage.sessions import TenantSession
 
 
@@ -35,6 +39,37 @@ class Services:
     budget: Budget = field(default_factory=Unmetered)
     public_url: str = ""
     """What links begin with, without a slash at its end; empty where they begin with the path (decision 96)."""
+    turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Whose turn it is among the requests under one idempotency key."""
+
+
+@dataclass(slots=True)
+class Key:
+    """The Idempotency-Key of a request, and what became of the writes under it."""
+
+    text: str
+    at: Path
+    """Where the request has it."""
+    done: int = 0
+    replayed: int = 0
+    first: tuple[str, str | None] | None = None
+    """Of the first write under it, what stands for it in the database, and the organization that it was made in."""
+    _uses: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether an earlier request had done all that this one asks for."""
+        return 0 < self.replayed == self._uses.total()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the request did all that it asks for itself."""
+        return 0 < self.done == self._uses.total()
+
+    def use(self, operation: str) -> int:
+        """The how-manieth write of this operation in the request it is, from 0: each is a write of its own."""
+        self._uses[operation] += 1
+        return self._uses[operation] - 1
 
 
 @dataclass(slots=True)
@@ -48,6 +83,8 @@ class Context:
     """Tells what an operation would cost (decision 86)."""
     worked_out: dict[Hashable, Any] = field(default_factory=dict)
     """What follows from the text of the document that is being run; it outlives the request and knows nothing of it."""
+    key: Key | None = None
+    """The key under which the writes of this request are made once (resolvers/idempotency.py)."""
     _loaders: dict[Hashable, Loader] = field(default_factory=dict)
 
     @property
@@ -75,6 +112,25 @@ class Context:
     def appending(self) -> AbstractAsyncContextManager[TenantSession]:
         """The same for operations that read and insert only, and are in a hurry."""
         return self.services.database.appending(self.org_id)
+
+    def directory(self) -> AbstractAsyncContextManager[TenantSession]:
+        """A transaction on the directory."""
+        return self.services.database.directory(writing=True)
+
+    @property
+    def can_append(self) -> bool:
+        """Whether a record and its event can be written in one statement (storage/queries/appending.py)."""
+        return appending.can_append(self.services.database)
+
+    def after_commit(self, effect: Callable[[], None]) -> None:
+        """Cause an effect, now that what it follows from is committed."""
+        effect()
+
+    async def commit(self) -> None:
+        """Have what was written so far stand, whatever follows: before something outside is asked, or is refused.
+
+        Here there is nothing to do: each block of `writing` was a transaction of its own.
+        """
 
     def loader(self, key: Hashable, batch: Batch) -> Loader:
         """The request's loader under this key: what is asked of it in one turn of the loop comes in one statement."""

@@ -76,7 +76,7 @@ async def list_organization_keys(ctx: Context) -> Sequence[CredentialView]:
     return [_view(row, caller.subject) for row in rows]
 
 
-@requires(ScopeGroup.PATS_CREATE)
+@requires(ScopeGroup.PATS_CREATE, writes=True)
 async def create_organization_key(ctx: Context, input: CredentialCreate) -> Created:
     """A key bound to the active organization."""
     async with ctx.writing() as session:
@@ -85,7 +85,7 @@ async def create_organization_key(ctx: Context, input: CredentialCreate) -> Crea
     return created
 
 
-@requires(ScopeGroup.PATS_CREATE)
+@requires(ScopeGroup.PATS_CREATE, writes=True)
 async def rename_organization_key(ctx: Context, key_id: str, input: CredentialRename) -> CredentialView:
     """Rename one of the caller's own keys. Raises NotFound for any other."""
     async with ctx.writing() as session:
@@ -96,7 +96,7 @@ async def rename_organization_key(ctx: Context, key_id: str, input: CredentialRe
     return _found(row, ctx)
 
 
-@requires(ScopeGroup.PATS_DELETE)
+@requires(ScopeGroup.PATS_DELETE, writes=True)
 async def revoke_organization_key(ctx: Context, key_id: str) -> str:
     """Revoke one of the caller's own keys, or with organizations:manage any of the organization's."""
     owner = None if _is_admin(ctx) else ctx.caller.subject
@@ -115,25 +115,25 @@ async def list_user_tokens(ctx: Context) -> Sequence[CredentialView]:
     return [_view(row, ctx.caller.subject) for row in rows]
 
 
-@requires(ScopeGroup.PATS_CREATE, organization=False)
+@requires(ScopeGroup.PATS_CREATE, organization=False, writes=True)
 async def create_user_token(ctx: Context, input: CredentialCreate) -> Created:
     """A token for every organization that the caller belongs to."""
-    async with ctx.services.database.directory(writing=True) as session:
+    async with ctx.directory() as session:
         return _create(ctx, session, input, CredentialKind.USER_TOKEN, None)
 
 
-@requires(ScopeGroup.PATS_CREATE, organization=False)
+@requires(ScopeGroup.PATS_CREATE, organization=False, writes=True)
 async def rename_user_token(ctx: Context, token_id: str, input: CredentialRename) -> CredentialView:
     """Rename one of the caller's own tokens. Raises NotFound for any other."""
-    async with ctx.services.database.directory(writing=True) as session:
+    async with ctx.directory() as session:
         row = await statements.change(session, token_id, org_id=None, owner=ctx.caller.subject, name=input.name)
     return _found(row, ctx)
 
 
-@requires(ScopeGroup.PATS_DELETE, organization=False)
+@requires(ScopeGroup.PATS_DELETE, organization=False, writes=True)
 async def revoke_user_token(ctx: Context, token_id: str) -> str:
     """Revoke one of the caller's own tokens. Raises NotFound for any other."""
-    async with ctx.services.database.directory(writing=True) as session:
+    async with ctx.directory() as session:
         row = await statements.change(session, token_id, org_id=None, owner=ctx.caller.subject, revoked_at=now())
     return _found(row, ctx).id
 

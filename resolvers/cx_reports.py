@@ -111,7 +111,7 @@ def _artifact(file: Any, base: str) -> Artifact:
     )
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def edit_report(ctx: Context, run_id: str, result_id: str, input: CXReportEdit) -> Edited:
     """Write a new revision and queue its one render, which takes the place of one that waits.
 

@@ -19,7 +19,7 @@ from storage.base import Record, as_uuid, now
 from storage.drafts import draft
 from storage.queries import deals as statements
 from storage.queries import nouns, records
-from storage.queries.appending import append, can_append
+from storage.queries.appending import append
 from storage.sessions import TenantSession
 from storage.tables import Account, Activity, Contact, Deal, DealContact, Event, Lead, PipelineStage, StageChange
 
@@ -154,7 +154,7 @@ async def unstaged_deals(ctx: Context, condition: Condition) -> PageOf:
     return await page_of(ctx, nouns.DEALS, Listing(unstaged))
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_deal(ctx: Context, input: DealCreate) -> Any:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
     fields = _values(input)
@@ -171,7 +171,7 @@ async def create_deal(ctx: Context, input: DealCreate) -> Any:
 
 async def _at_once(ctx: Context, fields: dict[str, Any]) -> Any:
     """Insert a deal without a stage in one statement; None where it takes more than that (decision 74)."""
-    if not can_append(ctx.services.database):
+    if not ctx.can_append:
         return None
     deal = draft(Deal, **fields, org_id=ctx.org_id, owner_id=ctx.caller.subject)
     event = draft(Event, **changes.noted(ctx, "deal_created", _created(deal)))
@@ -192,7 +192,8 @@ async def add_deal(ctx: Context, session: TenantSession, fields: dict[str, Any])
 
 def announce(ctx: Context, deal: Any) -> None:
     """Hand the best-effort notification of a new deal to the organization's workflow actor (specification part 6)."""
-    ctx.services.notifications.hand(Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal)))
+    notification = Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal))
+    ctx.after_commit(lambda: ctx.services.notifications.hand(notification))
 
 
 def _created(deal: Any) -> dict[str, Any]:
@@ -208,7 +209,7 @@ def _created(deal: Any) -> dict[str, Any]:
     }
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Collection[int] | None = None) -> Deal:
     """Change a deal. Raises NotFound, Problems, or PreconditionFailed for a stale version.
 
@@ -254,7 +255,7 @@ def _move(ctx: Context, deal: Any, before: str | None) -> Any:
     )
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_deal(ctx: Context, deal_id: str) -> str:
     """Delete a deal with its links and history; its meetings stay, unlinked (decision 10)."""
     async with ctx.writing() as session:
@@ -268,7 +269,7 @@ async def delete_deal(ctx: Context, deal_id: str) -> str:
     return deal.id
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkInput) -> Deal:
     """Put a contact on a deal, or change how it stands there; a deal has at most one primary contact."""
     async with ctx.writing() as session:
@@ -294,7 +295,7 @@ async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkI
     return deal
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def unlink_contact(ctx: Context, deal_id: str, contact_id: str) -> None:
     """Take a contact off a deal; succeeds whether or not it was on it (specification 4.5)."""
     async with ctx.writing() as session:

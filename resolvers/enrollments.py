@@ -49,7 +49,7 @@ async def enrollments_of_campaign(
     return await children(ctx, nouns.ENROLLMENTS, Enrollment.campaign_id, campaign_id, listing, selection)
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def enroll_contacts(ctx: Context, campaign_id: str, input: Enrollments) -> Enrolled:
     """Enroll recipients in a campaign that is neither completed nor archived; who is in it already is skipped."""
     async with ctx.writing() as session:
@@ -115,7 +115,7 @@ async def _check_contacts(session: TenantSession, contacts: Sequence[EnrollmentI
         raise Problems(problems)
 
 
-@requires(ScopeGroup.OUTREACH_MANAGE)
+@requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
 async def remove_enrollment(ctx: Context, enrollment_id: str) -> str:
     """Take a recipient out of its campaign; the provider is told by a job."""
     async with ctx.writing() as session:

@@ -22,7 +22,7 @@ class FeedbackCreate(Input):
     request_id: Annotated[str, bounded(REQUEST_ID_MAX), AfterValidator(storable)] | None = None
 
 
-@requires(None, organization=False)
+@requires(None, organization=False, writes=True)
 async def submit_feedback(ctx: Context, input: FeedbackCreate) -> str:
     """Keep the feedback; its identifier. In an organization the change log tells its administrators that it was sent.
 
@@ -35,7 +35,7 @@ async def submit_feedback(ctx: Context, input: FeedbackCreate) -> str:
         org_id=None if organization is None else organization.id,
     )
     if organization is None:
-        async with ctx.services.database.directory(writing=True) as session:
+        async with ctx.directory() as session:
             await session.insert(feedback)
         return feedback.id
     async with ctx.writing() as session:

@@ -21,7 +21,7 @@ from storage.sessions import TenantSession
 from storage.tables import Account, HealthFactor, HealthSnapshot
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
     """Compute and store a new snapshot with its nine factors, whole or not at all; `factors_of` reads them.
 

@@ -131,7 +131,7 @@ def _candidates(kind: str, found: Mapping[str, tuple[Any, list[str]]]) -> list[C
     return [Candidate(Found(kind, row), ", ".join(reasons)) for row, reasons in strongest]
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def convert_lead(
     ctx: Context, lead_id: str, input: LeadConversion, *, field: tuple[str, ...] = ("id",)
 ) -> Converted:

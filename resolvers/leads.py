@@ -128,7 +128,7 @@ async def list_leads(ctx: Context, listing: Listing, selection: Selection | None
     return await page_of(ctx, nouns.LEADS, listing, selection)
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def confirm_capture(ctx: Context, input: CardCapture) -> Lead:
     """Write the lead of a capture. The same card again is the same lead, whatever its state, with these fields.
 
@@ -187,7 +187,7 @@ def _created(lead: Lead) -> dict[str, Any]:
     }
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_lead(ctx: Context, lead_id: str, input: LeadUpdate) -> Lead:
     """Change a lead. Raises NotFound, Problems, PreconditionFailed for a stale version, or InvalidState."""
     fields = _values(input)
@@ -203,7 +203,7 @@ async def update_lead(ctx: Context, lead_id: str, input: LeadUpdate) -> Lead:
     return lead
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def disqualify_lead(ctx: Context, lead_id: str, input: Disqualification) -> Lead:
     """Give a lead up. Again for the same reason changes nothing; otherwise raises InvalidState (decision 37)."""
     async with ctx.writing() as session:
@@ -218,7 +218,7 @@ async def disqualify_lead(ctx: Context, lead_id: str, input: Disqualification) -
     return lead
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def reopen_lead(ctx: Context, lead_id: str) -> Lead:
     """Take a disqualified lead up again, as one that is worked on. Raises InvalidState for any other."""
     async with ctx.writing() as session:

@@ -25,7 +25,7 @@ async def list_mailboxes(ctx: Context) -> Sequence[Any]:
         return await records.all_of(session, nouns.MAILBOXES)
 
 
-@requires(ScopeGroup.OUTREACH_PROVISION)
+@requires(ScopeGroup.OUTREACH_PROVISION, writes=True, needs_key=True)
 async def provision_mailbox(ctx: Context, input: MailboxCreate) -> Any:
     """Have a mailbox made on a domain, or give the one that has this address; one that went wrong is tried again.
 
@@ -47,6 +47,7 @@ async def provision_mailbox(ctx: Context, input: MailboxCreate) -> Any:
             await orders.order_mailbox(session, mailbox)
             await orders.log(session, "ordered", mailbox, actor=ctx.caller.subject, request_id=ctx.request_id)
     if orders_it:
+        await ctx.commit()
         await _ask(ctx, mailbox)
     ctx.forget()
     return await by_id(ctx, nouns.MAILBOXES, mailbox.id)
@@ -68,5 +69,6 @@ async def _ask(ctx: Context, ordered: Mailbox) -> None:
         mailbox = await records.to_change(session, Mailbox, ordered.id)
         if mailbox is not None and mailbox.status == MailboxStatus.PENDING:
             await orders.note(session, mailbox, answer, actor=ctx.caller.subject, request_id=ctx.request_id)
+    await ctx.commit()
     if isinstance(answer.error, Refused):
         raise ProviderFailed(answer.error.words, field=("input", "local_part"))

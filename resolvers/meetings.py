@@ -80,7 +80,7 @@ async def list_meetings(
     return await page_of(ctx, nouns.MEETINGS_WITH_LINKS if with_links else nouns.MEETINGS, listing, selection)
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def log_meeting(ctx: Context, input: MeetingLog) -> Any:
     """Log a meeting by hand; the caller owns it."""
     fields = input.given()
@@ -98,7 +98,7 @@ async def log_meeting(ctx: Context, input: MeetingLog) -> Any:
     return row
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_meeting(ctx: Context, meeting_id: str, input: MeetingUpdate) -> Any:
     """Change a meeting; of its metadata only the documented keys, so that what synchronisation wrote stays."""
     fields = input.given()
@@ -116,7 +116,7 @@ async def update_meeting(ctx: Context, meeting_id: str, input: MeetingUpdate) ->
     return row
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def complete_meeting(ctx: Context, meeting_id: str, input: MeetingCompletion) -> Any:
     """Mark a meeting done, at this time or now; one that is done already keeps its time unless another is given."""
     async with ctx.writing() as session:
@@ -128,7 +128,7 @@ async def complete_meeting(ctx: Context, meeting_id: str, input: MeetingCompleti
     return row
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_meeting(ctx: Context, meeting_id: str) -> str:
     """Delete a meeting."""
     async with ctx.writing() as session:

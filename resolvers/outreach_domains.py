@@ -29,7 +29,7 @@ async def get_domain(ctx: Context, domain_id: str) -> Any:
     return await by_id(ctx, nouns.DOMAINS, domain_id)
 
 
-@requires(ScopeGroup.OUTREACH_PROVISION)
+@requires(ScopeGroup.OUTREACH_PROVISION, writes=True, needs_key=True)
 async def purchase_domain(ctx: Context, input: DomainName) -> Any:
     """Buy a domain, or give the one that was bought by this name; one that could not be bought is tried again.
 
@@ -45,6 +45,7 @@ async def purchase_domain(ctx: Context, input: DomainName) -> Any:
             await orders.order_domain(session, domain)
             await orders.log(session, "ordered", domain, actor=ctx.caller.subject, request_id=ctx.request_id)
     if orders_it:
+        await ctx.commit()
         await _ask(ctx, domain)
     ctx.forget()
     return await by_id(ctx, nouns.DOMAINS, domain.id)
@@ -56,5 +57,6 @@ async def _ask(ctx: Context, ordered: OutreachDomain) -> None:
         domain = await records.to_change(session, OutreachDomain, ordered.id)
         if domain is not None and DomainStatus(domain.status) in orders.OPEN_DOMAIN:
             await orders.note(session, domain, answer, actor=ctx.caller.subject, request_id=ctx.request_id)
+    await ctx.commit()
     if isinstance(answer.error, Refused):
         raise ProviderFailed(answer.error.words, field=("name",))

@@ -44,7 +44,7 @@ async def _stages(session: TenantSession) -> Sequence[Any]:
     return await records.all_of(session, nouns.STAGES)
 
 
-@requires(ScopeGroup.ORG_ADMIN)
+@requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
     """Add a stage at the end of the board."""
     async with ctx.writing() as session:
@@ -56,7 +56,7 @@ async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
     return stage
 
 
-@requires(ScopeGroup.ORG_ADMIN)
+@requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def update_stage(ctx: Context, stage_id: str, input: StageInput) -> PipelineStage:
     """Change a stage; its deals take a changed type as their status (decision 4)."""
     async with ctx.writing() as session:
@@ -76,7 +76,7 @@ def _fields(input: StageInput) -> dict[str, Any]:
     return {"name": input.name, "type": input.type.value, "probability": input.probability}
 
 
-@requires(ScopeGroup.ORG_ADMIN)
+@requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
     """Put the stages in this order. Raises Problems unless the list names each stage exactly once."""
     async with ctx.writing() as session:
@@ -94,7 +94,7 @@ async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
     return stages
 
 
-@requires(ScopeGroup.ORG_ADMIN)
+@requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def delete_stage(ctx: Context, stage_id: str) -> str:
     """Delete an empty stage; past moves through it stay in the history without its name. Raises Conflict."""
     async with ctx.writing() as session:

@@ -82,7 +82,7 @@ async def results_of_run(ctx: Context, run_id: str, listing: Listing, selection:
     return await children(ctx, nouns.RESEARCH_RESULTS, ResearchResult.run_id, run_id, listing, selection)
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_run(ctx: Context, input: ResearchRunCreate) -> ResearchRun:
     """Begin a run: a result and a job for each company, in one transaction."""
     run = ResearchRun(name=input.name, result_count=len(input.targets), created_by=ctx.caller.subject)
@@ -99,7 +99,7 @@ async def create_run(ctx: Context, input: ResearchRunCreate) -> ResearchRun:
     return run
 
 
-@requires(ScopeGroup.CRM_MANAGE)
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def cancel_run(ctx: Context, run_id: str) -> ResearchRun:
     """Stop a run: what waits is taken back, what works stops at its next step, what is scored stays (decision 63).
 

@@ -66,7 +66,7 @@ async def deliveries_of_webhook(ctx: Context, webhook_id: str, first: int) -> Se
         return await statements.deliveries(session, webhook_id, first)
 
 
-@requires(ScopeGroup.ORG_ADMIN)
+@requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def create_webhook(ctx: Context, input: WebhookCreate) -> Created:
     """Tell a receiver of what happens from now on, in the areas that the caller sees. Raises Problems."""
     await _check_url(ctx, input.url)
@@ -99,7 +99,7 @@ async def _check_url(ctx: Context, url: str) -> None:
         raise Problems([Problem(("input", "url"), "must start with https://", "url")])
 
 
-@requires(ScopeGroup.ORG_ADMIN)
+@requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def delete_webhook(ctx: Context, webhook_id: str) -> str:
     """Tell a receiver nothing more; what it was still to be told is dropped."""
     async with ctx.writing() as session:

@@ -11,7 +11,8 @@ from pydantic.json_schema import models_json_schema
 
 from contract import errors as e
 from contract.errors import GatewayError
-from contract.limits import VERSION
+from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
+from resolvers.idempotency import HEADER, REPLAYED
 from rest_compat import examples
 from rest_compat.metering import BUDGET_HEADERS
 from rest_compat.operations import HIDDEN, Operation
@@ -37,6 +38,15 @@ _ORGANIZATION: Final = {
     "schema": {"type": "string"},
     "description": "The identity provider's id of the organization to act in. Not accepted with an `ak_` key.",
 }
+_KEY: Final = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]+$"},
+    "description": "A name of the caller's choice for this write, such as a UUID: within 24 hours the same request "
+    "under the same key is answered as it was the first time, and nothing is written again. With another body, or "
+    "another path, the same key is a 422.",
+}
 _REQUEST_HEADERS: Final = {
     "If-Match": "The ETags of the versions that may be changed, or `*`; another version is a 412.",
     "Range": "A part of the file: `bytes=0-99`, `bytes=100-`, `bytes=-100`.",
@@ -46,6 +56,7 @@ _REQUEST_HEADERS: Final = {
 _HEADERS: Final = {
     "X-Request-Id": "The id of the request: the caller's own where it sent a sane one.",
     "X-Ignored-Fields": "The fields of the body that were not kept, separated by commas; absent where there are none.",
+    "Idempotency-Replayed": "true where nothing was done, and the answer is that of an earlier request.",
     "ETag": "The version of the record, or of the file its SHA-256.",
     "Accept-Ranges": "bytes",
     "Content-Range": "Which part of how many bytes it is.",
@@ -76,7 +87,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     401: (e.Unauthenticated,),
     403: (e.Forbidden, e.OrganizationMismatch),
     404: (e.NotFound,),
-    409: (e.InvalidState,),
+    409: (e.InvalidState, e.KeyInUse),
     412: (e.PreconditionFailed,),
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
@@ -100,7 +111,7 @@ def openapi_document() -> dict[str, Any]:
         "components": {
             "schemas": {**SCHEMAS, **_models()},
             "securitySchemes": _SECURITY,
-            "parameters": {"Organization": _ORGANIZATION},
+            "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY},
             "headers": {name: _header(text) for name, text in _HEADERS.items()},
         },
     }
@@ -145,6 +156,8 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
             yield {"name": name, "in": "query", "required": False, "description": text, "schema": {**kind, **described}}
     if operation.rule is not None or operation.form is not None:
         yield {"$ref": "#/components/parameters/Organization"}
+    if operation.writes:
+        yield {"$ref": "#/components/parameters/IdempotencyKey"}
     for name in operation.request_headers:
         schema = {"type": "string"}
         yield {"name": name, "in": "header", "required": False, "description": _REQUEST_HEADERS[name], "schema": schema}
@@ -158,7 +171,9 @@ def _body(model: str, media_type: str, *, required: bool) -> dict[str, Any]:
 def _responses(operation: Operation) -> dict[str, Any]:
     success: dict[str, Any] = {
         "description": HTTPStatus(operation.status).phrase,
-        "headers": _header_refs("X-Request-Id", *operation.response_headers, *_budget(operation)),
+        "headers": _header_refs(
+            "X-Request-Id", *_replayed(operation), *operation.response_headers, *_budget(operation)
+        ),
     }
     if operation.answer is not None:
         one = examples.ANSWERS[operation.answer]
@@ -181,12 +196,18 @@ def _responses(operation: Operation) -> dict[str, Any]:
     return responses
 
 
+def _replayed(operation: Operation) -> tuple[str, ...]:
+    return (REPLAYED,) if operation.writes else ()
+
+
 def _refusals(operation: Operation) -> list[int]:
     """What can go wrong: what follows from the guard and the inputs, and what the operation names itself."""
     statuses = set(operation.errors) | {500}
     if operation.rule is not None:
         # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.
         statuses |= {400, 401, 403, 429, 503} | ({422} if operation.path_parameters or operation.query else set())
+    if operation.writes:
+        statuses |= {409, 422}
     if operation.form is not None:
         statuses |= {429, 503}
     if operation.body is not None:
@@ -211,6 +232,8 @@ def _refusal(operation: Operation, status: int) -> dict[str, Any]:
         needs_organization = operation.rule is None or operation.rule.organization
         kinds = [k for k in _ERRORS[status] if needs_organization or k is not e.OrganizationRequired]
         kinds = [k for k in kinds if operation.rule is not None or k not in (e.OrganizationRequired, e.Forbidden)]
+        if status == 409 and status not in operation.errors:
+            kinds = [e.KeyInUse]
         content = {"schema": _ref("Error"), "examples": {k.__name__: {"value": _example(operation, k)} for k in kinds}}
     described["content"] = {"application/json": content}
     return described

@@ -111,6 +111,11 @@ class Operation:
         return None if self.resolver is None else rule_of(self.resolver)
 
     @cached_property
+    def writes(self) -> bool:
+        """Whether it takes an idempotency key."""
+        return self.rule is not None and self.rule.writes
+
+    @cached_property
     def path_parameters(self) -> tuple[str, ...]:
         """The names in braces, in their order."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
@@ -127,6 +132,8 @@ class Operation:
         if not path:
             return ("body",)
         first, *rest = path
+        if first == "header":
+            return path
         if first == "input":
             return ("body", *rest)
         if first in self.path_parameters:

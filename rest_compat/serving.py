@@ -2,7 +2,7 @@
 
 1. 401, 400, 403: the credential, and the organization header with it; 429: what its budget has (decision 101);
 2. 400, 403: an active organization, and a scope of the operation's group, both off the resolver's own rule;
-3. 415, 413, 422: the body's type and size, then query and body as one list;
+3. 415, 413, 422: the body's type and size, then idempotency key, query and body as one list;
 4. the handler, which calls the resolver; and its answer as JSON.
 """
 
@@ -26,8 +26,9 @@ from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
 from identity.budget import Budget
 from providers.artifacts import Pieces
-from resolvers.context import Context, Services
+from resolvers.context import Context, Key, Services
 from resolvers.deadline import Deadline
+from resolvers.idempotency import REPLAYED, read_key
 from resolvers.inputs import Input, problems_of
 from rest_compat import bodies
 from rest_compat.errors import error_response
@@ -52,9 +53,10 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             await meter.charge(principal, points_of(operation, asked_rows(query)))
             scope.setdefault("state", {})["principal"] = principal
             rule.enforce(principal)
+        key = _key(operation, headers, problems)
         body, form, ignored = await _parsed(operation, known, receive, headers, problems)
         call = Call(
-            ctx=Context(services, principal, request_id),
+            ctx=Context(services, principal, request_id, key=key),
             headers=headers,
             path=scope["path_params"],
             query=query,
@@ -72,7 +74,10 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
         except Problems as error:
             raise Problems([Problem(operation.locate(p.path), p.message, p.type) for p in error.problems]) from None
         meter.ended(operation, answer)
-        return await _response(operation, answer, ignored, scope["method"])
+        response = await _response(operation, answer, ignored, scope["method"])
+        if key is not None and key.is_replayed:
+            response.headers[REPLAYED] = "true"
+        return response
 
     return endpoint
 
@@ -149,6 +154,17 @@ def _headers(scope: Scope) -> dict[str, str]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
+
+
+def _key(operation: Operation, headers: Mapping[str, str], problems: list[Problem]) -> Key | None:
+    """The idempotency key of a write; what is wrong with it is added to the problems."""
+    if not operation.writes or "idempotency-key" not in headers:
+        return None
+    try:
+        return read_key(headers["idempotency-key"])
+    except Problems as error:
+        problems += error.problems
+        return None
 
 
 def _query(operation: Operation, scope: Scope) -> tuple[Any, list[Problem]]:

@@ -64,8 +64,13 @@ def user_errors(error: GatewayError) -> list[UserError]:
     """A domain error as the client sees it."""
     code = UserErrorCode(error.code)
     if isinstance(error, Problems):
-        return [UserError(code=code, message=p.message, field=camel(p.path) or None) for p in error.problems]
+        return [UserError(code=code, message=p.message, field=_field(p)) for p in error.problems]
     return [UserError(code=code, message=error.message, field=camel(error.field) if error.field else None)]
+
+
+def _field(problem: Problem) -> list[str] | None:
+    """The path into the arguments; None for what is in a header."""
+    return None if problem.path[:1] == ("header",) else camel(problem.path) or None
 
 
 _LOCATIONS_MAX = 3

@@ -1,16 +1,17 @@
 """From input objects to the resolvers' inputs, and the payloads that all nouns share."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 
 from contract.errors import Path
+from resolvers.idempotency import read_key
 from resolvers.inputs import Input, parse
-from schema.declare import Info, shown
+from schema.declare import Info, argument, shown
 from schema.errors import UserError, outcome
 
 
@@ -31,14 +32,30 @@ async def change(
     model: type[Input] | None = None,
     input: Any = None,
     at: Path = ("input",),
+    key: Any = UNSET,
 ) -> tuple[Any, list[UserError]]:
-    """Run a mutation's resolver with its input read as the model: what it gave, or what stands in its way."""
+    """Run a mutation's resolver with its input read as the model: what it gave, or what stands in its way.
+
+    A `key` that was given as an argument takes the place of the request's own (decision 112).
+    """
 
     async def work() -> Any:
         read = () if model is None else (parse(model, given(input), at=at),)
-        return await resolver(info.context, *args, *read)
+        context = info.context
+        if key not in (None, UNSET):
+            context = replace(context, key=read_key(key, ("idempotency_key",)))
+        return await resolver(context, *args, *read)
 
     return await outcome(work())
+
+
+IdempotencyKey = Annotated[
+    str | None,
+    argument(
+        "A name of the caller's choice for this order, such as a UUID: the same order under the same key is made once "
+        "within 24 hours. Needed here, unless the header Idempotency-Key has one."
+    ),
+]
 
 
 @strawberry.type(description="What became of a deletion.")

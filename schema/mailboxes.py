@@ -12,7 +12,7 @@ from resolvers.outreach_inputs import MailboxCreate
 from schema.connections import Node
 from schema.declare import Info, argument, enum, guarded, operation, shown
 from schema.errors import UserError
-from schema.inputs import change
+from schema.inputs import IdempotencyKey, change
 from schema.outreach_domains import OutreachDomain
 
 enum(
@@ -62,10 +62,16 @@ class MailboxQueries:
 class MailboxMutations:
     @operation(
         mailboxes.provision_mailbox,
-        "Has a mailbox made, which costs money. Idempotent by address: one that is there is given as it stands.",
+        "Has a mailbox made, which costs money: asks for an Idempotency-Key. Idempotent by address, too: one that is "
+        "there is given as it stands.",
     )
     async def mailbox_provision(
-        self, info: Info, input: Annotated[MailboxInput, argument("The mailbox.")]
+        self,
+        info: Info,
+        input: Annotated[MailboxInput, argument("The mailbox.")],
+        idempotency_key: IdempotencyKey = UNSET,
     ) -> MailboxPayload:
-        mailbox, problems = await change(info, mailboxes.provision_mailbox, model=MailboxCreate, input=input)
+        mailbox, problems = await change(
+            info, mailboxes.provision_mailbox, model=MailboxCreate, input=input, key=idempotency_key
+        )
         return MailboxPayload(mailbox=mailbox, user_errors=problems)

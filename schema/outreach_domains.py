@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 import strawberry
+from strawberry import UNSET
 
 from contract.vocabulary import DomainStatus
 from resolvers import outreach_domains
@@ -11,7 +12,7 @@ from resolvers.outreach_inputs import DomainName
 from schema.connections import Node
 from schema.declare import Info, argument, enum, operation, shown
 from schema.errors import UserError
-from schema.inputs import change
+from schema.inputs import IdempotencyKey, change
 
 enum(
     DomainStatus,
@@ -51,12 +52,21 @@ class OutreachDomainQueries:
 class OutreachDomainMutations:
     @operation(
         outreach_domains.purchase_domain,
-        "Buys a domain, which costs money. Idempotent by name: a domain that was bought before is given as it stands.",
+        "Buys a domain, which costs money: asks for an Idempotency-Key. Idempotent by name, too: a domain that was "
+        "bought before is given as it stands.",
     )
     async def domain_purchase(
-        self, info: Info, name: Annotated[str, argument("The domain's name, such as example.com.")]
+        self,
+        info: Info,
+        name: Annotated[str, argument("The domain's name, such as example.com.")],
+        idempotency_key: IdempotencyKey = UNSET,
     ) -> OutreachDomainPayload:
         domain, problems = await change(
-            info, outreach_domains.purchase_domain, model=DomainName, input={"name": name}, at=()
+            info,
+            outreach_domains.purchase_domain,
+            model=DomainName,
+            input={"name": name},
+            at=(),
+            key=idempotency_key,
         )
         return OutreachDomainPayload(domain=domain, user_errors=problems)

@@ -30,6 +30,19 @@ def entity(record: Any) -> Any:
     return record if model is None else model(**record._asdict())
 
 
+def table_of(record: Any) -> str | None:
+    """The name of the table of a draft or an entity; None for what is neither."""
+    model = getattr(record, MODEL, type(record))
+    return str(model.__tablename__) if issubclass(model, SQLModel) else None
+
+
+@cache
+def model_named(table: str) -> type[SQLModel]:
+    """The model of a table. Raises LookupError where there is no such table."""
+    mappers = SQLModel._sa_registry.mappers
+    return {str(mapper.local_table): mapper.class_ for mapper in mappers}[table]
+
+
 @cache
 def _kind(model: type[SQLModel]) -> tuple[Any, Mapping[str, Callable[[], Any]]]:
     mapped: Any = model

@@ -151,7 +151,7 @@ def _decoder(kind: Any, dialect: Dialect) -> Decode | None:
 
 def _reader(keys: Sequence[str], decoders: Sequence[Decode | None]) -> Callable[[Sequence[Any]], list[Any]]:
     """A function from the driver's records to rows, written for these columns."""
-    kind = _row(keys)
+    kind = row_of(keys)
     if not any(decoders):
         make = partial(tuple.__new__, kind)
         return lambda records: list(map(make, records))
@@ -169,7 +169,7 @@ def _reader(keys: Sequence[str], decoders: Sequence[Decode | None]) -> Callable[
     return reader
 
 
-def _row(keys: Sequence[str]) -> Any:
+def row_of(keys: Sequence[str]) -> Any:
     """A named tuple of the columns. Those whose keys have INSIDE in them belong to a linked row as well.
 
     That row is made when it is asked for, and None where its id is null; what only needs its columns reads them here.

@@ -1,6 +1,7 @@
 """Sessions: each belongs to one organization, and is the only way to a statement (tenant wall 2)."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -86,6 +87,12 @@ class TenantSession:
     async def flush(self) -> None:
         """Send what is pending, so that what refers to it can follow."""
         await self._session.flush()
+
+    @asynccontextmanager
+    async def within(self) -> AsyncIterator[Self]:
+        """A part of this transaction that is rolled back alone when its block raises."""
+        async with self._session.begin_nested():
+            yield self
 
 
 class ReadingSession(TenantSession):

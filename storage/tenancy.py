@@ -21,7 +21,7 @@ from sqlmodel import SQLModel
 from storage.full_text import ENTRIES, FULL_TEXT_TABLE
 
 KEY = "org_id"
-SHARED_TABLES = frozenset({"credentials", "job_queue", "feedback", "media", "webhook_watches"})
+SHARED_TABLES = frozenset({"credentials", "job_queue", "feedback", "idempotency_keys", "media", "webhook_watches"})
 """Directory tables that an organization's session may use too, pinned like its own."""
 FULL_TEXT = {FULL_TEXT_TABLE: (ENTRIES, "words")}
 """Indexes with no key of their own: pinned where their rowid is this column of this table, which is pinned."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, NamedTuple, cast
 
+import orjson
 from graphql import ExecutionResult, GraphQLError, GraphQLSchema, located_error
 from graphql.execution import create_source_event_stream
 
@@ -15,8 +16,9 @@ from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OPERATION_NODE
 from identity.buckets import Taken
 from identity.budget import Budget, Unmetered
 from identity.principal import Principal
-from resolvers.context import Context
+from resolvers.context import Context, Key
 from resolvers.deadline import Deadline
+from resolvers.idempotency import same_answer
 from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
@@ -32,6 +34,8 @@ class Request:
     query: str
     variables: dict[str, Any] | None = None
     operation_name: str | None = None
+    key: str | None = None
+    """The idempotency key in its extensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,8 @@ class Executor:
             return _costless(await self._run(admitted, request, context))
         taken = await self.budget.charge(context.principal, admitted.requested)
         answer = await self._run(admitted, request, context)
-        return await self._settled(answer, admitted, taken)
+        answer = await self._settled(answer, admitted, taken)
+        return answer if context.key is None else await _as_before(answer, request, context, context.key)
 
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         context.worked_out = admitted.prepared.worked_out
@@ -216,6 +221,15 @@ class Executor:
             outcomes=outcomes,
         )
         return cast("CompiledExecutor | list[GraphQLError]", built)
+
+
+async def _as_before(answer: Answer, request: Request, context: Context, key: Key) -> Answer:
+    """The answer with the data that it had when its writes were made; one with errors is always as it is now."""
+    if "errors" in answer.body:
+        return answer
+    question = [request.query, request.variables, request.operation_name]
+    data = await same_answer(context, key, question, orjson.dumps(answer.body["data"], option=orjson.OPT_UTC_Z))
+    return Answer(answer.body | {"data": orjson.Fragment(data)}, executed=True)
 
 
 def _unknown_operation(request: Request) -> Sequence[GraphQLError]:

@@ -12,6 +12,7 @@ from storage.tables.enrollments import Enrollment, OutreachMessage
 from storage.tables.events import Event
 from storage.tables.feedback import Feedback
 from storage.tables.health import HealthFactor, HealthSnapshot
+from storage.tables.idempotency import IdempotencyKey
 from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.leads import Lead
 from storage.tables.mailboxes import Mailbox
@@ -43,6 +44,7 @@ __all__ = [
     "Feedback",
     "HealthFactor",
     "HealthSnapshot",
+    "IdempotencyKey",
     "Job",
     "JobWorker",
     "Lead",

@@ -334,6 +334,7 @@ async def test_browsers_may_read_where_an_origin_is_set(start: Start, method: st
             "Content-Disposition",
             "Content-Range",
             "ETag",
+            "Idempotency-Replayed",
             "Location",
             "RateLimit-Limit",
             "RateLimit-Remaining",
@@ -355,8 +356,8 @@ async def test_preflight(start: Start) -> None:
         ask = {
             "Origin": "https://app.example",
             "Access-Control-Request-Method": "PATCH",
-            "Access-Control-Request-Headers": "authorization, content-encoding, content-type, if-match, if-none-match, "
-            "if-range, range, x-request-id, x-service-org",
+            "Access-Control-Request-Headers": "authorization, content-encoding, content-type, idempotency-key, "
+            "if-match, if-none-match, if-range, range, x-request-id, x-service-org",
         }
         answer = await http.options("/deals/x", headers=ask)
         assert answer.status_code == 200

@@ -55,6 +55,10 @@ class Graph:
     def writes(self) -> bool:
         return self.document.startswith("mutation")
 
+    @property
+    def needs_key(self) -> bool:
+        return any(f" {field}(" in self.document for field in ("domainPurchase", "mailboxProvision"))
+
     def filled(self, values: Mapping[str, str]) -> Graph:
         return Graph(self.document, fill(self.variables, values))
 

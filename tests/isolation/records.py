@@ -15,6 +15,7 @@ from resolvers.credentials import CredentialCreate, create_organization_key, cre
 from resolvers.deals import DealCreate, create_deal
 from resolvers.feedback import FeedbackCreate, submit_feedback
 from resolvers.health import factors_of, refresh_health
+from storage.base import new_id, now
 from storage.queries.artifacts import publish
 from storage.tables import (
     Account,
@@ -27,6 +28,7 @@ from storage.tables import (
     CXReportRevision,
     DealContact,
     Enrollment,
+    IdempotencyKey,
     Lead,
     Mailbox,
     OutreachDomain,
@@ -114,6 +116,16 @@ async def fill_organization(world: World, organization: Organization, member: st
         webhook_id=webhook.id, event_id=webhook.id, sequence=1, attempt=1, delivered=False, error=mark
     )
     await world.add(organization, attempt, WebhookWatch(org_id=organization.id, webhook_id=webhook.id))
+    moment = now()
+    idempotency_key = IdempotencyKey(
+        id=f"{mark} in {organization.id}",
+        org_id=organization.id,
+        fingerprint=mark,
+        holder=run.id,
+        leased_until=moment,
+        expires_at=moment,
+    )
+    await world.add(organization, idempotency_key)
     await world.add(organization, domain, mailbox, *campaigns, *enrollments, *links, message)
     return {
         "run": run.id,
@@ -152,6 +164,8 @@ async def send(gateway: Gateway, request: Rest | Graph, headers: Headers) -> htt
     """Send the request through its door."""
     if isinstance(request, Rest):
         return await gateway.rest(request.method, request.path, headers, request.body)
+    if request.needs_key:
+        headers = {"Idempotency-Key": new_id()} | headers
     if request.document.startswith("subscription"):
         return await gateway.first_event(request.document, headers, **request.variables)
     return await gateway.graphql(request.document, headers, **request.variables)

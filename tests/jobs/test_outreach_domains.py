@@ -12,10 +12,12 @@ from contract.errors import ProviderFailed
 from contract.vocabulary import DomainStatus, MailboxStatus
 from providers.sequencing import DomainState, Refused, Unreachable
 from resolvers.context import Context
+from resolvers.idempotency import read_key
 from resolvers.inputs import parse
 from resolvers.mailboxes import provision_mailbox
 from resolvers.outreach_domains import purchase_domain
 from resolvers.outreach_inputs import DomainName, MailboxCreate
+from storage.base import new_id
 from storage.database import Database
 from storage.tables import Event, Job, Mailbox, OutreachDomain
 from tests.support.sequencing import Stub, services_with, work_off
@@ -38,7 +40,10 @@ async def world(database: Database, stub: Stub) -> AsyncIterator[World]:
 
 @pytest.fixture
 async def ctx(world: World) -> Context:
-    return await world.context("admin@one", world.one)
+    """Of a request under a key of its own, in which each purchase is a new one."""
+    context = await world.context("admin@one", world.one)
+    context.key = read_key(new_id())
+    return context
 
 
 async def statuses(world: World, model: Any) -> list[str]:

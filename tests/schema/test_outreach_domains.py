@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from storage.base import new_id
 from storage.tables import Job, Mailbox, OutreachDomain
 from tests.support.tenants import Tenant
 
@@ -23,11 +24,11 @@ MAILBOXES = f"{{ mailboxes {{ {MAILBOX} }} }}"
 
 
 async def buy(one: Tenant, name: str) -> Any:
-    return await one.ask(PURCHASE, one.headers("admin"), name=name)
+    return await one.ask(PURCHASE, one.headers("admin") | {"Idempotency-Key": new_id()}, name=name)
 
 
 async def provision(one: Tenant, **input: Any) -> Any:
-    return await one.ask(PROVISION, one.headers("admin"), input=input)
+    return await one.ask(PROVISION, one.headers("admin") | {"Idempotency-Key": new_id()}, input=input)
 
 
 async def test_a_domain_is_bought_once(one: Tenant) -> None:

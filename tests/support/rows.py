@@ -29,6 +29,7 @@ from storage.tables import (
     Feedback,
     HealthFactor,
     HealthSnapshot,
+    IdempotencyKey,
     Job,
     JobWorker,
     Lead,
@@ -96,6 +97,15 @@ async def organization(database: Database, name: str) -> Rows:
                 owner_subject=name,
             ),
             Feedback(org_id=rows.org, subject=name, kind="idea", message=name),
+            IdempotencyKey(
+                id=name,
+                org_id=rows.org,
+                fingerprint=name,
+                holder=rows.org,
+                leased_until=now(),
+                expires_at=now(),
+                result=name.encode(),
+            ),
         )
     async with database.writing(rows.org) as session:
         session.add(Account(id=rows.account, name=name), PipelineStage(id=rows.stage, name=name), EventCounter(last=1))

@@ -192,15 +192,18 @@ class World:
             [key] = await artifacts.publish(session, artifact)
         return key
 
-    async def dump(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of every table, without when a credential was last used: what a refusal must not change."""
+    async def dump(self, *organizations: Organization) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of every table, without when a credential was last used: what a refusal must not change.
+
+        Of the organizations' tables those of the two, or of these.
+        """
         content: dict[str, list[tuple[Any, ...]]] = {}
         for mapper in sorted(SQLModel._sa_registry.mappers, key=lambda mapper: str(mapper.local_table)):
             model = mapper.class_
             columns = [getattr(model, c.key) for c in mapper.column_attrs if c.key != "last_used_at"]
             rows: list[tuple[Any, ...]] = []
             if issubclass(model, Tenant):
-                for organization in (self.one, self.two):
+                for organization in organizations or (self.one, self.two):
                     async with self.database.reading(organization.id) as session:
                         found = await session.rows(select(*columns).where(model.org_id == organization.id))
                     rows += [tuple(row) for row in found]

@@ -1,0 +1,24 @@
+"""What only holders of the pepper can read: kept in the database, and of no use to who has the database alone."""
+
+import hmac
+import secrets
+import zlib
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+_NONCE = 12
+
+
+def seal(pepper: bytes, name: str, data: bytes) -> bytes:
+    """The data, compressed, under AES-256-GCM with a key of its own; it is opened under the same name only."""
+    nonce = secrets.token_bytes(_NONCE)
+    return nonce + _cipher(pepper, name).encrypt(nonce, zlib.compress(data, 1), None)
+
+
+def unseal(pepper: bytes, name: str, sealed: bytes) -> bytes:
+    """The data. Raises cryptography.exceptions.InvalidTag for what was not sealed under this name and pepper."""
+    return zlib.decompress(_cipher(pepper, name).decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
+
+
+def _cipher(pepper: bytes, name: str) -> AESGCM:
+    return AESGCM(hmac.digest(pepper, f"sealed:{name}".encode(), "sha256"))

@@ -1,0 +1,86 @@
+"""Statements on idempotency keys: claim one in the transaction of the business, and find what it gave.
+
+Sessions of an organization and of the directory will do; each sees the keys of its own side.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, Text, bindparam, delete, select, update
+from sqlmodel import col
+
+from storage.queries.records import insert_missing
+from storage.sessions import TenantSession
+from storage.tables import IdempotencyKey
+
+_BATCH = 1_000
+
+
+async def find(session: TenantSession, key_id: str) -> Any:
+    """The key's row as it is committed; None where there is none (a session of the directory)."""
+    rows = await session.fetch("idempotency_key", _found, key_id=key_id)
+    return rows[0] if rows else None
+
+
+def _found() -> Select[Any]:
+    columns: tuple[Any, ...] = (
+        col(IdempotencyKey.fingerprint),
+        col(IdempotencyKey.leased_until),
+        col(IdempotencyKey.expires_at),
+        col(IdempotencyKey.result),
+        col(IdempotencyKey.answer),
+    )
+    return select(*columns).where(col(IdempotencyKey.id) == bindparam("key_id", type_=Text))
+
+
+async def claim(session: TenantSession, key: IdempotencyKey, moment: datetime) -> bool:
+    """Take the key for this transaction, also from an attempt whose lease ran out, or after it has expired.
+
+    Waits for a transaction that is just claiming it. False where another write has it.
+    """
+    if await insert_missing(session, key):
+        return True
+    unfinished = col(IdempotencyKey.result).is_(None) & (col(IdempotencyKey.leased_until) <= moment)
+    free = unfinished | (col(IdempotencyKey.expires_at) <= moment)
+    names = ("fingerprint", "holder", "leased_until", "expires_at", "result", "answer")
+    taken = update(IdempotencyKey).where(*_one(session, key.id), free).values({n: getattr(key, n) for n in names})
+    return await _changes(session, taken)
+
+
+async def settle(session: TenantSession, key_id: str, holder: str, result: bytes) -> bool:
+    """Keep what the write gave. False where another attempt has taken the key over."""
+    held = (*_one(session, key_id), col(IdempotencyKey.holder) == holder)
+    return await _changes(session, update(IdempotencyKey).where(*held).values(result=result))
+
+
+async def keep_answer(session: TenantSession, key_id: str, answer: bytes) -> None:
+    """Keep what the client was told."""
+    await _changes(session, update(IdempotencyKey).where(*_one(session, key_id)).values(answer=answer))
+
+
+async def release(session: TenantSession, key_id: str, holder: str) -> None:
+    """Give a key back whose write failed."""
+    await session.execute(delete(IdempotencyKey).where(*_one(session, key_id), col(IdempotencyKey.holder) == holder))
+
+
+async def expired(session: TenantSession, moment: datetime) -> Sequence[str]:
+    """A batch of the keys that have expired (a session of the directory)."""
+    statement = select(col(IdempotencyKey.id)).where(col(IdempotencyKey.expires_at) <= moment).limit(_BATCH)
+    return [row.id for row in await session.rows(statement)]
+
+
+async def forget(session: TenantSession, ids: Sequence[str], moment: datetime) -> None:
+    """Delete those of them that have expired; one may have been taken anew (a session of the directory)."""
+    gone = (col(IdempotencyKey.id).in_(ids), col(IdempotencyKey.expires_at) <= moment)
+    await session.execute(delete(IdempotencyKey).where(*gone).execution_options(synchronize_session=False))
+
+
+def _one(session: TenantSession, key_id: str) -> tuple[Any, ...]:
+    own = col(IdempotencyKey.org_id)
+    return (col(IdempotencyKey.id) == key_id, own == session.org_id if session.org_id else own.is_(None))
+
+
+async def _changes(session: TenantSession, statement: Any) -> bool:
+    result = await session.execute(statement.execution_options(synchronize_session=False))
+    return bool(result.rowcount)  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
