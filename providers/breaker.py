@@ -4,6 +4,8 @@ import logging
 import time
 from collections.abc import Callable
 
+from providers import calls
+
 _log = logging.getLogger(__name__)
 
 FAILURES = 5
@@ -22,8 +24,10 @@ class Breaker:
     others are held back until that has ended. Its success closes the breaker.
     """
 
-    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic, *, label: str = "") -> None:
+        """`label` is what its calls are counted under; the name in small letters unless told."""
         self._name = name
+        self._label = label or name.lower()
         self._clock = clock
         self._failures = 0
         self._pause = FIRST_PAUSE
@@ -49,6 +53,7 @@ class Breaker:
         """The provider answered, whatever it said."""
         if self._open_until is not None:
             _log.info("provider %s answers again", self._name)
+            calls.turned(self._label, is_open=False)
         self._failures, self._pause, self._open_until, self._is_trial = 0, FIRST_PAUSE, None, False
 
     def failed(self) -> None:
@@ -58,6 +63,7 @@ class Breaker:
             if self._failures < FAILURES:
                 return
             _log.warning("provider %s is left alone after %s failures in a row", self._name, self._failures)
+            calls.turned(self._label, is_open=True)
         elif self._is_trial:
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
         else:  # a call from before it opened

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import httpx
 
 from providers.breaker import Breaker
+from providers.calls import calling
 
 _log = logging.getLogger(__name__)
 
@@ -144,7 +145,7 @@ class HttpDelivery:
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
         self._client = client
         self._url = url
-        self._breaker = Breaker("of notifications")
+        self._breaker = Breaker("of notifications", label="workflow")
 
     async def __call__(self, notification: Notification) -> None:
         """POST the notification, once, within five seconds."""
@@ -160,6 +161,10 @@ class HttpDelivery:
     async def _post(self, notification: Notification) -> None:
         body = {"type": notification.type, "organization_id": notification.organization, "data": notification.data}
         headers = {"X-Request-Id": notification.request_id}
+        with calling("workflow"):
+            await self._send(body, headers)
+
+    async def _send(self, body: Any, headers: dict[str, str]) -> None:
         async with (
             asyncio.timeout(_DEADLINE),  # over all of it, where the client's own deadlines begin anew with every byte
             self._client.stream("POST", self._url, json=body, headers=headers) as response,
