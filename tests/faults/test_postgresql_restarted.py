@@ -22,7 +22,7 @@ _ASKED_AT_ONCE = 3
 
 
 async def ready_at(address: str) -> float:
-    """When `/ready` was answered well for the first time from now on; a slow answer does not keep it from being asked again."""
+    """When `/ready` was answered well for the first time from now on; asked again while answers are slow."""
     answered: asyncio.Future[float] = asyncio.get_running_loop().create_future()
 
     async def ask(client: httpx.AsyncClient) -> None:
