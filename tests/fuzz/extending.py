@@ -71,7 +71,9 @@ def nothing_internal(ctx: Any, response: Any, case: Any) -> None:
         raise AssertionError(f"a masked error: {response.content[:500]!r}")
 
 
-_REFUSALS = frozenset(("VALIDATION", "NOT_FOUND", "BAD_USER_INPUT", "TOO_LARGE"))
+_REFUSALS = frozenset(
+    ("VALIDATION", "NOT_FOUND", "BAD_USER_INPUT", "COST_EXCEEDED", "LIMIT_EXCEEDED", "RESPONSE_TOO_LARGE")
+)
 
 
 @schemathesis.hook

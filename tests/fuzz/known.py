@@ -72,7 +72,8 @@ def _list(name: str) -> str:
 _DETAILS = """{ accounts { nodes { health { __typename id factors { __typename id } } } }
   campaigns { nodes { enrollments { nodes { __typename id } } } }
   researchRuns { nodes { results { nodes { __typename id } } } } }"""
-_REPORTS = "{ researchRuns { nodes { results { nodes { id runId cxReport { artifacts { url } } } } } } }"
+_REPORTS = """{ researchRuns(first: 5) { nodes { results(first: 10) { nodes {
+  id runId cxReport { artifacts { url } } } } } } }"""
 _EDIT = """mutation($runId: ID!, $resultId: ID!) {
   cxReportEdit(runId: $runId, resultId: $resultId, input: {bpoPrefix: "B"}) { job { id } } }"""
 _SECONDS = 60

@@ -148,7 +148,7 @@ async def playing(url: str, folder: Path) -> AsyncIterator[Player]:
             yield Player(gateway, organization, world.session(MEMBER, organization), fate)
 
 
-SETTINGS: dict[str, Any] = {}
+SETTINGS: dict[str, Any] = {"rate_limit": False}
 """How the application differs from one as it is installed: wide limits belong here, so that every request is served."""
 
 _TRIES = 5

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from rest_compat.openapi import openapi_document
 from schema.build import build
 from tests.fuzz.graphql_requests import GraphQLRequests
@@ -58,13 +60,22 @@ def _graphql(body: object) -> Sent:
     return Sent("POST", "/graphql", json.dumps(body).encode(), {"Content-Type": "application/json"})
 
 
-async def test_both_databases_give_the_same_answers(
+@pytest.fixture
+def urls(
     sqlite_template: Path, postgresql: Server, postgresql_template: str, tmp_path: Path
-) -> None:
-    script, played, statuses = Script(SEED), [], Counter[str]()
+) -> Iterator[tuple[str, str]]:
+    """Addresses of a migrated database of either kind."""
     shutil.copyfile(sqlite_template, tmp_path / "crm.db")
     (tmp_path / "crm.db").chmod(0o600)
-    async with playing(f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}", tmp_path / "data") as player:
+    postgresql.create("parity", template=postgresql_template)
+    yield f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}", postgresql.url("parity")
+    postgresql.drop("parity")
+
+
+async def test_both_databases_give_the_same_answers(urls: tuple[str, str], tmp_path: Path) -> None:
+    script, played, statuses = Script(SEED), [], Counter[str]()
+    sqlite, postgresql = urls
+    async with playing(sqlite, tmp_path / "data") as player:
         for number, sent in enumerate(script.requests(OPERATIONS), 1):
             got = await player.play(number, sent)
             assert sound(got), f"seed {SEED}, operation {number}\n{sent}\n{got}"
@@ -72,13 +83,9 @@ async def test_both_databases_give_the_same_answers(
             played.append((sent, got))
             statuses[_kind(sent, got)] += 1
         rows = await player.rows()
-    postgresql.create("parity", template=postgresql_template)
-    try:
-        async with playing(postgresql.url("parity"), tmp_path / "other data") as player:
-            await _replay(player, played)
-            assert await player.rows() == rows
-    finally:
-        postgresql.drop("parity")
+    async with playing(postgresql, tmp_path / "other data") as player:
+        await _replay(player, played)
+        assert await player.rows() == rows
     # Neither door answers with refusals alone.
     assert statuses["rest served"] > OPERATIONS * 0.05, statuses
     assert statuses["graphql served"] > OPERATIONS * 0.2, statuses
