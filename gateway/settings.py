@@ -133,6 +133,13 @@ class Settings(BaseSettings):
         default=1, ge=1, le=64, validation_alias="WEB_CONCURRENCY", description="Processes on the one socket."
     )
 
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        validation_alias="CRM_METRICS_PORT",
+        description="Where `worker` answers /health, /ready and /metrics; nowhere unless set.",
+    )
     worker: bool = Field(
         default=True, validation_alias="CRM_WORKER", description="Whether `serve` runs background jobs too."
     )

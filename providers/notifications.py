@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import httpx
 
+from providers.calls import calling
+
 _log = logging.getLogger(__name__)
 
 _QUEUE = 1_000
@@ -144,6 +146,10 @@ class HttpDelivery:
         """POST the notification, once, within five seconds."""
         body = {"type": notification.type, "organization_id": notification.organization, "data": notification.data}
         headers = {"X-Request-Id": notification.request_id}
+        with calling("workflow"):
+            await self._post(body, headers)
+
+    async def _post(self, body: Any, headers: dict[str, str]) -> None:
         async with (
             asyncio.timeout(_DEADLINE),  # over all of it, where the client's own deadlines begin anew with every byte
             self._client.stream("POST", self._url, json=body, headers=headers) as response,

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import httpx
 import orjson
 
+from providers.calls import calling
 from providers.outbound import retry_after
 from providers.sequencing import Garbage, Gone, Refused, SequencingError, Unreachable
 
@@ -74,7 +75,8 @@ class Api:
         tries = TRIES if (method == "GET" if repeat is None else repeat) else 1
         for number in range(1, tries + 1):
             try:
-                return await self._once(method, path, body, params)
+                with calling(self.name.lower()):
+                    return await self._once(method, path, body, params)
             except Unreachable as error:
                 if number == tries or error.after is not None:
                     raise

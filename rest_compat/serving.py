@@ -28,8 +28,9 @@ from providers.artifacts import Pieces
 from resolvers.context import Context, Services
 from resolvers.deadline import Deadline
 from resolvers.inputs import Input, problems_of
+from resolvers.record import Record
 from rest_compat import bodies
-from rest_compat.errors import error_response
+from rest_compat.errors import code_of, error_response
 from rest_compat.operations import HIDDEN, Answer, Call, Operation, Readiness
 
 Endpoint = Callable[[Scope, Receive, str], Awaitable[Response]]
@@ -45,6 +46,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
         principal = None
         if rule is not None:
             principal = await services.identity.authenticate(headers.get("authorization"), headers.get("x-service-org"))
+            _record(scope, request_id).principal = principal
             rule.enforce(principal)
         query, body, form, ignored = await _parsed(operation, known, scope, receive, headers)
         call = Call(
@@ -84,18 +86,22 @@ class _Path:
     def __init__(self, path: str, endpoints: Mapping[str, Endpoint]) -> None:
         self.path = path
         self._endpoints = endpoints
+        self._labels = {method: f"{'GET' if method == 'HEAD' else method} {path}" for method in endpoints}
         self._allow = {"Allow": ", ".join(sorted(endpoints))}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
+        record = _record(scope, request_id)
         endpoint = self._endpoints.get(scope["method"])
         try:
             if endpoint is None:
                 raise HTTPException(405, headers=self._allow)
+            record.operation = self._labels[scope["method"]]
             response = await endpoint(scope, receive, request_id)
         except ClientDisconnect:
             return  # nobody is there to be answered
         except Exception as error:
+            record.code = code_of(error)
             response = error_response(error, request_id)
         if scope["method"] == "HEAD":
             response.body = b""  # the headers stay those of GET
@@ -119,6 +125,12 @@ def _request_id(scope: Scope) -> str:
     """The id that the middleware gave the request."""
     state: Mapping[str, Any] = scope.get("state", {})
     return str(state.get("request_id") or uuid.uuid4())
+
+
+def _record(scope: Scope, request_id: str) -> Record:
+    """The record that the middleware keeps of the request."""
+    record: Record = scope.setdefault("state", {}).setdefault("record", Record(request_id, "rest"))
+    return record
 
 
 def _headers(scope: Scope) -> dict[str, str]:
