@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TextIO
 
+import orjson
 import structlog
 from structlog.typing import EventDict, Processor
 
@@ -73,13 +74,19 @@ class AccessLog:
         }
         if self._as_json:
             fields |= {"level": "info", "logger": "gateway.access", "timestamp": timestamp, "event": "request"}
-            line = json.dumps(fields)
+            line = _as_json(fields)
         else:
             told = " ".join([f"{name}={value!r}" for name, value in fields.items() if value is not None])
             line = f"timestamp={timestamp!r} level='info' event='request' {told} logger='gateway.access'"
         stream = self._handler.stream
         stream.write(line + "\n")
         stream.flush()
+
+
+def _as_json(fields: dict[str, Any]) -> str:
+    """The fields in ASCII, so that nothing in them looks like the end of a line to whoever reads it."""
+    line = orjson.dumps(fields)
+    return line.decode() if line.isascii() else json.dumps(fields)
 
 
 @lru_cache(maxsize=2)
