@@ -16,7 +16,7 @@ from gateway.settings import SequencingProvider, Settings
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
-from identity.keyfiles import pepper, signing_key
+from identity.keyfiles import pepper, previous_signing_key, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from jobs.worker import Worker
 from providers.artifacts import artifacts_at
@@ -52,7 +52,9 @@ def database_of(settings: Settings, *, statement_seconds: float | None = STATEME
 
 def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
     """The embedded identity provider; its key is made at first use."""
-    return EmbeddedIssuer(signing_key(settings.data_dir), settings.public_url or DEFAULT_ISSUER, AUDIENCE)
+    folder = settings.data_dir
+    issuer = settings.public_url or DEFAULT_ISSUER
+    return EmbeddedIssuer(signing_key(folder), issuer, AUDIENCE, previous=previous_signing_key(folder))
 
 
 def sequencing_of(settings: Settings) -> Sequencing:

@@ -1,7 +1,7 @@
 """The exchange: what a key or token stands for at this moment, and the token that says so (specification 5.7)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -34,6 +34,8 @@ class Grant:
     email: str | None
     belongings: tuple[Belonging, ...]
     last_used_at: datetime | None
+    renewed: str | None = None
+    """What is to be stored of the secret now, where it is stored under an earlier pepper."""
 
     def principal(self, service_org: str | None) -> Principal:
         """The caller that the credential makes of a request with this X-Service-Org.
@@ -82,7 +84,8 @@ async def by_secret(database: Database, text: str, pepper: bytes) -> Grant:
     stored = rows[0].secret_hash if rows and rows[0].kind == PREFIXES.get(prefix) else None
     if not secrets.matches(secret, stored, pepper):
         raise Unauthenticated()
-    return _grant(rows)
+    grant = _grant(rows)
+    return grant if secrets.is_current(stored, pepper) else replace(grant, renewed=secrets.stored(secret, pepper))
 
 
 async def by_key_id(database: Database, key_id: str) -> Grant:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, Text, and_, bindparam, cast, or_, select, update
+from sqlalchemy import Row, Select, Text, and_, bindparam, cast, func, or_, select, update
 from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
@@ -74,6 +74,22 @@ async def touch(session: TenantSession, credential_id: str, moment: datetime) ->
         )
         .values(last_used_at=moment)
     )
+
+
+async def renew(session: TenantSession, credential_id: str, secret_hash: str) -> None:
+    """Keep the secret under the pepper of now (decision 125)."""
+    await session.execute(update(Credential).where(col(Credential.id) == credential_id).values(secret_hash=secret_hash))
+
+
+async def marks(session: TenantSession, moment: datetime) -> dict[str, int]:
+    """How many live credentials begin with each mark of a pepper (a session of the directory)."""
+    mark = func.substr(col(Credential.secret_hash), 1, _MARK).label("mark")
+    lives = or_(col(Credential.expires_at).is_(None), col(Credential.expires_at) > moment)
+    counted = select(mark, func.count().label("number")).where(col(Credential.revoked_at).is_(None), lives)
+    return {row.mark: row.number for row in await session.rows(counted.group_by(mark))}
+
+
+_MARK = 9
 
 
 async def organization_keys(session: TenantSession, org_id: str, *, owner: str | None) -> Sequence[Row[Any]]:

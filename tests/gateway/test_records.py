@@ -101,7 +101,9 @@ async def test_no_line_quotes_what_was_asked(gateway: Gateway, log: Any) -> None
     session = gateway.world.session("admin@one", gateway.world.one)
     document = 'query Mine($name: String!) { deals(filter: {search: "canary-text"}) { nodes { id } } }'
     await gateway.graphql(document, session, name="canary-variable")
-    await gateway.graphql("mutation($n: String!) { dealCreate(input: {name: $n}) { deal { id } } }", session, n="canary")
+    await gateway.graphql(
+        "mutation($n: String!) { dealCreate(input: {name: $n}) { deal { id } } }", session, n="canary"
+    )
     await gateway.rest("POST", "/deals", session, {"name": "canary"})
     await gateway.rest("GET", "/deals?search=canary", session)
     assert "canary" not in log.getvalue()
