@@ -35,7 +35,9 @@ def _audit(root: Path, locked: Any, npm: Any, known: Any = KNOWN) -> tuple[int, 
     script = f"#!{sys.executable}\nimport json, sys\n"
     packages = f"[{known!r}] if sys.argv[-1].endswith('known.txt') else {locked!r}"
     (tools / "pip-audit").write_text(f"{script}print(json.dumps({{'dependencies': {packages}}}))\n")
-    (tools / "npm").write_text(f"{script}print(json.dumps({npm!r}))\nprint('npm: 405', file=sys.stderr)\n")
+    (tools / "npm").write_text(
+        f"{script}print(json.dumps({npm!r}))\nprint('npm warn user\\nnpm warn audit 405', file=sys.stderr)\n"
+    )
     for tool in tools.iterdir():
         tool.chmod(0o755)
     result = subprocess.run(
@@ -77,7 +79,7 @@ def test_an_exception_ends(root: Path, until: str, code: int) -> None:
 @pytest.mark.parametrize(
     ("locked", "npm", "known", "said"),
     [
-        ([FINE], {"error": {}}, KNOWN, "npm packages: NOT AUDITED: npm audit in ui: npm: 405"),
+        ([FINE], {"error": {}}, KNOWN, "npm packages: NOT AUDITED: npm audit in ui: npm warn audit 405"),
         ([FINE], {"vulnerabilities": {}}, {**KNOWN, "vulns": []}, "does not even know of jinja2==2.10"),
         ([FINE], {"vulnerabilities": {}}, {"name": "jinja2", "skip_reason": "not found"}, "does not even know"),
         ([FINE, SKIPPED], {"vulnerabilities": {}}, KNOWN, "NOT AUDITED: requirements.lock: not found"),
