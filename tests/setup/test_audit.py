@@ -35,9 +35,8 @@ def _audit(root: Path, locked: Any, npm: Any, known: Any = KNOWN) -> tuple[int, 
     script = f"#!{sys.executable}\nimport json, sys\n"
     packages = f"[{known!r}] if sys.argv[-1].endswith('known.txt') else {locked!r}"
     (tools / "pip-audit").write_text(f"{script}print(json.dumps({{'dependencies': {packages}}}))\n")
-    (tools / "npm").write_text(
-        f"{script}print(json.dumps({npm!r}))\nprint('npm warn user\\nnpm warn audit 405', file=sys.stderr)\n"
-    )
+    trouble = "npm warn user\nnpm warn audit 405"
+    (tools / "npm").write_text(f"{script}print(json.dumps({npm!r}))\nprint({trouble!r}, file=sys.stderr)\n")
     for tool in tools.iterdir():
         tool.chmod(0o755)
     result = subprocess.run(
