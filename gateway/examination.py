@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from contract.errors import GatewayError
+from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from identity import directory
@@ -20,9 +21,8 @@ from storage.seeding.demo import ADMIN
 
 MIB = 1024 * 1024
 SPACE_LEAST = 512 * MIB
-STATEMENT_SECONDS = 8
 SKEW_MOST = timedelta(seconds=5)
-BEAT_LEAST = 12.0
+BEAT_LEAST = STATEMENT_SECONDS + 2 * CONNECTION_SECONDS
 """Seconds of a job's lease below which one slow statement costs a worker its jobs."""
 
 
@@ -117,8 +117,8 @@ def _of_settings(settings: Settings) -> Iterator[Finding]:
         "job_lease",
         settings.job_lease_seconds >= BEAT_LEAST,
         f"{settings.job_lease_seconds:g} s",
-        f"set CRM_JOB_LEASE_SECONDS to {BEAT_LEAST:g} at least: a statement may take 8 s and a connection 2 s, and a "
-        "worker that is late loses its jobs to another",
+        f"set CRM_JOB_LEASE_SECONDS to {BEAT_LEAST:g} at least: a statement may take {STATEMENT_SECONDS} s and "
+        f"a connection {CONNECTION_SECONDS} s, and a worker that is late loses its jobs to another",
     )
     yield Finding(
         "outbound",
@@ -148,7 +148,7 @@ async def _clock(runtime: Runtime) -> Finding:
 
 
 async def _timeouts(runtime: Runtime) -> Finding:
-    """The service ends a statement after 8 s; a server that does so earlier turns slow answers into refusals."""
+    """The service ends a statement by itself; a server that does so earlier turns slow answers into refusals."""
     early = {name: s for name, s in (await runtime.database.timeouts()).items() if s < STATEMENT_SECONDS}
     message = ", ".join(f"{name} is {seconds:g} s" for name, seconds in early.items()) or "the server's leave time"
     advice = f"let the role have {STATEMENT_SECONDS} s at least: ALTER ROLE … SET {next(iter(early), 'x')} = 0"

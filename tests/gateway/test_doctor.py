@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
 from gateway import examination
 from gateway.runtime import Runtime
 from gateway.settings import Settings
@@ -58,6 +59,11 @@ def test_nothing_is_wrong_with_a_fresh_service(command: Command, migrated: Path)
     assert [finding["name"] for finding in findings] == CHECKS
     assert all(finding["ok"] is True and finding["advice"] is None for finding in findings)
     assert "PROBLEM" not in command("doctor").out
+
+
+def test_each_deadline_leaves_time_for_the_one_within_it() -> None:
+    assert REQUEST_SECONDS > STATEMENT_SECONDS > CONNECTION_SECONDS > 0
+    assert examination.BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
 
 
 def _problems(outcome: Outcome) -> dict[str, tuple[str, str]]:

@@ -64,6 +64,20 @@ async def test_the_line_of_a_graphql_request(gateway: Gateway, log: Any) -> None
     assert _told(log) == ("graphql", "query __schema", None, "anonymous", None, None)
 
 
+async def test_the_line_has_the_cost_that_the_answer_tells(gateway: Gateway, log: Any) -> None:
+    session = gateway.world.session("admin@one", gateway.world.one)
+    count = REGISTRY.get_sample_value("crm_request_cost_count", {"door": "graphql"}) or 0.0
+    wide = "{ meetings(first: 100) { nodes { id account { id } } } }"
+    for document in (MEETINGS, wide, "{ __typename }"):
+        answer = (await gateway.graphql(document, session)).json()
+        assert _line(log)["cost"] == answer["extensions"]["cost"]["actual"]
+    heavy = " ".join(f"m{number}: meetings(first: 500) {{ nodes {{ account {{ id }} }} }}" for number in range(19))
+    await gateway.graphql(f"{{ {heavy} }}", session)
+    line = _line(log)
+    assert (line["cost"], line["code"]) == (0, "COST_EXCEEDED")
+    assert REGISTRY.get_sample_value("crm_request_cost_count", {"door": "graphql"}) == count + 4
+
+
 async def test_the_line_of_a_refused_graphql_request(gateway: Gateway, log: Any) -> None:
     world = gateway.world
     session = world.session("admin@one", world.one)
