@@ -18,8 +18,8 @@ from gateway.admission import Admission
 from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.graphql_ws import WebSocketEndpoint
 from gateway.llms import llms_text
-from gateway.metrics import metrics
 from gateway.middleware import Requests, Straight, Unbroken
+from gateway.observing import Observing
 from gateway.operations import Operations
 from gateway.pages import docs_page, first_page, static_mount
 from gateway.persisted import read_manifest
@@ -29,7 +29,7 @@ from gateway.settings import Settings
 from gateway.stopping import noticing
 from gateway.streams import Streams
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
-from rest_compat.errors import error_response
+from rest_compat.errors import code_of, error_response
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
@@ -47,10 +47,11 @@ def create(settings: Settings | None = None) -> Starlette:
 
 def application(runtime: Runtime, *, working: bool = False) -> Starlette:
     """The application over services that are made already; `working` runs background jobs beside it."""
+    observing = Observing(runtime)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with runtime.running(), runtime.working() if working else nullcontext():
+        async with runtime.running(), runtime.working() if working else nullcontext(), observing.running():
             # What is there now stays: the collector need not walk it again and again while requests are served.
             gc.collect()
             gc.freeze()
@@ -72,7 +73,7 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
         socket=WebSocketEndpoint(runtime.services, executor, operations, streams, settings.cors_origins),
     )
     app = Starlette(
-        routes=_routes(runtime, schema),
+        routes=_routes(runtime, schema, observing),
         lifespan=lifespan,
         middleware=[*_middleware(settings), Middleware(Admission, places=settings.requests_in_flight), graphql],
         exception_handlers={HTTPException: _on_error},
@@ -129,17 +130,18 @@ def _middleware(settings: Settings) -> list[Middleware]:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
+    request.state.record.code = code_of(error)
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime, schema: Schema) -> list[BaseRoute]:
+def _routes(runtime: Runtime, schema: Schema, observing: Observing) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
         Route("/docs", _page(docs_page)),
         Route("/", _first(runtime.settings.public_url)),
-        Route("/metrics", metrics),
+        Route("/metrics", observing.answer),
         static_mount(),
         *rest_routes(runtime.services, runtime.readiness),
     ]

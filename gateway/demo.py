@@ -52,7 +52,7 @@ async def _write_keys(settings: Settings, database: Database, demo: Demo) -> Non
                 Credential(
                     kind="organization_key",
                     key_id=minted.key_id,
-                    secret_hash=secrets.digest(minted.secret, pepper(settings.data_dir)),
+                    secret_hash=secrets.stored(minted.secret, pepper(settings.data_dir)),
                     hint=minted.hint,
                     name=name,
                     org_id=demo.organization,

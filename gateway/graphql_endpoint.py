@@ -30,6 +30,7 @@ from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from resolvers.idempotency import REPLAYED
+from resolvers.record import Record
 from rest_compat.errors import report
 from rest_compat.serving import address_of
 from schema.errors import refusal
@@ -83,7 +84,7 @@ class GraphQLEndpoint:
             return
         answer = await self.serve(scope, receive, headers)
         if isinstance(answer, EventStream):
-            scope["state"]["door"] = STREAM
+            scope["state"]["record"].door = STREAM
             await answer(receive, send)
             return
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
@@ -91,56 +92,64 @@ class GraphQLEndpoint:
 
     async def serve(self, scope: Scope, receive: Receive, headers: Headers) -> Reply | EventStream:
         """The answer; every error body has the shape that GraphQL clients expect."""
-        request_id = scope["state"]["request_id"]
+        record: Record = scope["state"]["record"]
+        request_id = record.request_id
         media_type = JSON
         try:
             media_type = negotiate(_text(headers, b"accept"))
-            return await self._answer(scope, receive, headers, request_id, media_type)
+            return await self._answer(scope, receive, headers, record, media_type)
         except GatewayError as error:
+            record.code = error.code
             return _refused(error, request_id, media_type)
         except ClientDisconnect:
             raise
         except Exception as error:
             report(error, request_id)
+            record.code = GatewayError.code
             return _refused(GatewayError(), request_id, media_type)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, headers: Headers, request_id: str, media_type: str
+        self, scope: Scope, receive: Receive, headers: Headers, record: Record, media_type: str
     ) -> Reply | EventStream:
         vigil = Vigil(
             self.streams, _text(headers, b"authorization"), _text(headers, b"x-service-org"), address_of(scope)
         )
         await vigil.begin()
         scope["state"]["principal"] = vigil.principal
+        record.principal = vigil.principal
         operation = self.operations.read(await _fields(scope, receive, headers))
         key = key_of(operation, _text(headers, b"idempotency-key"))
-        context = Context(self.services, vigil.principal, request_id, key=key)
+        self.executor.describe(operation, record)
+        context = Context(self.services, vigil.principal, record.request_id, key=key)
         if self.executor.is_subscription(operation):
             if scope["method"] == "HEAD":
                 raise MethodNotAllowed("A subscription goes by POST or GET")
-            return await self._stream(operation, context, vigil, _text(headers, b"accept"))
+            return await self._stream(operation, context, vigil, record, _text(headers, b"accept"))
         if scope["method"] in _READING and not self.executor.is_query(operation):
             raise MethodNotAllowed("Only queries and subscriptions go by GET")
         answer = await self.executor.run(operation, context)
+        record.answered(answer.body)
         if answer.needs_credential:
             return _reply(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
         if media_type == EVENT_STREAM:
-            return EventStream(answer, vigil, request_id)
+            return EventStream(answer, vigil, record)
         ok = answer.executed or media_type == JSON
         return _reply(answer.body, media_type, 200 if ok else 400, _REPLAYED if key and key.is_replayed else ())
 
     async def _stream(
-        self, operation: Operation, context: Context, vigil: Vigil, accept: str | None
+        self, operation: Operation, context: Context, vigil: Vigil, record: Record, accept: str | None
     ) -> Reply | EventStream:
         """A subscription's answers as events, which are all that it can be answered with."""
         if not takes_events(accept):
             raise NotAcceptable(f"A subscription is answered with {EVENT_STREAM}, or over a WebSocket")
         answers = await self.executor.stream(operation, vigil.acting(context))
+        if isinstance(answers, Answer):
+            record.answered(answers.body)
         if isinstance(answers, Answer) and answers.needs_credential:
             return _reply(answers.body, EVENT_STREAM, Unauthenticated.status, _CHALLENGE)
         if self.streams.full:
             raise TooManyStreams()
-        return EventStream(answers, vigil, context.request_id)
+        return EventStream(answers, vigil, record)
 
 
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]

@@ -13,6 +13,7 @@ from contract.errors import ResponseTooLarge
 from contract.limits import STREAM_SEND_SECONDS
 from gateway.encoding import encoded
 from gateway.vigil import Vigil
+from resolvers.record import Record
 from schema.errors import refusal
 from schema.execution import Answer
 
@@ -44,10 +45,11 @@ def _next(body: Any, request_id: str) -> bytes:
 class EventStream:
     """A response of events: to be sent instead of a body."""
 
-    def __init__(self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, request_id: str) -> None:
+    def __init__(self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, record: Record) -> None:
         self._answers = answers
         self._vigil = vigil
-        self._request_id = request_id
+        self._record = record
+        self._request_id = record.request_id
 
     async def __call__(self, receive: Receive, send: Send) -> None:
         """Send until the stream ends, the client leaves, the credential falls, or the service ends.
@@ -112,6 +114,7 @@ class EventStream:
                 except StopAsyncIteration:
                     return
                 following = None
+                self._record.answered(answer.body)
                 await put(_next(answer.body, self._request_id))
         finally:
             if following is not None:

@@ -1,6 +1,7 @@
 """GraphQL over WebSocket: the protocol graphql-transport-ws, to the letter (decision 81)."""
 
 import asyncio
+import time
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from typing import Any
@@ -8,20 +9,23 @@ from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import BadRequest, GatewayError, Overloaded, TooManyStreams, Unavailable
+from contract.errors import BadRequest, GatewayError, Overloaded, TooManyStreams, Unauthenticated, Unavailable
 from contract.limits import (
     CONNECTION_INIT_SECONDS,
     SOCKETS_PER_PROCESS,
     STREAM_SEND_SECONDS,
     STREAMS_PER_CONNECTION,
 )
+from gateway import logs
 from gateway.encoding import encoded
+from gateway.metrics import count_request
 from gateway.operations import Operations, key_of
 from gateway.refusals import refused
 from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
 from resolvers.context import Context, Services
+from resolvers.record import Record
 from rest_compat.errors import report
 from rest_compat.serving import address_of
 from schema.errors import refusal
@@ -51,7 +55,7 @@ class WebSocketEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection from its upgrade to its end."""
-        scope["state"]["door"] = STREAM
+        scope["state"]["record"].door = STREAM
         await receive()  # the upgrade
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         if not self._admits(headers):
@@ -86,7 +90,8 @@ class _Connection:
         self, endpoint: WebSocketEndpoint, scope: Scope, headers: dict[bytes, str], receive: Receive, send: Send
     ) -> None:
         self._endpoint = endpoint
-        self._request_id: str = scope["state"]["request_id"]
+        self._record: Record = scope["state"]["record"]
+        self._request_id = self._record.request_id
         self._address = address_of(scope)
         self._headers = headers
         self._receive = receive
@@ -179,6 +184,7 @@ class _Connection:
         )
         try:
             await vigil.begin()
+            self._record.principal = vigil.principal
         except Unavailable:
             raise Closed(1013, "Try again later") from None
         except GatewayError as error:
@@ -210,46 +216,62 @@ class _Connection:
         self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, vigil))
 
     async def _run(self, identifier: str, request: Request, context: Context, vigil: Vigil) -> None:
-        """One operation, from its request to its last message."""
+        """One operation, from its request to its last message, and its line in the log."""
+        record, began = Record(self._request_id, "graphql", principal=context.principal), time.perf_counter()
+        status = 0
         try:
             try:
-                await self._execute(identifier, request, context)
+                status = await self._execute(identifier, request, context, record)
             except GatewayError as error:
+                record.code, status = error.code, error.status
                 await self._refuse(identifier, error)
             except Closed:
                 raise
             except Exception as error:
                 report(error, self._request_id)
+                record.code, status = GatewayError.code, GatewayError.status
                 await self._refuse(identifier, GatewayError())
         except Closed as closed:
             if not self._trouble.done():
                 self._trouble.set_result(closed)
         finally:
+            seconds = time.perf_counter() - began
+            count_request(record, status, seconds)
+            logs.access.write("WEBSOCKET", _PATH, status, seconds, record)
             vigil.done(context)
             self._streams.discard(asyncio.current_task())
             if self._operations.get(identifier) is asyncio.current_task():
                 del self._operations[identifier]
 
-    async def _execute(self, identifier: str, request: Request, context: Context) -> None:
-        """Send the operation's answers. What is wrong with it as a whole is an error, which ends it as well."""
+    async def _execute(self, identifier: str, request: Request, context: Context, record: Record) -> int:
+        """Send the operation's answers; the status that they would have over HTTP.
+
+        What is wrong with it as a whole is an error, which ends it as well.
+        """
         executor = self._endpoint.executor
+        executor.describe(request, record)
         if not executor.is_subscription(request):
             answer = await executor.run(request, context)
+            record.answered(answer.body)
             if not answer.executed:
                 await self._put({"id": identifier, "type": "error", "payload": answer.body["errors"]})
-                return
+                return _status(answer)
             await self._put({"id": identifier, "type": "next", "payload": answer.body})
         else:
+            record.door = STREAM
             answers = await executor.stream(request, context)
             if isinstance(answers, Answer):
+                record.answered(answers.body)
                 await self._put({"id": identifier, "type": "error", "payload": answers.body["errors"]})
-                return
+                return _status(answers)
             self._streams.add(asyncio.current_task())
             with self._endpoint.streams.one():
                 async with aclosing(answers):  # type: ignore[type-var]  # a generator
                     async for answer in answers:
+                        record.answered(answer.body)
                         await self._put({"id": identifier, "type": "next", "payload": answer.body})
         await self._put({"id": identifier, "type": "complete"})
+        return 200
 
     async def _refuse(self, identifier: str, error: GatewayError) -> None:
         errors = refusal(error, self._request_id)["errors"]
@@ -265,3 +287,11 @@ class _Connection:
             raise Closed(1008, "The client does not read") from None
         except (OSError, RuntimeError):
             raise Closed(1006, "The client has gone") from None
+
+
+_PATH = "/graphql"
+
+
+def _status(answer: Answer) -> int:
+    """What an answer without a result would have been over HTTP."""
+    return Unauthenticated.status if answer.needs_credential else BadRequest.status

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TextIO
 
+import orjson
 import structlog
 from structlog.typing import EventDict, Processor
 
 from gateway.settings import LogFormat, Settings
+from resolvers.record import Record
 
 # Wherever they begin: in a log line a letter may stand right before, as the n of an escaped line's end. And never
 # looking far ahead: paths are the client's, and such a search would take time by the square of their length.
@@ -50,35 +52,41 @@ class AccessLog:
         self._handler = handler if settings.log_level in ("DEBUG", "INFO") else None
         self._as_json = settings.log_format is LogFormat.JSON
 
-    def write(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
-        """One line, with the fields of any other log line."""
+    def write(self, method: str, path: str, status: int, seconds: float, record: Record) -> None:
+        """One line, with the fields of any other log line and always the same ones of its own (decision 122)."""
         if self._handler is None:
             return
         seconds_now, moment = divmod(time.time(), 1)
         timestamp = f"{_second(int(seconds_now))}.{int(moment * 1_000_000):06}Z"
-        ms = round(seconds * 1000, 1)
-        path, request_id = _redacted(path), redact(request_id)
+        fields = {
+            "method": method,
+            "path": _redacted(path),
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "door": record.door,
+            "operation": record.operation or None,
+            "operation_name": record.name and _redacted(record.name),
+            "caller": record.caller,
+            "organization": record.organization,
+            "cost": record.cost,
+            "code": record.code or None,
+            "request_id": redact(record.request_id),
+        }
         if self._as_json:
-            fields = {
-                "method": method,
-                "path": path,
-                "status": status,
-                "ms": ms,
-                "request_id": request_id,
-                "level": "info",
-                "logger": "gateway.access",
-                "timestamp": timestamp,
-                "event": "request",
-            }
-            line = json.dumps(fields)
+            fields |= {"level": "info", "logger": "gateway.access", "timestamp": timestamp, "event": "request"}
+            line = _as_json(fields)
         else:
-            line = (
-                f"timestamp={timestamp!r} level='info' event='request' method={method!r} path={path!r} "
-                f"status={status} ms={ms} request_id={request_id!r} logger='gateway.access'"
-            )
+            told = " ".join([f"{name}={value!r}" for name, value in fields.items() if value is not None])
+            line = f"timestamp={timestamp!r} level='info' event='request' {told} logger='gateway.access'"
         stream = self._handler.stream
         stream.write(line + "\n")
         stream.flush()
+
+
+def _as_json(fields: dict[str, Any]) -> str:
+    """The fields in ASCII, so that nothing in them looks like the end of a line to whoever reads it."""
+    line = orjson.dumps(fields)
+    return line.decode() if line.isascii() else json.dumps(fields)
 
 
 @lru_cache(maxsize=2)

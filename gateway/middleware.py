@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Iterable
 from secrets import token_hex
 
 from starlette.exceptions import HTTPException
@@ -12,7 +13,8 @@ from contract.limits import REQUEST_ID_MAX
 from gateway import logs
 from gateway.metrics import count_request
 from gateway.security_headers import SecurityHeaders
-from rest_compat.errors import error_response
+from resolvers.record import Record
+from rest_compat.errors import code_of, code_of_status, error_response
 
 _SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
 _PATH_SHOWN = 500
@@ -34,6 +36,14 @@ def _shown(path: str) -> str:
     return f"{_MEDIA}***" if path.startswith(_MEDIA) else path[:_PATH_SHOWN]
 
 
+def _cost(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+    """The points that the answer says it came to."""
+    for name, value in headers:
+        if name == b"x-request-cost":
+            return int(value)
+    return None
+
+
 class Requests:
     """The outermost layer of the application."""
 
@@ -47,7 +57,8 @@ class Requests:
             await self.app(scope, receive, send)
             return
         identifier = request_id(scope)
-        scope.setdefault("state", {})["request_id"] = identifier
+        record = Record(identifier, "graphql" if scope["path"].startswith("/graphql") else "rest")
+        scope.setdefault("state", {}).update(request_id=identifier, record=record)
         began, status = time.perf_counter(), 0
 
         async def sending(message: Message) -> None:
@@ -57,6 +68,8 @@ class Requests:
                 headers = self.security.around(message.get("headers", ()), scope["path"])
                 headers.append((b"x-request-id", identifier.encode()))
                 message["headers"] = headers
+                if record.cost is None and record.door == "rest":
+                    record.cost = _cost(headers)
             elif message["type"] == "websocket.accept":
                 status = 101
             elif message["type"] == "websocket.close" and not status:
@@ -68,9 +81,10 @@ class Requests:
             await self.app(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - began
-            door = scope["state"].get("door") or ("graphql" if scope["path"].startswith("/graphql") else "rest")
-            count_request(door, status, seconds)
-            logs.access.write(scope.get("method", "WEBSOCKET"), _shown(scope["path"]), status, seconds, identifier)
+            if status >= 400 and not record.code:
+                record.code = code_of_status(status)
+            count_request(record, status, seconds)
+            logs.access.write(scope.get("method", "WEBSOCKET"), _shown(scope["path"]), status, seconds, record)
 
 
 class Unbroken:
@@ -95,6 +109,7 @@ class Unbroken:
         except Exception as error:
             if began or scope["type"] != "http":
                 raise
+            scope["state"]["record"].code = code_of(error)
             await error_response(error, scope["state"]["request_id"])(scope, receive, sending)
 
 

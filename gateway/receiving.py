@@ -30,6 +30,7 @@ from gateway.refusals import refused
 from gateway.request_heads import declared_length, is_upgrade
 from gateway.security_headers import SecurityHeaders
 from gateway.stalls import Stalls
+from resolvers.record import Record
 
 WHOLE = "whole"
 """What a request's state says once nothing of it is missing."""
@@ -295,8 +296,9 @@ class Receiving(HttpToolsProtocol):
         path = self.url.partition(b"?")[0].decode("latin-1") if self._part is not _Part.REQUEST else ""
         answer = refused(error, path, request_id)
         self.transport.write(self._bytes(answer, request_id))
-        count_request(_DOOR, error.status, 0.0)
-        logs.access.write("-", "-", error.status, 0.0, request_id)
+        record = Record(request_id, _DOOR, code=error.code)
+        count_request(record, error.status, 0.0)
+        logs.access.write("-", "-", error.status, 0.0, record)
 
     def _bytes(self, answer: Response, request_id: str) -> bytes:
         headers = [

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -12,11 +12,12 @@ from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
 from gateway.limiting import limiting_of
 from gateway.metrics import count_job, count_notification
+from gateway.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.settings import SequencingProvider, Settings
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
-from identity.keyfiles import pepper, signing_key
+from identity.keyfiles import pepper, previous_signing_key, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from jobs.worker import Worker
 from providers.artifacts import artifacts_at
@@ -29,7 +30,6 @@ from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
 from resolvers.context import Services
 from rest_compat.operations import Check
-from storage import migrate
 from storage.base import now
 from storage.database import Database
 from storage.feed import Feed
@@ -53,7 +53,9 @@ def database_of(settings: Settings, *, statement_seconds: float | None = STATEME
 
 def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
     """The embedded identity provider; its key is made at first use."""
-    return EmbeddedIssuer(signing_key(settings.data_dir), settings.public_url or DEFAULT_ISSUER, AUDIENCE)
+    folder = settings.data_dir
+    issuer = settings.public_url or DEFAULT_ISSUER
+    return EmbeddedIssuer(signing_key(folder), issuer, AUDIENCE, previous=previous_signing_key(folder))
 
 
 def sequencing_of(settings: Settings) -> Sequencing:
@@ -106,6 +108,7 @@ class Runtime:
         self.stopping = asyncio.Event()
         """Set when the service begins to end: streams end with it."""
         self._lease = timedelta(seconds=settings.job_lease_seconds)
+        self.readiness = Readiness(self._probes())
         self.worker: Worker | None = None
 
     def _remote_keys(self) -> RemoteKeys | None:
@@ -153,32 +156,31 @@ class Runtime:
         finally:
             await self.worker.stop()
 
-    async def readiness(self) -> Sequence[Check]:
-        """What the service needs, each with its state."""
-        checks = await asyncio.gather(self._database(), self._migrations(), self._worker(), self.limiting.check())
-        further = [self._identity()] if self.keys is not None else []
-        return [*(check for check in checks if check is not None), *further]
+    def _probes(self) -> dict[str, Probe]:
+        url = self.settings.database_url.get_secret_value()
+        probes: dict[str, Probe] = {
+            "database": self._database,
+            "migrations": lambda: migrations(url),
+            "worker": self._worker,
+            "artifacts": self._artifacts,
+        }
+        if self.keys is not None:
+            probes["identity_provider"] = self._identity
+        if self.settings.sequencing_provider is not SequencingProvider.LOCAL:
+            probes["sequencing_provider"] = self._sequencing
+        if self.limiting.link is not None:
+            probes["redis"] = self.limiting.check
+        return probes
 
     async def _database(self) -> Check:
         try:
-            async with asyncio.timeout(2):
-                bypassed = await self.database.bypasses_row_security()
-        except (Unavailable, TimeoutError):
+            bypassed = await self.database.bypasses_row_security()
+        except Unavailable:
             return Check("database", False, "cannot be reached")
         note = (
             "reached; its role bypasses row-level security, so one of the walls is missing" if bypassed else "reached"
         )
         return Check("database", True, note)
-
-    async def _migrations(self) -> Check:
-        try:
-            async with asyncio.timeout(2):
-                pending = await migrate.pending(self.settings.database_url.get_secret_value())
-        except (Unavailable, TimeoutError, OSError):
-            return Check("migrations", False, "unknown")
-        except migrate.UnknownRevision as error:
-            return Check("migrations", False, str(error))
-        return Check("migrations", not pending, f"{len(pending)} pending" if pending else "up to date")
 
     async def _worker(self) -> Check:
         """A worker that is to run here has to beat; whether others do elsewhere is said, and fails nothing."""
@@ -186,12 +188,25 @@ class Runtime:
             beats = self.worker.is_beating
             return Check("worker", beats, "runs jobs in this process" if beats else "does not beat")
         try:
-            async with asyncio.timeout(2), self.database.directory() as session:
+            async with self.database.directory() as session:
                 number = await jobs.beating(session, now() - self._lease)
         except Exception:  # away, or not migrated yet, which other lines say
             return Check("worker", True, "not in this process; whether one beats elsewhere is unknown")
         return Check("worker", True, f"not in this process; {number or 'none'} beating elsewhere")
 
-    def _identity(self) -> Check:
+    async def _artifacts(self) -> Check:
+        try:
+            async with asyncio.timeout(DEADLINE / 2):
+                await self.ports.artifacts.check()
+        except (OSError, TimeoutError):
+            return Check("artifacts", True, "the store cannot be used: reports can be neither rendered nor read")
+        return Check("artifacts", True, "the store can be used")
+
+    async def _identity(self) -> Check:
         loaded = self.keys is not None and self.keys.loaded
-        return Check("identity_provider", loaded, "keys loaded" if loaded else "keys not loaded yet")
+        words = ["keys loaded" if loaded else "keys not loaded yet", latest_call("identity_provider")]
+        return Check("identity_provider", loaded, "; ".join(filter(None, words)))
+
+    async def _sequencing(self) -> Check:
+        name = self.settings.sequencing_provider.value
+        return Check("sequencing_provider", True, f"{name}; {latest_call(name) or 'not called yet'}")

@@ -164,6 +164,13 @@ class Settings(BaseSettings):
         description="Requests being served at once per process; one organization gets at most half.",
     )
 
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        validation_alias="CRM_METRICS_PORT",
+        description="Where `worker` answers /health, /ready and /metrics; nowhere unless set.",
+    )
     worker: bool = Field(
         default=True, validation_alias="CRM_WORKER", description="Whether `serve` runs background jobs too."
     )

@@ -155,13 +155,15 @@ class Identity:
         """Note the use beside the request, at most once a minute; a failure costs the note, never the request."""
         moment = now()
         due = grant.last_used_at is None or grant.last_used_at <= moment - timedelta(seconds=LAST_USED_SECONDS)
-        if not due or grant.id in self._touching:
+        if not (due or grant.renewed) or grant.id in self._touching:
             return
 
         async def note() -> None:
             try:
                 async with self.database.directory(writing=True) as session:
                     await statements.touch(session, grant.id, moment)
+                    if grant.renewed is not None:
+                        await statements.renew(session, grant.id, grant.renewed)
             except (GatewayError, OSError):
                 _log.warning("the use of a credential could not be noted", exc_info=False)
             finally:

@@ -1,7 +1,7 @@
 """The exchange: what a key or token stands for at this moment, and the token that says so (specification 5.7)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -35,6 +35,8 @@ class Grant:
     email: str | None
     belongings: tuple[Belonging, ...]
     last_used_at: datetime | None
+    renewed: str | None = None
+    """What is to be stored of the secret now, where it is stored under an earlier pepper."""
 
     def principal(self, service_org: str | None) -> Principal:
         """The caller that the credential makes of a request with this X-Service-Org.
@@ -86,13 +88,15 @@ async def by_secret(database: Database, text: str, pepper: bytes, failures: Fail
     async with database.directory() as session:
         rows = await statements.nearest_with_memberships(session, key_id)
     known = bool(rows) and rows[0].key_id == key_id and rows[0].kind == PREFIXES.get(prefix)
-    proven = secrets.matches(secret, rows[0].secret_hash if known else None, pepper)
+    stored = rows[0].secret_hash if known else None
+    proven = secrets.matches(secret, stored, pepper)
     holds = _holds(rows)
     if failures is not None:
-        failures.remember(key_id, rows[0].secret_hash if known and holds else None)
+        failures.remember(key_id, stored if holds else None)
     if not (proven and holds):
         raise Unauthenticated()
-    return _grant(rows)
+    grant = _grant(rows)
+    return grant if secrets.is_current(stored, pepper) else replace(grant, renewed=secrets.stored(secret, pepper))
 
 
 async def by_key_id(database: Database, key_id: str) -> Grant:

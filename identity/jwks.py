@@ -14,6 +14,7 @@ import httpx
 import orjson
 
 from identity.signatures import PublicKey, public_key
+from providers.calls import calling
 
 # Seconds, of the caller's clock for the first and of the event loop's for the others.
 UNKNOWN_EVERY = 10.0
@@ -131,7 +132,8 @@ class RemoteKeys:
     async def _fetch(self) -> bool:
         try:
             async with asyncio.timeout(FETCH_DEADLINE):
-                keys = _usable(await self._json(self._jwks_url or await self._discovered()))
+                with calling("identity_provider"):
+                    keys = _usable(await self._json(self._jwks_url or await self._discovered()))
         except _Unusable as error:
             log.warning("the identity provider's keys stay as they are: %s", error)
             return False

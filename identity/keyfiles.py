@@ -18,8 +18,12 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey
 
+from identity.secrets import Pepper
+
 SIGNING_KEY_FILE = "signing-key.pem"
+PREVIOUS_KEY_FILE = "signing-key.previous.pem"
 PEPPER_FILE = "pepper"
+PREVIOUS_PEPPER_FILE = "pepper.previous"
 PEPPER_BYTES = 32
 
 _FOLDER_MODE = 0o700
@@ -38,7 +42,17 @@ class KeyFileError(Exception):
 def signing_key(folder: Path) -> ECKey:
     """The private P-256 key (PEM, PKCS 8) of this folder, with its RFC 7638 thumbprint as `kid`."""
     path = folder / SIGNING_KEY_FILE
-    content = _content(path, lambda: ECKey.generate_key("P-256").as_pem(private=True))
+    return _key(path, _content(path, lambda: ECKey.generate_key("P-256").as_pem(private=True)))
+
+
+def previous_signing_key(folder: Path) -> ECKey | None:
+    """The key that the signing key took the place of, as long as its file is there (decision 125)."""
+    path = folder / PREVIOUS_KEY_FILE
+    content = _there(path)
+    return None if content is None else _key(path, content)
+
+
+def _key(path: Path, content: bytes) -> ECKey:
     try:
         key = ECKey.import_key(content)
     except (JoseError, ValueError, TypeError, UnsupportedAlgorithm):
@@ -49,10 +63,28 @@ def signing_key(folder: Path) -> ECKey:
     return key
 
 
-def pepper(folder: Path) -> bytes:
-    """The 32 bytes (hexadecimal in the file) without which the stored hashes of credentials prove nothing."""
+def pepper(folder: Path) -> Pepper:
+    """The 32 bytes (hexadecimal in the file) without which the stored hashes of credentials prove nothing.
+
+    Those that it took the place of come along, as long as their file is there (decision 125).
+    """
     path = folder / PEPPER_FILE
-    content = _content(path, lambda: secrets.token_hex(PEPPER_BYTES).encode() + b"\n")
+    value = _bytes(path, _content(path, lambda: secrets.token_hex(PEPPER_BYTES).encode() + b"\n"))
+    previous = _there(folder / PREVIOUS_PEPPER_FILE)
+    return Pepper(value) if previous is None else Pepper(value).before(_bytes(folder / PREVIOUS_PEPPER_FILE, previous))
+
+
+def _there(path: Path) -> bytes | None:
+    """The file's content; None where there is none."""
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise KeyFileError(path, error.strerror or type(error).__name__) from error
+
+
+def _bytes(path: Path, content: bytes) -> bytes:
     try:
         value = bytes.fromhex(content.decode("ascii").strip())
     except ValueError:

@@ -6,6 +6,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, NamedTuple, cast
 
 Prefix = Literal["ak", "pat"]
@@ -49,6 +50,39 @@ def parse(text: str) -> Parsed | None:
     return None if match is None else Parsed(cast(Prefix, match[1]), match[2], match[3])
 
 
+class Pepper(bytes):
+    """A pepper, and those that it took the place of: they verify what was stored with them, and store nothing."""
+
+    previous: tuple[bytes, ...] = ()
+
+    def before(self, *previous: bytes) -> Pepper:
+        """The same pepper after these."""
+        result = Pepper(self)
+        result.previous = previous
+        return result
+
+
+def peppers(pepper: bytes) -> tuple[bytes, ...]:
+    """The pepper, and those before it."""
+    return (pepper, *pepper.previous) if isinstance(pepper, Pepper) else (pepper,)
+
+
+@lru_cache(maxsize=16)
+def mark(pepper: bytes) -> str:
+    """What a stored hash begins with that was made with this pepper: 32 bits that say which, and nothing of it."""
+    return hmac.digest(pepper, b"crm-gateway pepper", "sha256").hex()[:8] + "$"
+
+
+def stored(secret: str, pepper: bytes) -> str:
+    """What is stored of a secret: the pepper's mark and the keyed hash."""
+    return mark(bytes(pepper)) + digest(secret, pepper)
+
+
+def is_current(stored_hash: str | None, pepper: bytes) -> bool:
+    """Whether the hash was made with this pepper, and not with one before it."""
+    return stored_hash is not None and stored_hash.startswith(mark(bytes(pepper)))
+
+
 def digest(secret: str, pepper: bytes) -> str:
     """The HMAC-SHA-256 that is stored, in hexadecimal: a copy of the database alone verifies no guess."""
     return hmac.digest(pepper, secret.encode(), "sha256").hex()
@@ -56,6 +90,8 @@ def digest(secret: str, pepper: bytes) -> str:
 
 def matches(secret: str, stored_hash: str | None, pepper: bytes) -> bool:
     """Whether the secret is the stored one; without a stored one the same work is done, and the answer is no."""
-    expected = _NOBODY if stored_hash is None else stored_hash
-    equal = hmac.compare_digest(digest(secret, pepper).encode(), expected.encode())
+    expected = (_NOBODY if stored_hash is None else stored_hash).rpartition("$")[2].encode()
+    equal = False
+    for one in peppers(pepper):
+        equal |= hmac.compare_digest(digest(secret, one).encode(), expected)
     return equal and stored_hash is not None

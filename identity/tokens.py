@@ -44,16 +44,23 @@ class EmbeddedIssuer:
     day, an identity or logout token say, cannot be used as an access token.
     """
 
-    def __init__(self, key: ECKey, issuer: str, audience: str, *, now: Callable[[], float] = time.time) -> None:
-        """`now` is the time in seconds since 1970."""
+    def __init__(
+        self,
+        key: ECKey,
+        issuer: str,
+        audience: str,
+        *,
+        now: Callable[[], float] = time.time,
+        previous: ECKey | None = None,
+    ) -> None:
+        """`now` is the time in seconds since 1970; tokens of the `previous` key are taken as well (decision 125)."""
         self.issuer = issuer
         self.audience = audience
         self._now = now
         self._signing = key
         self._kid = key.thumbprint()
         # Imported anew, so that a verification cannot touch the private part.
-        public = ECKey.import_key(key.as_dict(private=False))
-        self._public = PublicKey(kid=self._kid, algorithm=ALGORITHM, key=public)
+        self._public = {public.kid: public for public in map(_verifying, filter(None, (key, previous)))}
         self._rules = Rules(issuer, audience, frozenset({ACCESS_TOKEN_TYPE}), own_claims=True)
 
     def mint(
@@ -99,17 +106,16 @@ class EmbeddedIssuer:
     async def verify(self, token: str) -> Claims:
         """What the token says; InvalidToken where this issuer did not make it or it is not valid now."""
         unverified = parse(token)
-        if unverified.kid != self._kid:
+        public = self._public.get(unverified.kid)
+        if public is None:
             raise InvalidToken("signed with an unknown key")
         claims = self._rules.read(unverified, self._now())
-        unverified.verify(self._public)
+        unverified.verify(public)
         return claims
 
     def jwks(self) -> dict[str, object]:
-        """The key set document: the public key."""
-        public = self._public.key.as_dict(private=False)
-        members = {name: public[name] for name in ("kty", "crv", "x", "y")}
-        return {"keys": [{**members, "kid": self._kid, "use": "sig", "alg": ALGORITHM}]}
+        """The key set document: the public keys."""
+        return {"keys": [_member(public) for public in self._public.values()]}
 
     def discovery(self, base_url: str) -> dict[str, object]:
         """The OpenID provider metadata of a service that is reached at `base_url`.
@@ -129,3 +135,13 @@ class EmbeddedIssuer:
             "id_token_signing_alg_values_supported": [ALGORITHM],
             "claims_supported": ["iss", "sub", "aud", "exp", "iat", ORGANIZATION_CLAIM, SCOPE_CLAIM, "name", "email"],
         }
+
+
+def _verifying(key: ECKey) -> PublicKey:
+    return PublicKey(kid=key.thumbprint(), algorithm=ALGORITHM, key=ECKey.import_key(key.as_dict(private=False)))
+
+
+def _member(public: PublicKey) -> dict[str, object]:
+    values = public.key.as_dict(private=False)
+    members = {name: values[name] for name in ("kty", "crv", "x", "y")}
+    return {**members, "kid": public.kid, "use": "sig", "alg": ALGORITHM}

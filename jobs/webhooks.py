@@ -10,6 +10,7 @@ import orjson
 from standardwebhooks.webhooks import Webhook as Signer
 
 from contract.vocabulary import SYSTEM_ACTOR
+from identity.secrets import peppers
 from identity.webhook_secrets import webhook_secret
 from jobs.queue import enqueue
 from jobs.work import Retry, Run, work
@@ -57,12 +58,14 @@ async def call(outbound: Outbound, pepper: bytes, org_id: str, webhook: Webhook,
     """Hand an event to the receiver, signed as Standard Webhooks says; never inside a transaction."""
     moment = now()
     body = _body(event)
-    signature = Signer(webhook_secret(pepper, org_id, webhook.id)).sign(event.id, moment, body)
+    signatures = (
+        Signer(webhook_secret(one, org_id, webhook.id)).sign(event.id, moment, body) for one in peppers(pepper)
+    )
     headers = {
         "content-type": "application/json",
         "webhook-id": event.id,
         "webhook-timestamp": str(int(moment.timestamp())),
-        "webhook-signature": signature,
+        "webhook-signature": " ".join(signatures),
     }
     try:
         answer = await outbound.request("POST", webhook.url, headers=headers, content=body.encode(), limits=LIMITS)

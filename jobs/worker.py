@@ -6,6 +6,7 @@ dies stops beating; its jobs are due again when their leases have run out, and o
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -31,8 +32,8 @@ _POLL_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 2.0
 _GRACE_SECONDS = 8.0
 
-Count = Callable[[str, str], None]
-"""Called with the kind and the outcome of every attempt."""
+Count = Callable[[str, str, float], None]
+"""Called with the kind, the outcome and the seconds of every attempt."""
 
 
 class Worker:
@@ -46,6 +47,7 @@ class Worker:
         self._row = JobWorker(id=new_id())
         self._upkeep = Upkeep(database)
         self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
+        self._attempts: set[Attempt] = set()
         self._doubtful: set[str] = set()
         self._stopping, self._freed, self._ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
@@ -55,6 +57,11 @@ class Worker:
     def is_beating(self) -> bool:
         """Whether it could lately say in the database that it is there."""
         return bool(self._loops) and now() - self._heard < self._lease
+
+    @property
+    def running(self) -> Counter[str]:
+        """How many jobs of each kind run now."""
+        return Counter(attempt.kind for attempt in self._attempts)
 
     def start(self) -> None:
         """Begin, in the running loop; what the database does not let it do yet it tries again."""
@@ -138,7 +145,8 @@ class Worker:
         return 0
 
     async def _run(self, claim: Claim) -> None:
-        attempt = Attempt(self._database, self._ports, claim)
+        attempt, began = Attempt(self._database, self._ports, claim), time.monotonic()
+        self._attempts.add(attempt)
         outcome = Outcome.LOST
         try:
             outcome = await attempt.make()
@@ -152,8 +160,11 @@ class Worker:
         finally:
             del self._running[claim.holder]
             self._freed.set()
-            self._count(attempt.kind, outcome.value)
-            _log.info("job job=%s org=%s kind=%s outcome=%s", claim.job_id, claim.org_id, attempt.kind, outcome)
+            seconds = time.monotonic() - began
+            self._attempts.discard(attempt)
+            self._count(attempt.kind, outcome.value, seconds)
+            line = "job job=%s organization=%s kind=%s outcome=%s ms=%.1f"
+            _log.info(line, claim.job_id, claim.org_id, attempt.kind, outcome, seconds * 1000)
 
 
 def _type(error: Exception) -> str:

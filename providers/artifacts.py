@@ -46,6 +46,9 @@ class Artifacts(Protocol):
     async def delete(self, name: str) -> None:
         """Remove the file; one that is not there is fine."""
 
+    async def check(self) -> None:
+        """Find out whether the store can be used, without writing to it."""
+
 
 def checked(name: str) -> str:
     """The name. Raises ValueError for one that could lead anywhere but below the store's root."""
@@ -89,6 +92,15 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    async def check(self) -> None:
+        """Whether the folder, or the one that it would be made in, can be written to."""
+        await asyncio.to_thread(self._check)
+
+    def _check(self) -> None:
+        folder = next(folder for folder in (self.folder, *self.folder.parents) if folder.exists())
+        if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+            raise PermissionError("the folder cannot be written to")
 
     async def put(self, name: str, data: bytes) -> None:
         """Written aside, flushed to the disk, and moved into its place."""

@@ -27,6 +27,15 @@ class ObjectStore:
             retry_config={"max_retries": 3, "retry_timeout": _RETRY},
         )
 
+    async def check(self) -> None:
+        """Ask for an object that nobody has made."""
+        try:
+            await obstore.head_async(self._store, "ready")
+        except FileNotFoundError:
+            return
+        except BaseError as error:
+            raise OSError("the artifact store did not answer") from error
+
     async def put(self, name: str, data: bytes) -> None:
         """Store the object in one request, which the store takes whole or not at all."""
         try:

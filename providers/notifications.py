@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import httpx
 
 from providers.breaker import Breaker
+from providers.calls import calling
 
 _log = logging.getLogger(__name__)
 
@@ -160,8 +161,10 @@ class HttpDelivery:
     async def _post(self, notification: Notification) -> None:
         body = {"type": notification.type, "organization_id": notification.organization, "data": notification.data}
         headers = {"X-Request-Id": notification.request_id}
-        async with (
-            asyncio.timeout(_DEADLINE),  # over all of it, where the client's own deadlines begin anew with every byte
-            self._client.stream("POST", self._url, json=body, headers=headers) as response,
-        ):
-            response.raise_for_status()
+        # The deadline is over all of it: the client's own ones begin anew with every byte.
+        with calling("workflow"):
+            async with (
+                asyncio.timeout(_DEADLINE),
+                self._client.stream("POST", self._url, json=body, headers=headers) as response,
+            ):
+                response.raise_for_status()

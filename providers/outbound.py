@@ -27,6 +27,7 @@ import httpx
 
 from contract.limits import VERSION
 from providers.addresses import Resolve, is_allowed, read_address, system_resolve
+from providers.calls import OK, calling
 
 USER_AGENT = f"crm-gateway/{VERSION}"
 REDIRECTS_MAX = 5
@@ -160,9 +161,24 @@ class Outbound:
         address that one leads to, and raises to have it left alone. `types` are the media types of which a successful
         answer has to be one.
         """
+        with calling("web") as call:
+            answer = await self._request(method, url, headers or {}, content, types, limits, before_redirect)
+            call.outcome = OK if 200 <= answer.status < 300 else f"{answer.status // 100}xx"
+            return answer
+
+    async def _request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        types: Collection[str] | None,
+        limits: Limits,
+        before_redirect: Callable[[str], Awaitable[None]] | None,
+    ) -> Answer:
         hops: list[str] = []
         target = _web_address(url)
-        sent = {"user-agent": USER_AGENT, "accept": "*/*"} | {n.lower(): v for n, v in (headers or {}).items()}
+        sent = {"user-agent": USER_AGENT, "accept": "*/*"} | {n.lower(): v for n, v in headers.items()}
         sent["accept-encoding"] = "gzip"
         try:
             async with asyncio.timeout(limits.seconds):

@@ -13,6 +13,7 @@ import httpx
 import orjson
 
 from providers.breaker import Breaker
+from providers.calls import calling
 from providers.outbound import retry_after
 from providers.sequencing import Garbage, Gone, Refused, SequencingError, Unreachable
 
@@ -76,7 +77,8 @@ class Api:
         tries = TRIES if (method == "GET" if repeat is None else repeat) else 1
         for number in range(1, tries + 1):
             try:
-                return await self._once(method, path, body, params)
+                with calling(self.name.lower()):
+                    return await self._once(method, path, body, params)
             except Unreachable as error:
                 if number == tries or error.after is not None or self._breaker.is_open:
                     raise

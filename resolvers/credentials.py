@@ -154,7 +154,7 @@ def _create(
     credential = Credential(
         kind=kind.value,
         key_id=minted.key_id,
-        secret_hash=secrets.digest(minted.secret, ctx.services.identity.pepper),
+        secret_hash=secrets.stored(minted.secret, ctx.services.identity.pepper),
         hint=minted.hint,
         name=input.name,
         org_id=org_id,

@@ -33,6 +33,21 @@ def error_response(error: Exception, request_id: str) -> Response:
     return _json(500, _body(GatewayError.message, GatewayError.code.lower(), request_id))
 
 
+def code_of(error: Exception) -> str:
+    """The code that an exception is counted under, one of few."""
+    if isinstance(error, GatewayError):
+        return error.code
+    return code_of_status(error.status_code) if isinstance(error, HTTPException) else GatewayError.code
+
+
+def code_of_status(status: int) -> str:
+    """The same for a refusal of which nothing is known but its status."""
+    try:
+        return _CODES.get(status, HTTPStatus(status).name).upper()
+    except ValueError:
+        return f"HTTP_{status}"
+
+
 def report(error: Exception, request_id: str) -> None:
     """One line in the log for an error that is masked: what and where, and none of its words, which may quote data."""
     _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, place(error))

@@ -236,7 +236,7 @@ ANSWERS: Final[dict[str, Any]] = {
         "organization_id": "org_2mF7",
     },
     "Liveness": {"status": "ok", "version": VERSION},
-    "Readiness": {"status": "ok", "checks": [{"name": "database", "ok": True, "message": "answers"}]},
+    "Readiness": {"status": "ok", "checks": [{"name": "database", "ok": True, "message": "reached", "ms": 1.2}]},
 }
 
 # They refer to no record, so that they can be tried as they are.
@@ -292,5 +292,5 @@ NOT_READY: Final[dict[str, Any]] = {
     "detail": "database not ready",
     "code": "unavailable",
     "request_id": "0b0ee0a4-6d3c-4a4f-9c39-7f3c5a1f9e11",
-    "checks": [{"name": "database", "ok": False, "message": "cannot be reached"}],
+    "checks": [{"name": "database", "ok": False, "message": "cannot be reached", "ms": 3.4}],
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 
@@ -33,7 +34,11 @@ async def ready(call: Call) -> Answer:
     return Answer(_lines(refusal, checks), headers, Unavailable.status)
 
 
+def _line(check: Check) -> dict[str, Any]:
+    return {"name": check.name, "ok": check.ok, "message": check.message, "ms": round(check.seconds * 1000, 1)}
+
+
 def _lines(head: Mapping[str, str], checks: Sequence[Check]) -> bytes:
-    lines = [orjson.dumps({"name": c.name, "ok": c.ok, "message": c.message}) for c in checks]
+    lines = [orjson.dumps(_line(check)) for check in checks]
     start = orjson.dumps(head)[:-1]
     return start + b',"checks":[\n' + b",\n".join(lines) + b"\n]}\n"

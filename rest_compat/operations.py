@@ -17,11 +17,12 @@ from resolvers.inputs import Input
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The state of one thing that the service needs."""
+    """The state of one thing that the service needs, and how long it took to find out."""
 
     name: str
     ok: bool
     message: str
+    seconds: float = 0.0
 
 
 Readiness = Callable[[], Awaitable[Sequence[Check]]]

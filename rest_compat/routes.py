@@ -412,11 +412,17 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         liveness.ready,
         "Whether the service can serve",
         answer="Readiness",
-        description="Database, migrations and worker, each with its own line.",
+        description="Database, migrations, worker and whatever else is set, each with its own line; within 3 seconds.",
         response_headers=("Cache-Control",),
         errors=(503,),
     ),
 )
+
+
+def liveness_routes(services: Services, readiness: Readiness) -> list[Route]:
+    """Those of them that an operator looks at."""
+    looked_at = [operation for operation in OPERATIONS if operation.handler in (liveness.alive, liveness.ready)]
+    return serving.routes(looked_at, services, readiness)
 
 
 def rest_routes(services: Services, readiness: Readiness) -> list[Route]:

@@ -319,7 +319,15 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "request_id": _TEXT,
             "checks": {
                 "type": "array",
-                "items": _object({"name": _TEXT, "ok": {"type": "boolean"}, "message": _TEXT}, "One dependency."),
+                "items": _object(
+                    {
+                        "name": _TEXT,
+                        "ok": {"type": "boolean"},
+                        "message": _TEXT,
+                        "ms": {"type": "number", "minimum": 0, "description": "How long its answer took."},
+                    },
+                    "One dependency.",
+                ),
             },
         },
         "required": ["status", "checks"],

@@ -30,8 +30,9 @@ from resolvers.context import Context, Key, Services
 from resolvers.deadline import Deadline
 from resolvers.idempotency import REPLAYED, read_key
 from resolvers.inputs import Input, problems_of
+from resolvers.record import Record
 from rest_compat import bodies
-from rest_compat.errors import error_response
+from rest_compat.errors import code_of, error_response
 from rest_compat.metering import Meter, asked_rows, points_of
 from rest_compat.operations import HIDDEN, Answer, Call, Operation, Readiness
 
@@ -52,6 +53,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             principal = await services.identity.authenticate(authorization, service_org, address)
             await meter.charge(principal, points_of(operation, asked_rows(query)))
             scope.setdefault("state", {})["principal"] = principal
+            _record(scope, request_id).principal = principal
             rule.enforce(principal)
         key = _key(operation, headers, problems)
         body, form, ignored = await _parsed(operation, known, receive, headers, problems)
@@ -100,20 +102,24 @@ class _Path:
         self.path = path
         self._endpoints = endpoints
         self._budget = budget
+        self._labels = {method: f"{'GET' if method == 'HEAD' else method} {path}" for method in endpoints}
         self._allow = {"Allow": ", ".join(sorted(endpoints))}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
+        record = _record(scope, request_id)
         endpoint = self._endpoints.get(scope["method"])
         meter = Meter(self._budget)
         try:
             if endpoint is None:
                 raise HTTPException(405, headers=self._allow)
+            record.operation = self._labels[scope["method"]]
             response = await endpoint(scope, receive, request_id, meter)
         except ClientDisconnect:
             await meter.headers()  # of which only the settling is wanted: nobody is there to be answered
             return
         except Exception as error:
+            record.code = code_of(error)
             response = error_response(error, request_id)
         if headers := await meter.headers():
             response.raw_headers += headers
@@ -145,6 +151,12 @@ def _request_id(scope: Scope) -> str:
     """The id that the middleware gave the request."""
     state: Mapping[str, Any] = scope.get("state", {})
     return str(state.get("request_id") or uuid.uuid4())
+
+
+def _record(scope: Scope, request_id: str) -> Record:
+    """The record that the middleware keeps of the request."""
+    record: Record = scope.setdefault("state", {}).setdefault("record", Record(request_id, "rest"))
+    return record
 
 
 def _headers(scope: Scope) -> dict[str, str]:

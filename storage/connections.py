@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 from sqlalchemy import event
@@ -19,6 +19,18 @@ from sqlalchemy.util import greenlet_spawn
 
 from contract.errors import Unavailable
 from contract.limits import CONNECTION_SECONDS
+
+
+class PoolState(NamedTuple):
+    """The connections that there may be and those that are taken; who waits for one; how often someone had to, or did
+    so in vain, since the beginning.
+    """
+
+    size: int
+    in_use: int
+    waiting: int
+    waits: int
+    timeouts: int
 
 
 class Taken:
@@ -42,6 +54,12 @@ class Connections:
         self._empty: set[Any] = set()
         event.listen(engine.sync_engine, "checkin", self._returned)
         event.listen(engine.sync_engine, "connect", self._connected)
+
+    @property
+    def state(self) -> PoolState:
+        """How busy they are."""
+        turns = self._turns
+        return PoolState(turns.count, turns.count - turns.free, len(turns.waiting), turns.waits, turns.timeouts)
 
     async def take(self) -> Taken:
         """A connection, to be given back or given up. Raises Unavailable after two seconds without one."""
@@ -138,22 +156,24 @@ class _Turns:
     """
 
     def __init__(self, count: int) -> None:
-        self._free = count
-        self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
+        self.count = self.free = count
+        self.waits = self.timeouts = 0
+        self.waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
         self._is_watched = False
 
     def at_once(self) -> bool:
         """Take a turn if one is free."""
-        if not self._free:
+        if not self.free:
             return False
-        self._free -= 1
+        self.free -= 1
         return True
 
     async def wait(self) -> None:
         """Take the next turn that is given back. Raises Unavailable after two seconds."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
-        self._waiting.append((loop.time() + CONNECTION_SECONDS, turn))
+        self.waits += 1
+        self.waiting.append((loop.time() + CONNECTION_SECONDS, turn))
         self._watch(loop)
         try:
             await turn
@@ -164,22 +184,23 @@ class _Turns:
 
     def give_back(self) -> None:
         """Give the turn to whoever has waited longest."""
-        while self._waiting:
-            _, turn = self._waiting.popleft()
+        while self.waiting:
+            _, turn = self.waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return
-        self._free += 1
+        self.free += 1
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._waiting and not self._is_watched:
+        if self.waiting and not self._is_watched:
             self._is_watched = True
-            loop.call_at(self._waiting[0][0], self._expire, loop)
+            loop.call_at(self.waiting[0][0], self._expire, loop)
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
         self._is_watched = False
-        while self._waiting and self._waiting[0][0] <= loop.time():
-            _, turn = self._waiting.popleft()
+        while self.waiting and self.waiting[0][0] <= loop.time():
+            _, turn = self.waiting.popleft()
             if not turn.done():
+                self.timeouts += 1
                 turn.set_exception(Unavailable())
         self._watch(loop)

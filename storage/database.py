@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
 from storage import deadlines, postgresql, tenancy
 from storage.away import is_statement_error, refusal_of
-from storage.base import Tenant, as_uuid
+from storage.base import Tenant, as_uuid, now
 from storage.connections import Connections, Taken
 from storage.deadlines import to_the_end
 from storage.prepared import Prepared
@@ -212,6 +213,28 @@ class Database:
         question = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
         async with self.directory() as session:
             return bool(await session.scalar(text(question if self.dialect == "postgresql" else "SELECT 0")))
+
+    async def clock(self) -> datetime:
+        """The time of the database's machine. Raises Unavailable."""
+        if self.dialect == "sqlite":
+            return now()
+        async with self.directory() as session:
+            moment: datetime = await session.scalar(text("SELECT clock_timestamp()"))
+            return moment
+
+    async def timeouts(self) -> dict[str, float]:
+        """The seconds after which the server ends what this role does, by setting; none on SQLite, or where none are.
+
+        Raises Unavailable.
+        """
+        if self.dialect == "sqlite":
+            return {}
+        question = (
+            "SELECT name, setting::bigint / 1000.0 AS seconds FROM pg_settings WHERE setting <> '0' AND name IN "
+            "('statement_timeout', 'transaction_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')"
+        )
+        async with self.directory() as session:
+            return {row.name: float(row.seconds) for row in await session.rows(text(question))}
 
     async def close(self) -> None:
         """Close every connection."""

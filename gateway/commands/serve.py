@@ -1,13 +1,17 @@
 """`serve`: migrate, listen, and say where, once it is true."""
 
 import asyncio
+import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
@@ -18,7 +22,9 @@ import uvicorn
 from contract.limits import SOCKET_MESSAGE_MAX_BYTES
 from gateway import demo, logs
 from gateway.app import create
-from gateway.commands.outcome import FAILED, fail, settings, with_database
+from gateway.commands.outcome import settings, with_database
+from gateway.commands.sockets import authority, listen
+from gateway.metrics import SHARED_FOLDER
 from gateway.receiving import Receiving
 from gateway.security_headers import SecurityHeaders
 from gateway.serving import Processes, Server
@@ -41,7 +47,7 @@ def serve(
     """Start the HTTP service."""
     configuration = settings(host=host, port=port, workers=workers, worker=False if no_worker else None)
     logs.configure(configuration)
-    listening = _listen(configuration)
+    listening = listen(configuration.host, configuration.port)
     if not no_migrate:
         asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
     ready = with_database(lambda db: demo.prepare(configuration, db), configuration) if demo_data else None
@@ -63,7 +69,8 @@ def serve(
         timeout_worker_healthcheck=_START_SECONDS,  # a process says nothing while it starts, and is killed for silence
     )
     if configuration.workers > 1:
-        _serve_many(config, listening, banner)
+        with _adding_up():
+            _serve_many(config, listening, banner)
     else:
         # Once it has ended gracefully, uvicorn hands the signal on, for which a process would die of it all the same.
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -77,38 +84,30 @@ def _serve_many(config: uvicorn.Config, listening: socket.socket, banner: str) -
     Processes(config, [listening]).run()
 
 
+@contextmanager
+def _adding_up() -> Iterator[None]:
+    """A folder through which the processes, which inherit its name, count together (decision 123)."""
+    if SHARED_FOLDER in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="crm-metrics-") as folder:
+        os.environ[SHARED_FOLDER] = folder
+        yield
+
+
 def _announce(address: tuple[str, int], banner: str) -> None:
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         try:
-            with urllib.request.urlopen(f"http://{_authority(address)}/health", timeout=1):  # our own socket
+            with urllib.request.urlopen(f"http://{authority(address)}/health", timeout=1):  # our own socket
                 print(banner, flush=True)
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
 
 
-def _listen(configuration: Settings) -> socket.socket:
-    """The socket, bound before anything is written, so that a taken port changes nothing."""
-    family = socket.AF_INET6 if ":" in configuration.host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((configuration.host, configuration.port))
-        listening.listen()  # of two that bind to a free port at once, only one may listen: find out now
-    except OSError as error:
-        fail(f"Cannot listen on {configuration.host} port {configuration.port}: {error.strerror}", FAILED)
-    listening.set_inheritable(True)
-    return listening
-
-
-def _authority(address: tuple[str, int]) -> str:
-    host, port = address[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def _banner(configuration: Settings, listening: socket.socket, ready: demo.Ready | None) -> str:
-    base = (configuration.public_url or f"http://{_authority(listening.getsockname())}").rstrip("/")
+    base = (configuration.public_url or f"http://{authority(listening.getsockname())}").rstrip("/")
     lines = [f"CRM gateway on {base}", f"  GraphiQL   {base}/graphql", f"  REST       {base}/docs"]
     if ready is not None:
         link = f"{base}/graphql#{urlencode({'token': ready.token, 'org': ready.organization})}"

@@ -2,11 +2,23 @@
 
 import asyncio
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from gateway import logs
-from gateway.commands.outcome import say, settings
+from gateway.commands.outcome import fail, say, settings
+from gateway.commands.sockets import authority, listen
+from gateway.middleware import Requests
+from gateway.observing import Observing
 from gateway.runtime import Runtime
+from gateway.security_headers import SecurityHeaders
 from gateway.settings import Settings
+from rest_compat.routes import liveness_routes
 from storage import migrate
 
 
@@ -23,6 +35,34 @@ async def _work(configuration: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     runtime = Runtime(configuration)
-    async with runtime.running(), runtime.working():
+    observing = Observing(runtime)
+    port = configuration.metrics_port
+    looked_at = nullcontext() if port is None else _observed(runtime, observing, configuration.host, port)
+    async with runtime.running(), runtime.working(), observing.running(), looked_at:
         say("Working on background jobs.")
         await ended.wait()
+
+
+@asynccontextmanager
+async def _observed(runtime: Runtime, observing: Observing, host: str, port: int) -> AsyncIterator[None]:
+    """Answer an operator's questions on a port of its own meanwhile."""
+    app = Starlette(
+        routes=[Route("/metrics", observing.answer), *liveness_routes(runtime.services, runtime.readiness)],
+        middleware=[Middleware(Requests, security=SecurityHeaders(None))],
+    )
+    listening = listen(host, port)
+    config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    config.load()
+    server.lifespan = config.lifespan_class(config)
+    await server.startup(sockets=[listening])
+    if not server.started:
+        fail("The port for metrics cannot be served.")
+    ticking = asyncio.create_task(server.main_loop())
+    say(f"Metrics on http://{authority(listening.getsockname())}/metrics")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await ticking
+        await server.shutdown(sockets=[listening])

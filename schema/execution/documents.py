@@ -51,6 +51,8 @@ class Operation:
     is_subscription: bool
     is_public: bool
     cost: OperationCost
+    label: str = ""
+    """Its kind and root field, or `several`: words of the schema, for logs and counts (decision 122)."""
     plans: Plans = field(default_factory=Plans)
 
 
@@ -77,12 +79,14 @@ class Prepared:
             if self.document is None or node is None:
                 return None
             fragments = {d.name.value: d for d in self.document.definitions if isinstance(d, FragmentDefinitionNode)}
+            roots = list(_roots(node.selection_set, fragments))
             self._operations[name] = Operation(
                 node,
                 is_query=node.operation is OperationType.QUERY,
                 is_subscription=node.operation is OperationType.SUBSCRIPTION,
-                is_public=all(root.startswith("__") for root in _roots(node.selection_set, fragments)),
+                is_public=all(root.startswith("__") for root in roots),
                 cost=cost_of(self.schema, node, fragments),
+                label=f"{node.operation.value} {roots[0] if len(set(roots)) == 1 else 'several'}",
             )
         return self._operations[name]
 

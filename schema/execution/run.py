@@ -19,6 +19,7 @@ from identity.principal import Principal
 from resolvers.context import Context, Key
 from resolvers.deadline import Deadline
 from resolvers.idempotency import same_answer
+from resolvers.record import Record
 from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
@@ -73,6 +74,13 @@ class Executor:
         """Whether the request asks for a stream."""
         operation = self.documents.prepare(request.query).operation(request.operation_name)
         return operation is not None and operation.is_subscription
+
+    def describe(self, request: Request, record: Record) -> None:
+        """Note what the request asks for, as far as it can be read."""
+        operation = self.documents.prepare(request.query).operation(request.operation_name)
+        if operation is not None:
+            record.operation = operation.label
+            record.name = operation.node.name.value if operation.node.name else None
 
     def accepts(self, text: str) -> bool:
         """Whether the document can be read and holds against the schema."""

@@ -96,6 +96,22 @@ async def touch(session: TenantSession, credential_id: str, moment: datetime) ->
     )
 
 
+async def renew(session: TenantSession, credential_id: str, secret_hash: str) -> None:
+    """Keep the secret under the pepper of now (decision 125)."""
+    await session.execute(update(Credential).where(col(Credential.id) == credential_id).values(secret_hash=secret_hash))
+
+
+async def marks(session: TenantSession, moment: datetime) -> dict[str, int]:
+    """How many live credentials begin with each mark of a pepper (a session of the directory)."""
+    mark = func.substr(col(Credential.secret_hash), 1, _MARK).label("mark")
+    lives = or_(col(Credential.expires_at).is_(None), col(Credential.expires_at) > moment)
+    counted = select(mark, func.count().label("number")).where(col(Credential.revoked_at).is_(None), lives)
+    return {row.mark: row.number for row in await session.rows(counted.group_by(mark))}
+
+
+_MARK = 9
+
+
 async def organization_keys(session: TenantSession, org_id: str, *, owner: str | None) -> Sequence[Row[Any]]:
     """The organization's live keys, newest first, each with its owner's name; of one owner where one is named."""
     statement = (

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import DateTime, Row, Select, bindparam, delete, func, or_, select, update
+from sqlalchemy import DateTime, Row, Select, bindparam, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql
 from sqlmodel import col
 
@@ -133,6 +133,30 @@ def _first_due() -> Select[Any]:
         .order_by(col(QueuedJob.due_at))
         .limit(1)
     )
+
+
+class Depth(NamedTuple):
+    """How many jobs are due, due later, and in a worker's hands; and since when the first of those that are due is."""
+
+    due: int
+    later: int
+    held: int
+    first_due_at: datetime | None
+
+
+async def depth(session: TenantSession) -> Depth:
+    """How long the queue is, of all organizations (a session of the directory)."""
+    due_at, is_held = col(QueuedJob.due_at), col(QueuedJob.holder).is_not(None)
+    is_due = due_at <= now()
+    found = await session.row(
+        select(
+            func.count().filter(is_due).label("due"),
+            func.count().filter(~is_due & ~is_held).label("later"),
+            func.count().filter(~is_due & is_held).label("held"),
+            func.min(case((is_due, due_at))).label("first_due_at"),
+        ).select_from(QueuedJob)
+    )
+    return Depth(0, 0, 0, None) if found is None else Depth(found.due, found.later, found.held, found.first_due_at)
 
 
 async def claim(session: TenantSession, holder: str, until: datetime, *, avoiding: Collection[str]) -> Row[Any] | None:

@@ -327,26 +327,6 @@ def test_openapi_print_is_json(command: Command) -> None:
     assert json.loads(outcome.out)["openapi"].startswith("3.1")
 
 
-def test_doctor_says_what_is_wrong(command: Command, tmp_path: Path) -> None:
-    command("migrate")
-    well = command("doctor", "--json")
-    assert (well.code, well.err) == (0, "")
-    assert {check["name"]: check["ok"] for check in json.loads(well.out)} == {
-        "database": True,
-        "migrations": True,
-        "worker": True,
-        "row_security": True,
-        "data_dir": True,
-    }
-    (tmp_path / "data").chmod(0o750)
-    open_folder = command("doctor")
-    assert open_folder.code == 1
-    assert f"PROBLEM  data_dir: {tmp_path / 'data'} has mode 0750" in open_folder.out
-    (tmp_path / "data").chmod(0o700)
-    command("migrate", "--to", "base")
-    assert f"PROBLEM  migrations: {len(revisions())} pending" in command("doctor").out
-
-
 def test_version_names_what_it_stands_on(command: Command) -> None:
     versions = json.loads(command("version", "--json").out)
     assert versions["crm-gateway"] == "0.0.1"

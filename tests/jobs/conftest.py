@@ -71,7 +71,7 @@ class Workers:
         self.started.append(worker)
         return worker
 
-    def _count(self, kind: str, outcome: str) -> None:
+    def _count(self, kind: str, outcome: str, _seconds: float) -> None:
         self.counted.append((kind, outcome))
 
     async def stop(self, worker: Worker) -> None:

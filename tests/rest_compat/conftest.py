@@ -36,7 +36,7 @@ async def world(database: Database) -> AsyncIterator[World]:
 @pytest.fixture
 def checks() -> list[Check]:
     """What the service is found to depend on; a test may change it."""
-    return [Check("database", True, "answers"), Check("worker", True, "seen 2 s ago")]
+    return [Check("database", True, "answers"), Check("worker", True, "seen 2 s ago", 0.01234)]
 
 
 @pytest.fixture

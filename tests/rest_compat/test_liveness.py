@@ -23,8 +23,8 @@ async def test_ready(client: httpx.AsyncClient) -> None:
     assert response.headers["cache-control"] == "no-store"
     assert response.text.splitlines() == [
         '{"status":"ok","checks":[',
-        '{"name":"database","ok":true,"message":"answers"},',
-        '{"name":"worker","ok":true,"message":"seen 2 s ago"}',
+        '{"name":"database","ok":true,"message":"answers","ms":0.0},',
+        '{"name":"worker","ok":true,"message":"seen 2 s ago","ms":12.3}',
         "]}",
     ]
 
@@ -39,8 +39,8 @@ async def test_not_ready(client: httpx.AsyncClient, checks: list[Check]) -> None
         "code": "unavailable",
         "request_id": REQUEST_ID,
         "checks": [
-            {"name": "database", "ok": False, "message": 'says "no"'},
-            {"name": "migrations", "ok": False, "message": "2 pending"},
-            {"name": "worker", "ok": True, "message": "seen 2 s ago"},
+            {"name": "database", "ok": False, "message": 'says "no"', "ms": 0.0},
+            {"name": "migrations", "ok": False, "message": "2 pending", "ms": 0.0},
+            {"name": "worker", "ok": True, "message": "seen 2 s ago", "ms": 12.3},
         ],
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-uv.lock"]
+LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-uv.lock", "requirements-audit.lock"]
 # In pieces, so that this file does not name them itself.
 REGISTRY_HOSTS = [
     ".".join(pieces)

@@ -130,7 +130,7 @@ def open_transactions(database: Database) -> int:
     pool: Any = database.engine.sync_engine.pool
     connections = database.connections
     in_hands = int(pool.checkedout()) - len(connections._at_hand)
-    return max(in_hands, int(pool.size()) - connections._turns._free)
+    return max(in_hands, connections.state.in_use)
 
 
 def services_with(database: Database, sequencing: Any) -> Services:

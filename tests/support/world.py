@@ -132,7 +132,7 @@ class World:
         row = {
             "kind": kind.value,
             "key_id": minted.key_id,
-            "secret_hash": secrets.digest(minted.secret, self.services.identity.pepper),
+            "secret_hash": secrets.stored(minted.secret, self.services.identity.pepper),
             "hint": minted.hint,
             "name": f"made for {subject}",
             "org_id": None if organization is None else organization.id,

@@ -1,0 +1,195 @@
+"""What `doctor` looks for: the common mistakes, each with what is wrong and what to do about it."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from contract.errors import GatewayError
+from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
+from gateway.runtime import Runtime
+from gateway.settings import Settings
+from identity import directory
+from identity.secrets import mark, peppers
+from storage.base import now
+from storage.queries import credentials
+from storage.seeding.demo import ADMIN
+
+MIB = 1024 * 1024
+SPACE_LEAST = 512 * MIB
+SKEW_MOST = timedelta(seconds=5)
+BEAT_LEAST = STATEMENT_SECONDS + 2 * CONNECTION_SECONDS
+"""Seconds of a job's lease below which one slow statement costs a worker its jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: how it is, and what to do where it is not well."""
+
+    name: str
+    ok: bool
+    message: str
+    advice: str = ""
+
+
+async def examine(runtime: Runtime) -> list[Finding]:
+    """Everything, the database first; what needs the database is left out where it cannot be reached."""
+    settings = runtime.settings
+    if runtime.keys is not None:
+        await runtime.keys.refresh()
+    checks = await runtime.readiness()
+    findings = [Finding(c.name, c.ok, c.message, _ADVICE.get(c.name, "")) for c in checks if c.name != "artifacts"]
+    found = {check.name: check.ok for check in checks}
+    findings += _of_files(settings)
+    findings += _of_settings(settings)
+    if found["database"]:
+        findings.append(await _row_security(runtime))
+        findings.append(await _clock(runtime))
+        findings.append(await _timeouts(runtime))
+    if found["database"] and found["migrations"]:
+        findings.append(await _credentials(runtime))
+        findings.append(await _demo(runtime))
+    findings.append(await _artifacts(runtime))
+    return findings
+
+
+_ADVICE = {
+    "database": "look at CRM_DATABASE_URL, and whether the server runs and lets this machine in",
+    "migrations": "run `crm-gateway migrate`",
+    "worker": "look at its log; it may not reach the database",
+    "identity_provider": "look at CRM_OIDC_ISSUER and CRM_OIDC_JWKS_URL, and whether this machine may call there; "
+    "session tokens are refused until then",
+}
+
+
+def _of_files(settings: Settings) -> Iterator[Finding]:
+    folder = settings.data_dir
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    yield Finding("data_dir", mode & 0o077 == 0, f"{folder} has mode {mode:04o}", f"chmod 700 {folder}")
+    env_file = Path(".env")
+    if env_file.exists():
+        mode = stat.S_IMODE(env_file.stat().st_mode)
+        advice = "chmod 600 .env, and change the secrets that were in it"
+        yield Finding("env_file", mode & 0o077 == 0, f".env has mode {mode:04o}", advice)
+    free = shutil.disk_usage(folder).free
+    yield Finding(
+        "disk_space",
+        free >= SPACE_LEAST,
+        f"{free // MIB} MiB free in {folder}",
+        f"have {SPACE_LEAST // MIB} MiB free at least: a full disk refuses every write",
+    )
+
+
+def _of_settings(settings: Settings) -> Iterator[Finding]:
+    is_sqlite = settings.database_url.get_secret_value().startswith("sqlite")
+    yield Finding(
+        "processes",
+        not (is_sqlite and settings.workers > 1),
+        f"{settings.workers} on {'SQLite' if is_sqlite else 'PostgreSQL'}",
+        "SQLite takes one writer at a time: use PostgreSQL for several processes, or WEB_CONCURRENCY=1",
+    )
+    yield Finding(
+        "cors_origins",
+        "*" not in settings.cors_origins,
+        ", ".join(settings.cors_origins) or "none",
+        "name the origins in CRM_CORS_ORIGINS: * lets every page in the world send a caller's credential here",
+    )
+    public = urlsplit(settings.public_url or "")
+    secure = public.scheme != "http" or is_of_this_machine(public.hostname)
+    yield Finding(
+        "public_url",
+        secure,
+        settings.public_url or "not set: addresses are taken from the request",
+        "use https in CRM_PUBLIC_URL: credentials would cross the network readable",
+    )
+    issuer = urlsplit(settings.oidc_issuer or "")
+    if settings.oidc_issuer:
+        secure = issuer.scheme == "https" or is_of_this_machine(issuer.hostname)
+        advice = "use https in CRM_OIDC_ISSUER: whoever can answer in its place can sign tokens"
+        yield Finding("oidc_issuer", secure, settings.oidc_issuer, advice)
+        advice = "set CRM_OIDC_AUDIENCE: tokens that the provider made for other services are taken too"
+        yield Finding("oidc_audience", bool(settings.oidc_audience), settings.oidc_audience or "not set", advice)
+    yield Finding(
+        "job_lease",
+        settings.job_lease_seconds >= BEAT_LEAST,
+        f"{settings.job_lease_seconds:g} s",
+        f"set CRM_JOB_LEASE_SECONDS to {BEAT_LEAST:g} at least: a statement may take {STATEMENT_SECONDS} s and "
+        f"a connection {CONNECTION_SECONDS} s, and a worker that is late loses its jobs to another",
+    )
+    yield Finding(
+        "outbound",
+        not settings.outbound_allow_loopback,
+        "may call this machine" if settings.outbound_allow_loopback else "calls the public internet alone",
+        "unset CRM_OUTBOUND_ALLOW_LOOPBACK, which is for tests: webhooks and research could call what listens here",
+    )
+
+
+def is_of_this_machine(host: str | None) -> bool:
+    """Whether an address leads no further than here."""
+    return host in ("localhost", "::1") or (host or "").startswith("127.") or (host or "").endswith(".localhost")
+
+
+async def _row_security(runtime: Runtime) -> Finding:
+    bypassed = await runtime.database.bypasses_row_security()
+    message = "the database role bypasses it" if bypassed else "in force; on SQLite there is none"
+    advice = "use an ordinary role: ALTER ROLE … NOSUPERUSER NOBYPASSRLS"
+    return Finding("row_security", not bypassed, message, advice)
+
+
+async def _clock(runtime: Runtime) -> Finding:
+    """Whether both machines have the same time: what expires is compared with either."""
+    skew = abs(now() - await runtime.database.clock())
+    advice = "keep both clocks by NTP: tokens would end too early or too late"
+    return Finding("clock", skew <= SKEW_MOST, f"{skew.total_seconds():.1f} s from the database's", advice)
+
+
+async def _timeouts(runtime: Runtime) -> Finding:
+    """The service ends a statement by itself; a server that does so earlier turns slow answers into refusals."""
+    early = {name: s for name, s in (await runtime.database.timeouts()).items() if s < STATEMENT_SECONDS}
+    message = ", ".join(f"{name} is {seconds:g} s" for name, seconds in early.items()) or "the server's leave time"
+    advice = f"let the role have {STATEMENT_SECONDS} s at least: ALTER ROLE … SET {next(iter(early), 'x')} = 0"
+    return Finding("timeouts", not early, message, advice)
+
+
+async def _credentials(runtime: Runtime) -> Finding:
+    """Whether the pepper is the one that the credentials were stored with (decision 125)."""
+    pepper = runtime.ports.pepper
+    known = {mark(bytes(one)) for one in peppers(pepper)}
+    async with runtime.database.directory() as session:
+        counted = await credentials.marks(session, now())
+    strange = sum(number for of, number in counted.items() if of.endswith("$") and of not in known)
+    earlier = sum(number for of, number in counted.items() if of in known - {mark(bytes(pepper))})
+    if strange:
+        message = f"{strange} of {sum(counted.values())} were made with a pepper that is not here, and are refused"
+        advice = (
+            "put the pepper of that time back, as `pepper` or beside it as `pepper.previous`; where it is lost, have "
+            "these credentials revoked and made anew"
+        )
+        return Finding("credentials", False, message, advice)
+    note = f"; {earlier} not used since the pepper was changed" if earlier else ""
+    return Finding("credentials", True, f"{sum(counted.values())} live{note}")
+
+
+async def _demo(runtime: Runtime) -> Finding:
+    """The demo is for trying things out: everybody who reads the source knows its members."""
+    there = await directory.memberships(runtime.database, ADMIN)
+    public = runtime.settings.public_url
+    is_public = public is not None and not is_of_this_machine(urlsplit(public).hostname)
+    advice = "start from an empty database, without --demo"
+    return Finding("demo_data", not (there and is_public), "present" if there else "none", advice)
+
+
+async def _artifacts(runtime: Runtime) -> Finding:
+    """Write and remove a file, as a render would."""
+    store, name = runtime.ports.artifacts, f"doctor/{os.urandom(8).hex()}.txt"
+    advice = "look at CRM_ARTIFACTS_URL (or CRM_DATA_DIR), the folder's owner, or the bucket's credentials"
+    try:
+        await store.put(name, b"doctor")
+        await store.delete(name)
+    except (OSError, GatewayError) as error:
+        return Finding("artifact_store", False, f"cannot be written to: {type(error).__name__}", advice)
+    return Finding("artifact_store", True, "can be written to")

@@ -1,0 +1,53 @@
+"""Calls to the outside, for whoever counts them: how they ended, and how long they took."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+Observer = Callable[[str, str, float], None]
+
+observers: set[Observer] = set()
+"""Called with the provider, the outcome and the seconds of every call: words of the service, few enough to count by."""
+
+last: dict[str, "Last"] = {}
+"""The latest call to each provider."""
+
+OK = "ok"
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """How a call ended, and when by the monotonic clock."""
+
+    outcome: str
+    at: float
+
+
+@dataclass(slots=True)
+class Call:
+    """A call that is under way; what it raises is its outcome, unless another word is noted."""
+
+    outcome: str = OK
+
+
+@contextmanager
+def calling(provider: str) -> Iterator[Call]:
+    """Watch a call."""
+    call, began = Call(), time.monotonic()
+    try:
+        yield call
+    except asyncio.CancelledError:
+        call.outcome = "cancelled"
+        raise
+    except Exception as error:
+        call.outcome = _WORDS.sub("_", type(error).__name__).lower()
+        raise
+    finally:
+        ended = time.monotonic()
+        last[provider] = Last(call.outcome, ended)
+        for observe in observers:
+            observe(provider, call.outcome, ended - began)

@@ -1,0 +1,243 @@
+"""What `doctor` finds, and what it says to do about it: each mistake made once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections import namedtuple
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
+from gateway import examination
+from gateway.runtime import Runtime
+from gateway.settings import Settings
+from storage.base import now
+from storage.database import Database
+from tests.support.postgresql import Server
+from tests.support.service import Outcome
+
+Command = Callable[..., Outcome]
+CHECKS = [
+    "database",
+    "migrations",
+    "worker",
+    "data_dir",
+    "disk_space",
+    "processes",
+    "cors_origins",
+    "public_url",
+    "job_lease",
+    "outbound",
+    "row_security",
+    "clock",
+    "timeouts",
+    "credentials",
+    "demo_data",
+    "artifact_store",
+]
+
+
+@pytest.fixture
+def migrated(tmp_path: Path, sqlite_template: Path) -> Path:
+    """The folder of a service whose database is ready."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    shutil.copyfile(sqlite_template, folder / "crm.sqlite3")
+    return folder
+
+
+def test_nothing_is_wrong_with_a_fresh_service(command: Command, migrated: Path) -> None:
+    outcome = command("doctor", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    findings = json.loads(outcome.out)
+    assert [finding["name"] for finding in findings] == CHECKS
+    assert all(finding["ok"] is True and finding["advice"] is None for finding in findings)
+    assert "PROBLEM" not in command("doctor").out
+
+
+def test_each_deadline_leaves_time_for_the_one_within_it() -> None:
+    assert REQUEST_SECONDS > STATEMENT_SECONDS > CONNECTION_SECONDS > 0
+    assert examination.BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
+
+
+def _problems(outcome: Outcome) -> dict[str, tuple[str, str]]:
+    assert outcome.code == 1
+    return {f["name"]: (f["message"], f["advice"]) for f in json.loads(outcome.out) if not f["ok"]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "message", "advice"),
+    [
+        ({"WEB_CONCURRENCY": "2"}, "processes", "2 on SQLite", "use PostgreSQL for several processes"),
+        ({"CRM_CORS_ORIGINS": "*"}, "cors_origins", "*", "name the origins in CRM_CORS_ORIGINS"),
+        ({"CRM_CORS_ORIGINS": "https://a.example,*"}, "cors_origins", "https://a.example, *", "name the origins"),
+        ({"CRM_PUBLIC_URL": "http://crm.example"}, "public_url", "http://crm.example", "use https in CRM_PUBLIC_URL"),
+        ({"CRM_JOB_LEASE_SECONDS": "11"}, "job_lease", "11 s", "set CRM_JOB_LEASE_SECONDS to 12 at least"),
+        (
+            {"CRM_OUTBOUND_ALLOW_LOOPBACK": "1"},
+            "outbound",
+            "may call this machine",
+            "unset CRM_OUTBOUND_ALLOW_LOOPBACK",
+        ),
+    ],
+)
+def test_a_setting_that_is_a_mistake(
+    command: Command, migrated: Path, settings: dict[str, str], name: str, message: str, advice: str
+) -> None:
+    [(found, (said, told))] = _problems(command("doctor", "--json", **settings)).items()
+    assert (found, said) == (name, message)
+    assert advice in told
+    lines = command("doctor", **settings).out.splitlines()
+    at = lines.index(f"PROBLEM  {name}: {message}")
+    assert lines[at + 1] == f"         {told}"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"CRM_PUBLIC_URL": "http://localhost:8000"},
+        {"CRM_PUBLIC_URL": "http://127.0.0.1"},
+        {"CRM_PUBLIC_URL": "http://crm.localhost"},
+        {"CRM_PUBLIC_URL": "https://crm.example"},
+        {"CRM_CORS_ORIGINS": "https://app.example"},
+    ],
+)
+def test_a_setting_that_is_none(command: Command, migrated: Path, settings: dict[str, str]) -> None:
+    assert command("doctor", **settings).code == 0
+
+
+def test_an_identity_provider_that_is_away_plain_or_of_anybody(command: Command, migrated: Path) -> None:
+    problems = _problems(command("doctor", "--json", CRM_OIDC_ISSUER="http://127.0.0.1:1/"))
+    assert problems.keys() == {"identity_provider", "oidc_audience"}
+    assert problems["identity_provider"][0].startswith("keys not loaded yet; the last call failed (connect_error)")
+    assert "CRM_OIDC_ISSUER" in problems["identity_provider"][1]
+    assert problems["oidc_audience"][0] == "not set"
+    plain = {"CRM_OIDC_ISSUER": "http://identity.invalid/", "CRM_OIDC_AUDIENCE": "crm"}
+    assert _problems(command("doctor", "--json", **plain)).keys() == {"identity_provider", "oidc_issuer"}
+
+
+def test_what_others_can_read(command: Command, migrated: Path, tmp_path: Path) -> None:
+    migrated.chmod(0o755)
+    env_file = tmp_path / ".env"
+    env_file.write_text("LOG_FORMAT=json\n")
+    env_file.chmod(0o644)
+    problems = _problems(command("doctor", "--json"))
+    assert problems == {
+        "data_dir": (f"{migrated} has mode 0755", f"chmod 700 {migrated}"),
+        "env_file": (".env has mode 0644", "chmod 600 .env, and change the secrets that were in it"),
+    }
+    migrated.chmod(0o700)
+    env_file.chmod(0o600)
+    assert command("doctor").code == 0
+    command("doctor")
+    (migrated / "pepper").chmod(0o640)
+    outcome = command("doctor")
+    assert (outcome.code, outcome.out) == (78, "")
+    assert "is open to others than its owner (mode 0640); chmod 600" in outcome.err
+
+
+@pytest.mark.parametrize("content", ["", "abc\n", "ab" * 31 + "\n", "zz" * 32 + "\n"])
+@pytest.mark.parametrize("name", ["pepper", "pepper.previous"])
+def test_a_pepper_that_is_none(command: Command, migrated: Path, name: str, content: str) -> None:
+    file = migrated / name
+    file.write_text(content)
+    file.chmod(0o600)
+    outcome = command("doctor")
+    assert (outcome.code, outcome.out) == (78, "")
+    assert outcome.err == f"CRM_DATA_DIR: {file}: does not hold 32 bytes in hexadecimal form\n"
+
+
+def test_a_pepper_that_the_credentials_were_not_made_with(command: Command, tmp_path: Path) -> None:
+    command("seed", "--demo")
+    folder = tmp_path / "data"
+    assert command("doctor").code == 0
+    pepper = (folder / "pepper").read_bytes()
+    (folder / "pepper").unlink()  # a restore that forgot it: the next start makes another
+    [(name, (message, advice))] = _problems(command("doctor", "--json")).items()
+    assert (name, message) == ("credentials", "2 of 2 were made with a pepper that is not here, and are refused")
+    assert "`pepper.previous`" in advice
+    assert "made anew" in advice
+    (folder / "pepper.previous").write_bytes(pepper)
+    (folder / "pepper.previous").chmod(0o600)
+    outcome = command("doctor")
+    assert outcome.code == 0
+    assert "credentials: 2 live; 2 not used since the pepper was changed" in outcome.out
+    with sqlite3.connect(folder / "crm.sqlite3") as connection:
+        connection.execute("UPDATE credentials SET revoked_at = created_at")
+    connection.close()
+    (folder / "pepper.previous").unlink()
+    assert command("doctor").code == 0
+
+
+def test_migrations_that_are_pending(command: Command, migrated: Path) -> None:
+    command("migrate", "--to", "0001")
+    problems = _problems(command("doctor", "--json"))
+    assert problems.keys() == {"migrations"}
+    assert problems["migrations"][1] == "run `crm-gateway migrate`"
+
+
+def test_the_demo_in_public(command: Command, tmp_path: Path) -> None:
+    command("seed", "--demo")
+    assert command("doctor").code == 0
+    assert command("doctor", CRM_PUBLIC_URL="http://localhost").code == 0
+    problems = _problems(command("doctor", "--json", CRM_PUBLIC_URL="https://crm.example"))
+    assert problems == {"demo_data": ("present", "start from an empty database, without --demo")}
+
+
+def test_an_artifact_store_that_cannot_be_written_to(command: Command, migrated: Path) -> None:
+    (migrated / "artifacts").write_text("in the way")
+    problems = _problems(command("doctor", "--json"))
+    assert problems.keys() == {"artifact_store"}
+    assert problems["artifact_store"][0].startswith("cannot be written to: ")
+
+
+def test_nothing_of_the_store_is_left(command: Command, migrated: Path) -> None:
+    command("doctor")
+    assert [path for path in (migrated / "artifacts").rglob("*") if path.is_file()] == []
+
+
+async def _findings(database_url: str, folder: Path, **settings: Any) -> dict[str, examination.Finding]:
+    runtime = Runtime(Settings(_env_file=None, database_url=database_url, data_dir=folder, **settings))
+    async with runtime.running():
+        return {finding.name: finding for finding in await examination.examine(runtime)}
+
+
+async def test_little_space_and_a_clock_that_is_wrong(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def late(_database: Database) -> Any:
+        return now() - timedelta(seconds=7)
+
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr(examination.shutil, "disk_usage", lambda _folder: usage(512 * 1024 * 1024 - 1))
+    monkeypatch.setattr(Database, "clock", late)
+    findings = await _findings(database_url, tmp_path / "data")
+    assert [name for name, finding in findings.items() if not finding.ok] == ["disk_space", "clock"]
+    assert findings["disk_space"].message == f"511 MiB free in {tmp_path / 'data'}"
+    assert findings["clock"].message == "7.0 s from the database's"
+
+
+async def test_an_ordinary_role_is_fine(database_url: str, tmp_path: Path) -> None:
+    assert all(finding.ok for finding in (await _findings(database_url, tmp_path / "data")).values())
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_a_role_above_row_level_security_and_a_hasty_server(
+    postgresql: Server, database_url: str, tmp_path: Path
+) -> None:
+    name = database_url.partition("?")[0].rpartition("/")[2]
+    connection = await postgresql.connect(name, role="postgres")
+    await connection.execute(f"ALTER DATABASE {name} SET idle_in_transaction_session_timeout = '1s'")
+    await connection.close()
+    findings = await _findings(postgresql.url(name, role="postgres"), tmp_path / "data", workers=4)
+    assert [name for name, finding in findings.items() if not finding.ok] == ["row_security", "timeouts"]
+    assert findings["row_security"].message == "the database role bypasses it"
+    assert "NOBYPASSRLS" in findings["row_security"].advice
+    assert findings["timeouts"].message == "idle_in_transaction_session_timeout is 1 s"
+    assert findings["processes"].message == "4 on PostgreSQL"
