@@ -106,8 +106,9 @@ async def test_one_organization_s_flood_sheds_its_own_and_nobody_else_s(live: Li
         graphql = await client.post("/graphql", json={"query": "{ __typename }"}, headers=flooding)
         assert (graphql.status_code, graphql.headers["retry-after"]) == (503, "1")
         identifier = graphql.headers["x-request-id"]
-        extensions = {"code": "UNAVAILABLE", "request_id": identifier}
-        assert graphql.json() == {"errors": [{"message": "Too many requests at once", "extensions": extensions}]}
+        extensions = {"code": "UNAVAILABLE", "request_id": identifier, "retryAfter": 1}
+        assert graphql.json()["errors"] == [{"message": "Too many requests at once", "extensions": extensions}]
+        assert graphql.json()["extensions"]["cost"]["actual"] == 0
         rest = await client.get("/deals", headers=flooding | {"Origin": "https://app.example"})
         assert (rest.status_code, rest.headers["retry-after"]) == (503, "1")
         assert rest.headers["access-control-allow-origin"] == "https://app.example"

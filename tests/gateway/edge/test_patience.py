@@ -213,7 +213,7 @@ async def test_a_long_body_has_the_time_that_it_needs(live: Live) -> None:
     began = time.monotonic()
     async with httpx.AsyncClient(base_url=live.service.address, timeout=60) as client:
         answer = await client.post("/graphql", content=pieces(), headers=headers)
-    assert (answer.status_code, answer.json()) == (200, {"data": {"__typename": "Query"}})
+    assert (answer.status_code, answer.json()["data"]) == (200, {"__typename": "Query"})
     assert time.monotonic() - began > 1.5 * PATIENCE
 
 
