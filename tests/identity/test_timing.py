@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import statistics
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -20,8 +19,8 @@ from tests.support.statements import statements as recorded
 from tests.support.world import World
 
 ROUNDS = 300
-ATTEMPTS = 5
-APART = {"processor": 0.06, "wall": 0.1}
+ATTEMPTS = 8
+APART = 0.06
 """Of the time of a refusal. Before decision 118 an unknown key took 12 % less of the processor, and by the wall's clock
 13 % less on SQLite and 18 % less on PostgreSQL.
 """
@@ -80,25 +79,29 @@ async def test_the_work_is_the_same(world: World, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("prefix", ["ak", "pat"])
 async def test_the_time_is_the_same(world: World, prefix: str) -> None:
-    """By the processor's clock and by the wall's; the reasons take turns, and the better half of the rounds counts."""
+    """By the processor's clock and by the wall's; the reasons take turns, and the quickest twentieth of them counts.
+
+    What else the machine does makes calls longer and never shorter; where it does much, there are more rounds.
+    """
     refused = {reason: text for reason, text in (await _refused(world)).items() if reason.startswith(prefix)}
     del refused[f"{prefix}: malformed"]  # which everybody sees by looking at it
+    del refused[f"{prefix}: unknown, behind every other"]  # one look more on PostgreSQL, 5 %: decision 118
     clocks: dict[str, Callable[[], int]] = {"processor": time.process_time_ns, "wall": time.perf_counter_ns}
-    apart: dict[str, float] = dict.fromkeys(clocks, 1.0)
+    times: dict[str, dict[str, list[int]]] = {clock: {reason: [] for reason in refused} for clock in clocks}
+    apart: dict[str, float] = {}
     for _ in range(ATTEMPTS):
         for clock, read in clocks.items():
-            times: dict[str, list[int]] = {reason: [] for reason in refused}
             for _ in range(ROUNDS):
                 for reason, text in refused.items():
                     began = read()
                     await _refuse(world, text)
-                    times[reason].append(read() - began)
-            typical = [statistics.median(sorted(taken)[: ROUNDS // 2]) for taken in times.values()]
-            apart[clock] = min(apart[clock], max(typical) / min(typical) - 1)
-        if all(apart[clock] < APART[clock] for clock in clocks):
+                    times[clock][reason].append(read() - began)
+            quick = [sorted(taken)[len(taken) // 20] for taken in times[clock].values()]
+            apart[clock] = max(quick) / min(quick) - 1
+        if max(apart.values()) < APART:
             break
     print(f"{world.database.engine.dialect.name} {prefix}: " + str({c: f"{a:.1%}" for c, a in apart.items()}))
-    assert all(apart[clock] < APART[clock] for clock in clocks), apart
+    assert max(apart.values()) < APART
 
 
 async def test_another_s_row_stands_in_and_nothing_of_it_gets_out(world: World) -> None:
