@@ -87,12 +87,12 @@ async def by_secret(database: Database, text: str, pepper: bytes, failures: Fail
     prefix, key_id, secret = parsed or ("", "", text)
     async with database.directory() as session:
         rows = await statements.nearest_with_memberships(session, key_id)
-    known = bool(rows) and rows[0].key_id == key_id and rows[0].kind == PREFIXES.get(prefix)
-    stored = rows[0].secret_hash if known else None
+    known = bool(rows) and rows[0].key_id == key_id
+    stored = rows[0].secret_hash if known and rows[0].kind == PREFIXES.get(prefix) else None
     proven = secrets.matches(secret, stored, pepper)
     holds = _holds(rows)
-    if failures is not None:
-        failures.remember(key_id, stored if holds else None)
+    if failures is not None:  # whatever the prefix: an attempt with the other one takes nothing from the valid key
+        failures.remember(key_id, rows[0].secret_hash if known and holds else None)
     if not (proven and holds):
         raise Unauthenticated()
     grant = _grant(rows)
