@@ -10,12 +10,14 @@ from sqlalchemy import update
 from sqlmodel import col
 
 from contract.errors import AuthenticationLimited, GatewayError, Unauthenticated
-from identity import exchange, failures, secrets
+from identity import failures, secrets
 from identity.authenticate import Identity
 from identity.buckets import MemoryBuckets
 from identity.failures import Failures, origin
 from storage.base import now
 from storage.database import Database
+from storage.queries import credentials as statements
+from storage.sessions import TenantSession
 from storage.tables import Credential
 from tests.support.clock import Clock
 from tests.support.world import PEPPER, World, issuer, open_world
@@ -51,13 +53,13 @@ async def identity(world: World, clock: Clock) -> AsyncIterator[Identity]:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The key ids that were looked up."""
     looked_up: list[str] = []
-    read = exchange._read
+    read = statements.nearest_with_memberships
 
-    async def counted(database: Database, key_id: str) -> object:
+    async def counted(session: TenantSession, key_id: str) -> object:
         looked_up.append(key_id)
-        return await read(database, key_id)
+        return await read(session, key_id)
 
-    monkeypatch.setattr(exchange, "_read", counted)
+    monkeypatch.setattr(statements, "nearest_with_memberships", counted)
     return looked_up
 
 
