@@ -87,33 +87,16 @@ async def by_secret(database: Database, text: str, pepper: bytes, failures: Fail
     prefix, key_id, secret = parsed or ("", "", text)
     async with database.directory() as session:
         rows = await statements.nearest_with_memberships(session, key_id)
-<<<<<<< HEAD
-    known = bool(rows) and rows[0].key_id == key_id and rows[0].kind == PREFIXES.get(prefix)
-    proven = secrets.matches(secret, rows[0].secret_hash if known else None, pepper)
-||||||| 1bfaa0c
-    known = bool(rows) and rows[0].key_id == key_id and rows[0].kind == PREFIXES.get(prefix)
-    stored = rows[0].secret_hash if known else None
-    proven = secrets.matches(secret, stored, pepper)
-=======
     known = bool(rows) and rows[0].key_id == key_id
     stored = rows[0].secret_hash if known and rows[0].kind == PREFIXES.get(prefix) else None
     proven = secrets.matches(secret, stored, pepper)
->>>>>>> budget
     holds = _holds(rows)
-<<<<<<< HEAD
-    if failures is not None:
-        failures.remember(key_id, rows[0].secret_hash if known and holds else None)
-||||||| 1bfaa0c
-    if failures is not None:
-        failures.remember(key_id, stored if holds else None)
-=======
     if failures is not None:  # whatever the prefix: an attempt with the other one takes nothing from the valid key
         failures.remember(key_id, rows[0].secret_hash if known and holds else None)
->>>>>>> budget
     if not (proven and holds):
         raise Unauthenticated()
     grant = _grant(rows)
-    if secrets.is_current(rows[0].secret_hash, pepper):
+    if secrets.is_current(stored, pepper):
         return grant
     return replace(grant, renewed=secrets.stored(secret, pepper))
 
