@@ -206,6 +206,7 @@ class Caller:
     principal: Any
     request_id: str = "request"
     selections: Any = None
+    key: Any = None
 
     @property
     def caller(self) -> Any:
