@@ -1,4 +1,4 @@
-"""Forty forged session tokens are forty times the same 401, at every door and of either issuer (issue 6, part 7)."""
+"""Forty forged session tokens are forty times the same 401, at every door and of either issuer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys are changed while requests run: no request with a good one fails, and an old one ends (issue 6, part 7)."""
+"""Keys are changed while requests run: no request with a good one fails, and an old one ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No secret is found in a dump, a log line, a metric, an error, an answer or a file (issue 6, part 7).
+"""No secret is found in a dump, a log line, a metric, an error, an answer or a file.
 
 Every secret that the service is given, and every one that it makes, is looked for in all that it leaves behind after
 every operation, done and refused, through both doors, with providers that repeat what they were told.

@@ -1,4 +1,4 @@
-"""What is wrong with a credential cannot be told from how long its refusal takes (issue 6, part 7; decision 118)."""
+"""What is wrong with a credential cannot be told from how long its refusal takes (decision 118)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two organizations at work on one service: nothing of the one reaches the other, in any byte (issue 6, part 6).
+"""Two organizations at work on one service: nothing of the one reaches the other, in any byte.
 
 Each step is an operation of the registry, through one of its doors, as one organization: first with identifiers of the
 other and with identifiers of nobody, which has to be the same to the byte and change nothing; then with its own, while

@@ -1,4 +1,4 @@
-"""Every place of the schema that takes an identifier was given one of another organization (issue 6, part 6)."""
+"""Every place of the schema that takes an identifier was given one of another organization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forgotten filters of `forgotten.py` that fit any table, on every table of an organization (issue 6, part 6).
+"""The forgotten filters of `forgotten.py` that fit any table, on every table of an organization.
 
 A table that is added later is in the matrix by itself.
 """

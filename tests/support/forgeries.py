@@ -1,4 +1,4 @@
-"""Forty session tokens that nobody who may sign them has signed, or that are not for us (issue 6, part 7)."""
+"""Forty session tokens that nobody who may sign them has signed, or that are not for us."""
 
 from __future__ import annotations
 
