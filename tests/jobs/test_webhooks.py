@@ -362,6 +362,8 @@ async def test_the_upkeep_writes_nothing_while_there_is_nothing_to_do(
     turns = upkeep.Upkeep(database)
     for _ in range(3):
         assert await turns.turn() == upkeep.TURN_SECONDS
-    assert [text for text in texts if not text.lstrip().lower().startswith(("select", "with"))] == []
+    reads = ("select", "with")
+    # A transaction that only reads begins so; one that writes, with BEGIN IMMEDIATE.
+    assert [text for text in texts if text != "BEGIN" and not text.lstrip().lower().startswith(reads)] == []
     async with database.directory() as session:
         assert await jobs.any_due(session) is False
