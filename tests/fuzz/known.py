@@ -13,7 +13,7 @@ _MADE = (
     'organizationKeyCreate(input: {name: "k"}) { organizationKey { __typename id } }',
     'userTokenCreate(input: {name: "t"}) { userToken { __typename id } }',
     'webhookCreate(input: {url: "https://hooks.example/crm"}) { webhook { __typename id } }',
-    'domainPurchase(name: "outreach-fuzz.com") { domain { __typename id } }',
+    'domainPurchase(name: "outreach-fuzz.com", idempotencyKey: "fuzz") { domain { __typename id } }',
     'meetingLog(input: {subject: "M"}) { meeting { __typename id } }',
     'researchRunCreate(input: {name: "R", targets: [{companyName: "Example", domain: "company.invalid"}]})'
     " { run { __typename id } }",
