@@ -16,7 +16,8 @@ from providers.breaker import FAILURES
 from tests.support.live import Live, going
 from tests.support.loopback import Reply, serving
 
-BUY = "mutation($name: String!) { domainPurchase(name: $name, idempotencyKey: $name) { domain { status } userErrors { code } } }"
+BUY = """mutation($name: String!) {
+  domainPurchase(name: $name, idempotencyKey: $name) { domain { status } userErrors { code } } }"""
 _SLACK = 10.0
 
 TROUBLES: dict[str, Callable[[Any], Reply]] = {
