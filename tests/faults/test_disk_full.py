@@ -6,6 +6,7 @@ import asyncio
 import resource
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -76,16 +77,24 @@ def small_file(sqlite_template: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def small_server(tmp_path: Path) -> Iterator[str]:
-    """The address of a migrated database of a server on a small disk."""
-    disk = tmp_path / "disk"
-    with small_disk(disk, POSTGRESQL_SIZE):
-        for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-            folder.chmod(0o755)  # the server runs as another user of the system
-        with Server(disk, **DURABLE | _SMALL) as server:
-            server.create("small")
-            asyncio.run(migrate.upgrade(server.url("small")))
-            yield server.url("small")
+def disk() -> Iterator[Path]:
+    """A small disk that other users of the system may use; its path is short enough for that of a socket."""
+    folder = Path(tempfile.mkdtemp(prefix="crm-disk-"))
+    try:
+        folder.chmod(0o755)
+        with small_disk(folder, POSTGRESQL_SIZE):
+            yield folder
+    finally:
+        folder.rmdir()
+
+
+@pytest.fixture
+def small_server(disk: Path) -> Iterator[str]:
+    """The address of a migrated database of a server on the small disk."""
+    with Server(disk, **DURABLE | _SMALL) as server:
+        server.create("small")
+        asyncio.run(migrate.upgrade(server.url("small")))
+        yield server.url("small")
 
 
 async def test_sqlite_without_room(small_file: Path, tmp_path: Path) -> None:
@@ -93,9 +102,9 @@ async def test_sqlite_without_room(small_file: Path, tmp_path: Path) -> None:
         await _survives(live, partial(fill, small_file.parent))
 
 
-async def test_postgresql_without_room(small_server: str, tmp_path: Path) -> None:
+async def test_postgresql_without_room(small_server: str, disk: Path, tmp_path: Path) -> None:
     async with going(tmp_path, small_server, CRM_RATE_LIMIT="off") as live:
-        await _survives(live, partial(fill, tmp_path / "disk"))
+        await _survives(live, partial(fill, disk))
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

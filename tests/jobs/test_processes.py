@@ -112,7 +112,8 @@ async def test_serve_without_a_worker_says_whether_one_works_elsewhere(
 
     def line(service: Service) -> tuple[int, Any]:
         answer = httpx.get(f"{service.address}/ready")
-        return answer.status_code, [check for check in answer.json()["checks"] if check["name"] == "worker"]
+        lines = [check for check in answer.json()["checks"] if check["name"] == "worker"]
+        return answer.status_code, [{name: line[name] for name in ("name", "ok", "message")} for line in lines]
 
     job = await put(world, 0)
     with Service(tmp_path, "--no-worker", CRM_DATABASE_URL=database_url) as service:
@@ -155,7 +156,8 @@ async def test_a_worker_that_cannot_beat_makes_the_service_not_ready(database_ur
             async with asyncio.timeout(20):
                 while True:
                     answer = await gateway.http.get("/ready")
-                    if (answer.status_code, answer.json()["checks"][2]) == (status, check):
+                    line = answer.json()["checks"][2]
+                    if answer.status_code == status and line | check == line:
                         return
                     await asyncio.sleep(0.05)
 

@@ -18,6 +18,7 @@ from resolvers.access import OPERATIONS, Rule, requires, rule_of
 from resolvers.context import Context
 
 HELPERS = {"changes.note", "deals.add_deal", "lists.page_of", "lists.children", "lists.by_id"}
+HELPERS |= {"idempotency.once", "idempotency.same_answer"}
 """What operations are made of: no door calls these, so they have no rule of their own."""
 PUBLIC = {"media.public_file"}
 """What needs no credential (decision 59)."""
