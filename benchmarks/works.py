@@ -163,7 +163,15 @@ def _graphql(query: str, variables: Sequence[Mapping[str, Any]]) -> list[Request
     return [Request("POST", "/graphql", {"query": query, "variables": dict(values)}) for values in variables]
 
 
-_WRAPPERS = ({"data"}, {"nodes"}, {"meetings"}, {"deal"}, {"dealCreate"}, {"deal", "userErrors"})
+_WRAPPERS = (
+    {"data"},
+    {"data", "extensions"},
+    {"nodes"},
+    {"meetings"},
+    {"deal"},
+    {"dealCreate"},
+    {"deal", "userErrors"},
+)
 """Objects that hold an answer and say nothing of it."""
 _WORDS = {"source", "status", "trend", "key"}
 """Keys of closed vocabularies, which GraphQL writes in upper case where they are enums."""
