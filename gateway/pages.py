@@ -74,20 +74,24 @@ def first_page(address: str) -> Response:
 
 
 def static_mount() -> Mount:
-    """The files of the pages, under ``/static``. Reads them all (9 MB), so that no request waits for the disk."""
+    """The files of the pages, under ``/static``: 9 MB, of which a process keeps what was asked for, compressed."""
     _files()
     return Mount("/static", routes=[Route("/{name:path}", _static_file, methods=["GET"])], name="static")
 
 
 @dataclass(frozen=True)
 class _File:
-    content: bytes
+    path: Path
+    size: int
     media_type: str
     cache_control: str
 
+    def read(self) -> bytes:
+        return self.path.read_bytes()
+
     @cached_property
     def compressed(self) -> bytes:
-        return gzip.compress(self.content, compresslevel=6, mtime=0)
+        return gzip.compress(self.read(), compresslevel=6, mtime=0)
 
 
 @cache
@@ -95,7 +99,8 @@ def _files() -> dict[str, _File]:
     """Every file that may be asked for, by its path under ``/static``: a name that is not listed does not exist."""
     return {
         path.relative_to(_STATIC).as_posix(): _File(
-            content=path.read_bytes(),
+            path=path,
+            size=path.stat().st_size,
             media_type=_MEDIA_TYPES.get(path.suffix, "text/plain"),
             cache_control=_FOR_GOOD if path.parent.name == "assets" else _ASK_AGAIN,
         )
@@ -110,13 +115,14 @@ async def _static_file(request: Request) -> Response:
     if file is None:
         raise HTTPException(404)
     headers = {**_HEADERS, "Cache-Control": file.cache_control}
-    body = file.content
-    if len(body) >= _COMPRESSED_FROM:
+    compressed = False
+    if file.size >= _COMPRESSED_FROM:
         headers["Vary"] = "Accept-Encoding"
-        if _takes_gzip(request.headers.get("accept-encoding", "")):
-            # Once for each file, and the largest takes a while: not on the event loop.
-            body = await run_in_threadpool(lambda: file.compressed)
-            headers["Content-Encoding"] = "gzip"
+        compressed = _takes_gzip(request.headers.get("accept-encoding", ""))
+    if compressed:
+        headers["Content-Encoding"] = "gzip"
+    # Not on the event loop: to compress the largest takes a while, once.
+    body = await run_in_threadpool(lambda: file.compressed if compressed else file.read())
     return Response(body, media_type=file.media_type, headers=headers)
 
 
