@@ -73,7 +73,7 @@ async def diary(world: World, lines: int = 0) -> list[tuple[str, int]]:
 async def test_a_killed_worker_s_job_is_resumed_once(
     world: World, database_url: str, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    job = await put(world, 3)
+    job = await put(world, 1.6)  # longer than a lease, so that whoever works has to renew it
     with process(tmp_path, *command, CRM_DATABASE_URL=database_url) as first:
         [(_, victim)] = await diary(world, 1)
         assert victim == first.pid
@@ -85,7 +85,7 @@ async def test_a_killed_worker_s_job_is_resumed_once(
             assert first.wait() == -signal.SIGKILL
             row = await until(world, job, JobStatus.SUCCEEDED, JobStatus.FAILED)
             assert (row.status, row.attempts, row.error) == ("succeeded", 2, None)
-            await asyncio.sleep(2)  # two leases, in which nothing more may happen
+            await asyncio.sleep(1.6)  # a lease and the pause between two looks, in which nothing more may happen
             lines: list[Any] = await diary(world)
             assert [what for what, _ in lines] == ["began", "began", "ended"]
             assert lines[1][1] == lines[2][1] in (second.pid, third.pid)
@@ -95,7 +95,7 @@ async def test_a_killed_worker_s_job_is_resumed_once(
 
 
 async def test_a_worker_that_is_told_to_stop_finishes_its_job(world: World, database_url: str, tmp_path: Path) -> None:
-    job = await put(world, 2)
+    job = await put(world, 1)
     with process(tmp_path, "worker", CRM_DATABASE_URL=database_url) as worker:
         await diary(world, 1)
         worker.terminate()

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 import jobs.research
+from jobs import attempts
 from jobs.cx import copywriting, signals, site
 from providers.outbound import Outbound
 from storage.queries import artifacts
@@ -205,7 +206,8 @@ async def test_a_run_without_a_scored_company_has_failed(gateway: Gateway) -> No
     assert events[1]["data"] == {"run_id": run_id, "name": "Cafés", "status": "failed"}
 
 
-async def test_trouble_that_passes_is_tried_again(gateway: Gateway) -> None:
+async def test_trouble_that_passes_is_tried_again(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "_FIRST_PAUSE", 0.05)
     asked: list[Asked] = []
 
     def home(request: Asked) -> Reply:

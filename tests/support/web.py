@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+_TLS_HANDSHAKE = b"\x16"
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -52,7 +54,10 @@ class Web:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            first = await reader.readexactly(1)
+            if first == _TLS_HANDSHAKE:  # without a certificate; hang up, as web servers do, and let nobody wait
+                return
+            head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             method, path, _ = head[0].split(" ")
             headers = {n.lower(): v.strip() for n, _, v in (line.partition(":") for line in head[1:] if line)}
             asked = Asked(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
