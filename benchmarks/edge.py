@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from contract.vocabulary import CredentialKind
-from gateway.admission import Admission
+from gateway.admission import Admission, Places
 from gateway.receiving import Receiving
 from gateway.security_headers import SecurityHeaders
 from identity.principal import Principal
@@ -88,7 +88,7 @@ async def _main() -> None:
         "the server's own protocol": (HttpToolsProtocol, _plain),
         "with deadlines, limits and one reading": (_receiving, _plain),
         "and security headers": (_receiving, _with_headers),
-        "and places": (_receiving, Admission(_with_headers, 256)),
+        "and places": (_receiving, Admission(_with_headers, Places(256))),
     }
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(_ROUNDS):

@@ -32,13 +32,13 @@ GatewayError
 ├── HeadersTooLarge       431  headers over the limit
 ├── ProviderFailed        502  an outside provider refused or could not be reached
 ├── Unavailable           503  something needed cannot be reached right now
+│   └── Overloaded             as many requests are being served as may
 └── TimedOut              504  the request, or a statement of it, took too long
-    └── Overloaded             as many requests are being served as may
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from contract.scopes import ScopeGroup
 
@@ -53,6 +53,8 @@ class GatewayError(Exception):
     message: str = "Internal error"
     retry_after: int | None = None
     """The seconds after which trying again is right; None where it is not known to be."""
+    extensions: Mapping[str, Any] | None = None
+    """Those of a GraphQL answer that cost something before it came to this (decision 86)."""
 
     def __init__(self, message: str | None = None, *, field: Path | None = None) -> None:
         if message is not None:

@@ -13,7 +13,6 @@ from collections.abc import Hashable
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.errors import Overloaded, Unauthenticated
-from gateway.metrics import IN_FLIGHT
 from gateway.receiving import WHOLE
 from gateway.refusals import refused
 from identity.principal import Principal
@@ -68,10 +67,9 @@ class Admission:
     Which organization a credential stands for is known from the answers that it had; the credential is kept as a hash.
     """
 
-    def __init__(self, app: ASGIApp, places: int) -> None:
+    def __init__(self, app: ASGIApp, places: Places) -> None:
         self.app = app
-        self.places = Places(places)
-        IN_FLIGHT.set_function(lambda: self.places.taken)
+        self.places = places
         self._known: OrderedDict[int, Group] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

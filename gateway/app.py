@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway import logs
-from gateway.admission import Admission
+from gateway.admission import Admission, Places
 from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.graphql_ws import WebSocketEndpoint
 from gateway.llms import llms_text
@@ -47,7 +47,8 @@ def create(settings: Settings | None = None) -> Starlette:
 
 def application(runtime: Runtime, *, working: bool = False) -> Starlette:
     """The application over services that are made already; `working` runs background jobs beside it."""
-    observing = Observing(runtime)
+    places = Places(runtime.settings.requests_in_flight)
+    observing = Observing(runtime, places)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -75,7 +76,7 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
     app = Starlette(
         routes=_routes(runtime, schema, observing),
         lifespan=lifespan,
-        middleware=[*_middleware(settings), Middleware(Admission, places=settings.requests_in_flight), graphql],
+        middleware=[*_middleware(settings), Middleware(Admission, places=places), graphql],
         exception_handlers={HTTPException: _on_error},
     )
     app.router.redirect_slashes = False  # an address is what it says, or a 404

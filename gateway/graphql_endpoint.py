@@ -99,7 +99,7 @@ class GraphQLEndpoint:
             media_type = negotiate(_text(headers, b"accept"))
             return await self._answer(scope, receive, headers, record, media_type)
         except GatewayError as error:
-            record.code = error.code
+            record.refused(error)
             return _refused(error, request_id, media_type)
         except ClientDisconnect:
             raise

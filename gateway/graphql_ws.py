@@ -223,7 +223,8 @@ class _Connection:
             try:
                 status = await self._execute(identifier, request, context, record)
             except GatewayError as error:
-                record.code, status = error.code, error.status
+                record.refused(error)
+                status = error.status
                 await self._refuse(identifier, error)
             except Closed:
                 raise

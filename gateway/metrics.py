@@ -139,6 +139,10 @@ class Sampled:
         POOL_TIMEOUTS.inc(state.timeouts - self._pool.timeouts)
         self._pool = state
 
+    def places(self, taken: int) -> None:
+        """How many requests are in flight in this process now."""
+        IN_FLIGHT.set(taken)
+
     def jobs(self, running: Numbers[str]) -> None:
         """The jobs that run in this process now, by kind."""
         self._kinds |= running.keys()

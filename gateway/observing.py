@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from contract.errors import Unavailable
+from gateway.admission import Places
 from gateway.metrics import Sampled, exposition
 from gateway.runtime import Runtime
 from storage.base import now
@@ -25,8 +26,9 @@ _QUEUE_DEADLINE = 2.0
 class Observing:
     """Looks every second as long as the process runs, so that another process tells something recent of this one."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, places: Places | None = None) -> None:
         self._runtime = runtime
+        self._places = places
         self._sampled = Sampled()
         self._queue = b""
         self._queue_until = 0.0
@@ -54,8 +56,10 @@ class Observing:
         return Response(counted + self._queue, media_type=CONTENT_TYPE_LATEST)
 
     def look(self) -> None:
-        """Note the state of the pool and of the jobs."""
+        """Note the state of the pool, of the places and of the jobs."""
         self._sampled.pool(self._runtime.database.connections.state)
+        if self._places is not None:
+            self._sampled.places(self._places.taken)
         if self._runtime.worker is not None:
             self._sampled.jobs(self._runtime.worker.running)
 

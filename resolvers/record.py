@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contract.errors import GatewayError
 from identity.principal import Principal
 
 
@@ -34,6 +35,12 @@ class Record:
         """The identifier of the active organization."""
         active = None if self.principal is None else self.principal.organization
         return None if active is None else active.id
+
+    def refused(self, error: GatewayError) -> None:
+        """Note a GraphQL answer that is a refusal, with its cost where that is not known yet."""
+        self.code = error.code
+        if self.cost is None and error.extensions:
+            self.cost = error.extensions["cost"]["actual"]
 
     def answered(self, body: Mapping[str, Any]) -> None:
         """Note what a GraphQL answer says: its cost, and the code of its first error."""

@@ -171,6 +171,7 @@ def _report(error: GraphQLError, request_id: str) -> None:
 
 
 def refusal(error: GatewayError, request_id: str) -> dict[str, Any]:
-    """A whole answer for a request that was refused before anything ran."""
+    """A whole answer for a request that was refused, or came to nothing as a whole."""
     errors = [{"message": error.message, "extensions": _details(error) | {"request_id": request_id}}]
-    return {"errors": errors, "extensions": refused(error) if isinstance(error, RateLimited) else costless()}
+    said = error.extensions or (refused(error) if isinstance(error, RateLimited) else costless())
+    return {"errors": errors, "extensions": said}

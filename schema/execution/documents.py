@@ -39,7 +39,7 @@ from schema.execution.costs import OperationCost
 from schema.execution.plans import Plans
 
 ENTRIES_MAX = 1_000
-BYTES_MAX = 512 * 1024  # of text; what is parsed and compiled takes up to a hundred times as much
+BYTES_MAX = 256 * 1024  # of text; what is parsed and compiled takes up to a hundred times as much
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,11 @@ class Executor:
         if context.principal is None:  # it asks for the schema alone, which costs nothing
             return _costless(await self._run(admitted, request, context))
         taken = await self.budget.charge(context.principal, admitted.requested)
-        answer = await self._run(admitted, request, context)
+        try:
+            answer = await self._run(admitted, request, context)
+        except GatewayError as error:  # nothing is left to be counted
+            error.extensions = await self._spent(admitted.requested, admitted.requested, taken)
+            raise
         answer = await self._settled(answer, admitted, taken)
         return answer if context.key is None else await _as_before(answer, request, context, context.key)
 
@@ -113,9 +117,12 @@ class Executor:
         actual = requested
         if "errors" not in body and requested:
             actual = admitted.operation.cost.actual(body["data"], admitted.values)
-        throttle = await self.budget.settle(taken, actual)
-        body["extensions"] = spent(requested, actual, throttle)
+        body["extensions"] = await self._spent(requested, actual, taken)
         return answer
+
+    async def _spent(self, requested: int, actual: int, taken: Taken) -> dict[str, Any]:
+        """The extensions of an answer, with what its caller has left."""
+        return spent(requested, actual, await self.budget.settle(taken, actual))
 
     def _admitted(self, request: Request, context: Context) -> "_Admitted | Answer":
         """The operation with its variables, or the answer that says why it may not run.
@@ -182,6 +189,7 @@ class Executor:
         self, built: CompiledExecutor, source: Any, admitted: "_Admitted", context: Context
     ) -> AsyncIterator[Answer]:
         """An answer for each event of the source; what breaks the source is the last answer's error."""
+        taken: Taken | None = None
         async with aclosing(source):
             try:
                 async for event in source:
@@ -190,12 +198,14 @@ class Executor:
                     async with Deadline():
                         result = built.build_per_event_executor(event).execute_operation()
                         answer = _answer(await result if isawaitable(result) else result, context)
-                    yield await self._settled(answer, admitted, taken)
+                    settled, taken = taken, None
+                    yield await self._settled(answer, admitted, settled)
             except RateLimited as error:  # the stream can be taken up again from where it ended
                 yield Answer(refusal(error, context.request_id), executed=False)
             except Exception as error:
                 broken = located_error(error, built.operation.selection_set.selections, [])
-                yield _answer(ExecutionResult(None, [broken]), context)
+                answer = _answer(ExecutionResult(None, [broken]), context)
+                yield _costless(answer) if taken is None else await self._settled(answer, admitted, taken)
 
     async def _planned(self, admitted: "_Admitted", context: Context) -> Answer:
         """The answer by the operation's plan. Raises Unplanned where there is none, or it does not hold."""

@@ -31,6 +31,12 @@ async def both(gateway: Gateway, headers: dict[str, str]) -> tuple[httpx.Respons
     return rest, await gateway.graphql("{ deals { nodes { name } } }", headers)
 
 
+def _paid(answer: httpx.Response) -> None:
+    """What came to nothing cost what it asked for, or what was counted, and the answer says so (decision 86)."""
+    cost = answer.json()["extensions"]["cost"]
+    assert 0 < cost["actual"] <= cost["requested"]
+
+
 async def test_what_takes_too_long_is_ended_and_says_so(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = []
 
@@ -56,6 +62,7 @@ async def test_what_takes_too_long_is_ended_and_says_so(start: Start, monkeypatc
         assert uncosted(graphql.json()) == {
             "errors": [{"message": message, "extensions": {"code": "TIMEOUT", "request_id": identifier}}]
         }
+        _paid(graphql)
         assert ended == [True, True]
 
 
@@ -88,6 +95,7 @@ async def test_an_answer_that_is_too_large_is_none(start: Start, monkeypatch: py
         rest, graphql = await both(gateway, headers)
         assert rest.status_code == graphql.status_code == 413
         assert rest.json()["code"] == "response_too_large"
+        _paid(graphql)
         [error] = graphql.json()["errors"]
         assert error["extensions"]["code"] == "RESPONSE_TOO_LARGE"
         assert error["message"] == "The answer is larger than 5 MB; ask for fewer rows or fields"

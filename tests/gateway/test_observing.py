@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -20,6 +21,7 @@ from rest_compat.operations import Check
 from storage.connections import Connections, PoolState
 from storage.database import Database
 from tests.support.gateway import open_gateway
+from tests.support.live import going
 from tests.support.service import SCRIPT, Service, environment
 
 
@@ -65,6 +67,17 @@ def _until(address: str, name: str, value: float) -> str:
             return text
         assert time.monotonic() < end, text
         time.sleep(0.2)
+
+
+async def test_requests_in_flight_are_counted_in_every_process(tmp_path: Path, sqlite_template: Path) -> None:
+    shutil.copyfile(sqlite_template, tmp_path / "crm.db")
+    async with going(tmp_path, f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}", "--workers", "2") as live:
+        address = live.service.address
+        with live.held():
+            waiting = [asyncio.create_task(live.create(f"deal {number}")) for number in range(6)]
+            await asyncio.to_thread(_until, address, "crm_requests_in_flight", 6.0)
+        await asyncio.gather(*waiting)
+        await asyncio.to_thread(_until, address, "crm_requests_in_flight", 0.0)
 
 
 def test_the_worker_answers_on_a_port_of_its_own(tmp_path: Path) -> None:

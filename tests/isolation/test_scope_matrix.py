@@ -140,7 +140,7 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
     turns = 1 if dialect == "sqlite" else len(CredentialKind)
 
     # More at once, on a machine that does other things too, may wait longer for a connection than one has to.
-    turns_at_the_gateway = asyncio.Semaphore(20)
+    turns_at_the_gateway = asyncio.Semaphore(6)
 
     async def check(name: str, request: Rest | Graph, scopes: set[str], headers: Headers) -> None:
         asked = groups(CASES[name], request)

@@ -223,11 +223,11 @@ async def test_trouble_that_passes_is_tried_again(gateway: Gateway, monkeypatch:
 
 async def test_a_run_is_cancelled_while_it_works(gateway: Gateway) -> None:
     """What is read stops at its next step, what waits is taken back, and neither leaves a result."""
-    arrived = asyncio.Event()
+    arrived, cancelled = asyncio.Event(), asyncio.Event()
 
     def home(_request: Asked) -> Reply:
         arrived.set()
-        return Reply(HOME.encode(), headers=HTML, wait=0.5)
+        return Reply(HOME.encode(), headers=HTML, until=cancelled)
 
     async with open_company(home=home) as web:
         domain = f"127.0.0.1:{web.port}"
@@ -239,6 +239,7 @@ async def test_a_run_is_cancelled_while_it_works(gateway: Gateway) -> None:
         first = (await ask(gateway, cancel, id=run_id))["researchRunCancel"]
         second = (await ask(gateway, cancel, id=run_id))["researchRunCancel"]
         assert first == second == {"run": {"status": "CANCELLED"}, "userErrors": []}
+        cancelled.set()
         await asyncio.sleep(1.5)
         assert "/contact" not in web.paths
     run = await until(gateway, run_id, ended)

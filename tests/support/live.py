@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,16 @@ class Live:
         async with asyncio.timeout(20):
             while await self.streams() != count:  # noqa: ASYNC110  # another process has no event to wait for
                 await asyncio.sleep(0.02)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While whoever writes to the database, an SQLite one, waits; reading goes on."""
+        with closing(sqlite3.connect(self.url.removeprefix("sqlite+aiosqlite:///"), isolation_level=None)) as file:
+            file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                file.execute("ROLLBACK")
 
     async def organization(self, external_id: str = "org_one") -> str:
         """The key of the organization's rows."""

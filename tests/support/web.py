@@ -33,6 +33,8 @@ class Reply:
     """Seconds between the headers and the body."""
     wait_first: float = 0.0
     """Seconds before the headers."""
+    until: asyncio.Event | None = None
+    """What the body waits for besides."""
 
 
 @dataclass
@@ -78,6 +80,8 @@ class Web:
         writer.write("\r\n".join([*lines, "", ""]).encode())
         await writer.drain()
         await asyncio.sleep(reply.wait)
+        if reply.until is not None:
+            await reply.until.wait()
         writer.write(reply.body)
         await writer.drain()
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -60,18 +59,6 @@ def test_places_that_are_left_are_there_again() -> None:
     assert _filled(places, "one") == 2
 
 
-@contextmanager
-def _held(live: Live) -> Iterator[None]:
-    """While whoever writes to the database waits; reading goes on."""
-    with sqlite3.connect(live.url.removeprefix("sqlite+aiosqlite:///"), isolation_level=None) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        finally:
-            connection.execute("ROLLBACK")
-    connection.close()
-
-
 async def _in_flight(client: httpx.AsyncClient) -> int:
     text = (await client.get("/metrics")).text
     [line] = [line for line in text.splitlines() if line.startswith("crm_requests_in_flight ")]
@@ -84,7 +71,7 @@ async def _flooded(live: Live, headers: Headers) -> AsyncIterator[httpx.AsyncCli
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=live.service.address, timeout=30, limits=limits) as client:
         assert (await client.get("/deals", headers=headers)).status_code == 200  # the credential is known from now on
-        with _held(live):
+        with live.held():
             body = {"query": CREATE, "variables": {"name": "flood"}}
             waiting = [asyncio.create_task(client.post("/graphql", json=body, headers=headers)) for _ in range(30)]
             ends = asyncio.as_completed(waiting)

@@ -224,7 +224,7 @@ async def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.Mo
     monkeypatch.setattr("gateway.stalls._STALL_BYTES", 4_096)
     loop = asyncio.get_running_loop()
     async with start() as gateway:
-        name = max((len(file.content), name) for name, file in _files().items())[1]
+        name = max((file.size, name) for name, file in _files().items())[1]
         config = Config(gateway.app, log_config=None, lifespan="off")
         connections: list[Receiving] = []
 
