@@ -45,8 +45,11 @@ class Cost:
     most: int = PAGE_MAX
 
     def rows(self, asked: int | None) -> int:
-        """The rows to be reckoned with. What is out of range is refused by the field itself, and costs no row."""
-        return self.size if asked is None else min(max(asked, 0), self.most)
+        """The rows to be reckoned with: one for none, which is looked for all the same.
+
+        What is out of range is refused by the field itself.
+        """
+        return self.size if asked is None else min(max(asked, 1), self.most)
 
 
 @dataclass(frozen=True, slots=True)

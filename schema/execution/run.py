@@ -116,7 +116,8 @@ class Executor:
         body, requested = answer.body, admitted.requested
         actual = requested
         if "errors" not in body and requested:
-            actual = admitted.operation.cost.actual(body["data"], admitted.values)
+            # To find nothing is work as well.
+            actual = max(admitted.operation.cost.actual(body["data"], admitted.values), LEAST)
         body["extensions"] = await self._spent(requested, actual, taken)
         return answer
 

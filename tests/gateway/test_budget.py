@@ -212,6 +212,23 @@ async def test_what_is_free(gateway: Gateway) -> None:
     assert "ratelimit-limit" not in unauthenticated.headers
 
 
+@pytest.mark.parametrize(
+    ("field", "requested"),
+    [
+        ("deals(first: 0) { pageInfo { hasNextPage } }", 1),
+        ("deals(last: 0) { nodes { id } }", 1),
+        ('search(query: "nowhere", first: 0) { __typename }', 1),
+        ('search(query: "nowhere", first: 100) { __typename }', 10),
+        ("nodes(ids: []) { id }", 1),
+    ],
+)
+async def test_to_find_nothing_costs_a_point(gateway: Gateway, field: str, requested: int) -> None:
+    headers = await gateway.world.headers("admin@one", gateway.world.one, CredentialKind.ORGANIZATION_KEY)
+    assert _spent(await gateway.graphql(f"{{ {field} }}", headers)) == (requested, 1, 1999)
+    await _empty(gateway, headers)
+    assert (await gateway.graphql(f"{{ {field} }}", headers)).status_code == 429
+
+
 async def test_the_exchange_costs_a_point_of_the_credential_s(gateway: Gateway) -> None:
     key = bearer(await gateway.world.credential("admin@one", gateway.world.one))
     assert _said(await gateway.rest("POST", "/pat/exchange", key)) == (1, 2000, 1999, 1)
