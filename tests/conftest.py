@@ -17,6 +17,16 @@ from tests.support.postgresql import Server
 _numbers = count()
 
 
+@pytest.hookimpl(tryfirst=True)  # before those that are not asked for are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that are marked as long on one database only get the mark there."""
+    for item in items:
+        mark = item.get_closest_marker("long_on")
+        callspec = getattr(item, "callspec", None)
+        if mark is not None and callspec is not None and callspec.params.get("dialect") in mark.args:
+            item.add_marker("long")
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Server]:
     """The server; it starts when the first test needs it, and its absence is a failure."""

@@ -20,6 +20,8 @@ from gateway import logs, metrics, observing
 from tests.support.postgresql import Server
 from tests.support.service import environment
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"<!-- (run|start): (\w+) -->\n```sh\n(.*?)```", re.DOTALL)
 BLOCKS = BLOCK.findall((ROOT / "docs" / "operations.md").read_text())

@@ -1,6 +1,6 @@
 """Faults of everything that a gateway stands on, made for real: processes are killed, servers paused, disks filled.
 
-Each test has a short form, which `./run test` runs, and a long one with the figures of docs/reliability.md:
+`./run test --long` makes each once. The figures of docs/reliability.md are those of more of each:
 `CRM_FAULTS=long ./run test tests/faults`.
 """
 

@@ -20,6 +20,8 @@ from tests.faults.load import pick, until
 from tests.support.live import CREATE, Live, going
 from tests.support.postgresql import Server
 
+pytestmark = pytest.mark.long
+
 CLIENTS = pick(500, 5_000)
 AT_ONCE = 50
 POOL = 5

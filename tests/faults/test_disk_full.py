@@ -22,6 +22,8 @@ from tests.faults.load import kept, pick, until, writing
 from tests.support.live import Live, going
 from tests.support.postgresql import DURABLE, Server
 
+pytestmark = pytest.mark.long
+
 SQLITE_SIZE = 8 * 2**20
 POSTGRESQL_SIZE = 160 * 2**20
 _SMALL = {"shared_buffers": "'16MB'", "max_wal_size": "'64MB'"}

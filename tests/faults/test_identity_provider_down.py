@@ -17,6 +17,8 @@ from tests.faults.load import until
 from tests.support.loopback import Reply, serving
 from tests.support.service import Service
 
+pytestmark = pytest.mark.long
+
 KEY, UNKNOWN = ECKey.generate_key("P-256"), ECKey.generate_key("P-256")
 MAKE = 'mutation { userTokenCreate(input: {name: "ci"}) { patKey userErrors { code } } }'
 ASK = "{ viewer { subject } }"

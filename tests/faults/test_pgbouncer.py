@@ -26,6 +26,8 @@ from tests.support.live import going
 from tests.support.postgresql import Server
 from tests.support.streams import EVENTS, answers
 
+pytestmark = pytest.mark.long
+
 POOL = 3
 """Connections of the server, far fewer than those of the gateway, so that transactions change them all the time."""
 _FOLDERS = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))

@@ -14,6 +14,8 @@ from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
 from tests.support.live import Live, going
 from tests.support.postgresql import Server
 
+pytestmark = pytest.mark.long
+
 POOL = 2
 _SLACK = 2.0
 

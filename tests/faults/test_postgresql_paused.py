@@ -23,6 +23,8 @@ from tests.faults.load import kept, pick, writing
 from tests.support.live import going
 from tests.support.postgresql import Server
 
+pytestmark = pytest.mark.long
+
 CLIENTS = 30
 """More than the pool has connections."""
 PAUSE_SECONDS = pick(11, 30)

@@ -8,10 +8,13 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.faults.load import kept, pick, writing
 from tests.support.live import going
 from tests.support.postgresql import Server
+
+pytestmark = pytest.mark.long
 
 RESTARTS = pick(2, 5)
 WRITES = pick(100, 400)

@@ -16,6 +16,8 @@ from providers.breaker import FAILURES
 from tests.support.live import Live, going
 from tests.support.loopback import Reply, serving
 
+pytestmark = pytest.mark.long
+
 BUY = """mutation($name: String!) {
   domainPurchase(name: $name, idempotencyKey: $name) { domain { status } userErrors { code } } }"""
 _SLACK = 10.0

@@ -16,6 +16,8 @@ import pytest
 from tests.faults.load import kept, pick, until, writing
 from tests.support.live import Live, going
 
+pytestmark = pytest.mark.long
+
 ROUNDS = pick(1, 3)
 
 

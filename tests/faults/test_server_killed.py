@@ -6,9 +6,13 @@ import asyncio
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.faults.load import CUT, kept, pick, writing
 from tests.support.live import going
 from tests.support.service import Service
+
+pytestmark = pytest.mark.long
 
 KILLS = pick(1, 4)
 WRITES = pick(200, 500)

@@ -18,6 +18,8 @@ from tests.faults.load import CUT, kept, pick, writing
 from tests.support.live import going
 from tests.support.streams import answers, begun
 
+pytestmark = pytest.mark.long
+
 STREAMS = pick(60, 600)
 """Half of them WebSockets, half server-sent events."""
 EVENTS = "subscription { events { cursor } }"

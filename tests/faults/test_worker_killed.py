@@ -18,6 +18,8 @@ import pytest
 from tests.faults.load import pick
 from tests.support.service import SCRIPT, Service, environment
 
+pytestmark = pytest.mark.long
+
 KILLS = pick(1, 4)
 LEASE_SECONDS = 1.0
 REPORTS = "{ researchRuns(first: 1) { nodes { id results { nodes { id cxReport { %s } } } } } }"

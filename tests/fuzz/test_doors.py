@@ -43,6 +43,7 @@ REST = Door(
 GRAPHQL = Door("/graphql", ("--phases", "fuzzing", "-n", "3"), ("--phases", "fuzzing", "-n", "20"), 200)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("door", [REST, GRAPHQL], ids=["rest", "graphql"])
 def test_no_request_breaks_the_service(tmp_path: Path, door: Door) -> None:
     with Service(tmp_path, "--demo", **SETTINGS) as service:

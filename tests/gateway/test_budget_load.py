@@ -86,6 +86,7 @@ async def _deals(live: Live) -> None:
             session.add(Deal(id=new_id(), name=f"Deal {number}", owner_id="admin"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_one_process(tmp_path: Path, database_url: str) -> None:
     async with going(tmp_path, database_url, CRM_RATE_LIMIT="on") as live:
@@ -93,6 +94,7 @@ async def test_one_process(tmp_path: Path, database_url: str) -> None:
         (await _load([live.service.address], live.token())).check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_two_processes_and_one_redis(tmp_path: Path, database_url: str) -> None:
     settings = {"CRM_DATABASE_URL": database_url}

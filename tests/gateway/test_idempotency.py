@@ -32,6 +32,7 @@ def keyed(live: Live, key: str) -> dict[str, str]:
     return live.token() | {"idempotency-key": key}
 
 
+@pytest.mark.long
 async def test_fifty_at_once_at_several_processes_make_one_row(tmp_path: Path, database_url: str) -> None:
     async with going(tmp_path, database_url, "--workers", "2") as live, httpx.AsyncClient(timeout=30) as http:
         headers, address = keyed(live, new_id()), live.service.address
@@ -63,6 +64,7 @@ async def test_a_key_over_a_websocket(tmp_path: Path, database_url: str) -> None
         assert await rows(live, Deal.name) == [("socket",)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_killed_between_claim_and_commit(tmp_path: Path, database_url: str) -> None:
     """The deal and the claim are written and wait for the event's number, which this test holds, as it dies."""
@@ -102,6 +104,7 @@ async def _waits_for_a_lock(database: Database) -> None:
 WRITERS = 8
 
 
+@pytest.mark.long
 async def test_killed_amid_writes_and_asked_again(tmp_path: Path, database_url: str) -> None:
     """Every key that was sent is sent again after the service was killed: one deal for each, and the same answers."""
     async with going(tmp_path, database_url, CRM_RATE_LIMIT="off") as live:

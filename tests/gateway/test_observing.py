@@ -32,6 +32,7 @@ def _value(text: str, name: str) -> float:
     )
 
 
+@pytest.mark.long
 def test_processes_on_one_socket_count_together(tmp_path: Path) -> None:
     with Service(tmp_path, "--no-worker", "--workers", "2") as service:
         for _ in range(40):  # a connection each, so that either may take it
@@ -69,6 +70,7 @@ def _until(address: str, name: str, value: float) -> str:
         time.sleep(0.2)
 
 
+@pytest.mark.long
 async def test_requests_in_flight_are_counted_in_every_process(tmp_path: Path, sqlite_template: Path) -> None:
     shutil.copyfile(sqlite_template, tmp_path / "crm.db")
     async with going(tmp_path, f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}", "--workers", "2") as live:

@@ -9,6 +9,7 @@ from threading import Barrier
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.support.service import Service
 
@@ -18,6 +19,7 @@ CONVERT = """mutation($input: LeadConvertInput!) { leadConvert(input: $input) {
 COUNTS = "{ accounts { totalCount } contacts { totalCount } deals { totalCount } leads { totalCount } }"
 
 
+@pytest.mark.long
 def test_two_clients_at_once_make_one_lead_and_convert_it_once(tmp_path: Path, database_url: str) -> None:
     settings = {"CRM_DATABASE_URL": database_url, "CRM_RATE_LIMIT": "off"}
     with Service(tmp_path, "--demo", **settings) as first, Service(tmp_path, "--demo", **settings) as second:

@@ -157,6 +157,7 @@ def with_password(database_url: str, password: str) -> str:
     return database_url.replace("://crm@", f"://crm:{password}@")
 
 
+@pytest.mark.long_on("postgresql")
 @pytest.mark.parametrize("log", ["json"], indirect=True)
 async def test_no_secret_is_found(
     database_url: str, dialect: str, tmp_path: Path, log: StringIO, request: pytest.FixtureRequest

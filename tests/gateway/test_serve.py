@@ -85,6 +85,7 @@ def _history(folder: Path) -> list[tuple[object, ...]]:
     return rows
 
 
+@pytest.mark.long
 def test_two_first_starts_at_once_make_one_demo(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(mode=0o700)
     with ThreadPoolExecutor(2) as pool:
@@ -101,6 +102,7 @@ def test_two_first_starts_at_once_make_one_demo(tmp_path: Path) -> None:
     assert _history(tmp_path) == [(2, 5, 440, 2, snapshots, snapshots, snapshots * HEALTH_FACTORS)]
 
 
+@pytest.mark.long
 def test_two_demos_at_once_on_postgresql_too(postgresql: Server, tmp_path: Path) -> None:
     postgresql.create("two_demos")
     url = postgresql.url("two_demos")
@@ -181,6 +183,7 @@ def test_nothing_is_printed_before_it_listens(tmp_path: Path) -> None:
         process.stdout.close()
 
 
+@pytest.mark.long
 def test_several_processes_answer_on_one_socket(tmp_path: Path) -> None:
     with Service(tmp_path, "--demo", "--workers", "2") as service:
         headers = {"Authorization": f"Bearer {service.value('Token')}"}

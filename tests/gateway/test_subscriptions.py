@@ -59,6 +59,7 @@ async def take(stream: AsyncIterator[Any], number: int) -> list[Any]:
         return [await anext(stream) for _ in range(number)]
 
 
+@pytest.mark.long
 async def test_events_over_both_transports_across_processes_and_a_restart(tmp_path: Path, database_url: str) -> None:
     """Nothing is missed and nothing comes twice; on PostgreSQL the writer is another process than the reader."""
     shared = "postgresql" in database_url
@@ -98,6 +99,7 @@ async def one(clients: Clients) -> AsyncIterator[Clients]:
     yield clients
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_the_database_s_word_is_lost_and_the_log_is_read_all_the_same(tmp_path: Path, database_url: str) -> None:
     async with (

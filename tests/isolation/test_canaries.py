@@ -301,6 +301,7 @@ def loop() -> Iterator[asyncio.Runner]:
         yield runner
 
 
+@pytest.mark.long
 def test_no_canary_crosses(
     loop: asyncio.Runner, database_url: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from graphql import FieldNode, OperationDefinitionNode, parse
 from sqlalchemy import select
 from sqlmodel import col
@@ -107,6 +108,7 @@ async def _log(tenant: Tenant) -> list[Any]:
         return list(await session.rows(select(*columns).where(col(Event.org_id) == tenant.id).order_by(columns[0])))
 
 
+@pytest.mark.long_on("postgresql")
 async def test_every_mutation_appends_unless_it_is_refused(gateway: Gateway) -> None:
     requests = _requests()
     assert WITHOUT.keys() | TWICE.keys() <= set(_mutations())

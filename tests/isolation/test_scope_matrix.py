@@ -129,6 +129,7 @@ def _one_per_door(case: Case) -> list[Rest | Graph]:
     return list({type(request): request for request in reversed(case.requests)}.values())
 
 
+@pytest.mark.long_on("postgresql")
 async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
     """On SQLite whole; on PostgreSQL every operation × every scope, the kinds of credential taking turns."""
     world = gateway.world

@@ -26,6 +26,8 @@ from tests.support.gateway import open_gateway
 from tests.support.service import Service, environment
 from tests.support.world import World
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -65,6 +65,7 @@ def test_the_image_is_small_locked_and_ordinary() -> None:
     assert names - _settings() == {"PATH", "PYTHONUNBUFFERED"}
 
 
+@pytest.mark.long
 def test_the_distribution_of_what_is_copied_runs(tmp_path: Path) -> None:
     source, installed = tmp_path / "source", tmp_path / "installed"
     source.mkdir()

@@ -202,6 +202,7 @@ async def gateway(database_url: str, tmp_path: Path) -> AsyncIterator[Gateway]:
 model = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.long_on("sqlite")
 @model
 @given(all_meetings=meetings, asked=st.lists(questions, min_size=1, max_size=6))
 async def test_the_listing_answers_as_the_model_does(
@@ -217,6 +218,7 @@ async def test_the_listing_answers_as_the_model_does(
             assert said == due[meeting["id"]]
 
 
+@pytest.mark.long_on("sqlite")
 @model
 @given(all_meetings=meetings, order=st.sampled_from(["asc", "desc"]), size=st.integers(1, 5))
 async def test_windows_put_together_are_the_whole(
