@@ -262,8 +262,9 @@ class _Attempt(Context):
         if self._session is None:
             if not self._is_claimed:
                 self.organization = organization
-            self._transaction = _transaction(self, self.organization)
-            self._session = await self._transaction.__aenter__()
+            transaction = _transaction(self, self.organization)
+            self._session = await transaction.__aenter__()
+            self._transaction = transaction  # not before: what has not begun is not to be ended
             if not self._is_claimed:
                 moment = now()
                 key = IdempotencyKey(

@@ -20,6 +20,9 @@ from tests.support.service import Service
 from tests.support.streams import begun
 
 
+NAMED = {"name": "late"}
+
+
 async def rows(live: Live, *columns: Any) -> list[tuple[Any, ...]]:
     """These columns of the organization's rows."""
     organization = await live.organization()
@@ -49,6 +52,34 @@ async def test_fifty_at_once_at_several_processes_make_one_row(tmp_path: Path, d
         assert sum("idempotency-replayed" not in answer.headers for answer in answers) == 1
         assert await rows(live, Deal.name) == [("raced",)]
         assert await rows(live, Event.type) == [("deal_created",)]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_write_that_cannot_begin_says_what_it_says_without_a_key(tmp_path: Path, database_url: str) -> None:
+    """One waits for the file until SQLite gives up, the others for that one, and some until their own time is over."""
+    async with going(tmp_path, database_url) as live, httpx.AsyncClient(timeout=30) as http:
+        rest, graphql = f"{live.service.address}/deals", live.graphql_url
+        asked: list[tuple[str, Any]] = [(rest, NAMED), (graphql, {"query": CREATE, "variables": NAMED})] * 3
+        keys = [new_id() for _ in asked]
+
+        async def ask() -> list[httpx.Response]:
+            asking = zip(asked, keys, strict=True)
+            return await asyncio.gather(
+                *(http.post(url, json=body, headers=keyed(live, key)) for (url, body), key in asking)
+            )
+
+        with live.held():
+            answers = await ask()
+        told = {(answer.status_code, _code(answer.json())) for answer in answers}
+        assert told <= {(503, "unavailable"), (504, "timeout"), (200, "UNAVAILABLE"), (504, "TIMEOUT")}
+        assert {code.lower() for _, code in told} == {"unavailable", "timeout"}
+        assert await rows(live, Deal.name) == []
+        assert [answer.status_code for answer in await ask()] == [201, 200] * 3
+        assert await rows(live, Deal.name) == [("late",)] * 6
+
+
+def _code(body: Any) -> str:
+    return str(body["errors"][0]["extensions"]["code"] if "errors" in body else body["code"])
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

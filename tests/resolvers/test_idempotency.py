@@ -92,6 +92,37 @@ async def test_a_write_that_is_cut_off_leaves_nothing(world: World, monkeypatch:
     assert await rows(world, Deal.id) == [(made.id,)]
 
 
+async def test_a_write_that_gets_no_connection_has_not_begun(world: World, database_url: str) -> None:
+    """It has looked for its key, and waits for others that hold the only connection, or on SQLite the file."""
+    single = Database(database_url, pool_size=1)
+    ctx = await under(world, "k", as_another_process(world, single))
+    released, done = asyncio.Event(), asyncio.Event()
+
+    async def hold(until: asyncio.Event) -> None:
+        async with single.writing(world.one.id) as session:
+            await session.scalar(select(1))
+            await until.wait()
+
+    async def create() -> Any:
+        async with asyncio.timeout(4):
+            return await create_deal(ctx, DEAL)
+
+    try:
+        holders, creating = [asyncio.create_task(hold(released))], asyncio.create_task(create())
+        await asyncio.sleep(0.1)
+        holders.append(asyncio.create_task(hold(done)))
+        await asyncio.sleep(0.1)
+        released.set()
+        with pytest.raises(TimeoutError if single.dialect == "sqlite" else idempotency.Unavailable):
+            await creating
+        done.set()
+        await asyncio.gather(*holders)
+        assert (await create_deal(ctx, DEAL)).name == "once"
+        assert len(await rows(world, Deal.id)) == 1
+    finally:
+        await single.close()
+
+
 async def test_two_processes_make_one_row(world: World, open_database: Callable[[], Database]) -> None:
     processes = [as_another_process(world, open_database()) for _ in range(3)]
     contexts = [await under(world, "k", processes[number % 3]) for number in range(24)]
