@@ -1,7 +1,6 @@
 """What a resolver has at hand for one request: the services, the caller, and the loaders that batch its look-ups."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -50,26 +49,32 @@ class Key:
     text: str
     at: Path
     """Where the request has it."""
+    question: bytes = b""
+    """What stands for the GraphQL operation that it came with, and the values of its variables."""
+    is_shared: bool = False
+    """Whether the text of that operation has several fields, each of which may write."""
+    place: str = ""
+    """Which of those it is: the name that its answer has. Empty where there is one alone."""
+    uses: int = 0
     done: int = 0
     replayed: int = 0
     first: tuple[str, str | None] | None = None
     """Of the first write under it, what stands for it in the database, and the organization that it was made in."""
-    _uses: Counter[str] = field(default_factory=Counter)
 
     @property
     def is_replayed(self) -> bool:
         """Whether an earlier request had done all that this one asks for."""
-        return 0 < self.replayed == self._uses.total()
+        return 0 < self.replayed == self.uses
 
     @property
     def is_done(self) -> bool:
         """Whether the request did all that it asks for itself."""
-        return 0 < self.done == self._uses.total()
+        return 0 < self.done == self.uses
 
-    def use(self, operation: str) -> int:
-        """The how-manieth write of this operation in the request it is, from 0: each is a write of its own."""
-        self._uses[operation] += 1
-        return self._uses[operation] - 1
+    def enter(self, name: str) -> None:
+        """A field begins whose answer has this name."""
+        if self.is_shared:
+            self.place = name
 
 
 @dataclass(slots=True)

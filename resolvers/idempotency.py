@@ -7,6 +7,7 @@ result: all of it is committed, or nothing. Where two arrive at the same time, t
 import asyncio
 import hmac
 import re
+import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -61,22 +62,34 @@ def key_needed() -> Problems:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A key in its scope, and what it is used for."""
+    """A key in its scope, and what it is used for.
 
+    `family` begins the ids of all the writes of one operation, which has one key for them; `id` is that of one of them.
+    """
+
+    family: str
     id: str
-    fingerprint: str
+    arguments: str
+    question: str
+    """The operation where it has several writes; empty for a single write, which may come as another one asks for it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What has to be the same where the key is used again."""
+        return f"{self.arguments}:{self.question}"
 
 
 def _claim(ctx: Context, key: Key, name: str, resolver: Resolver, args: Any, kwargs: Mapping[str, Any]) -> _Claim:
     caller, pepper = ctx.caller, ctx.services.identity.pepper
     organization = None if caller.organization is None else caller.organization.id
     credential = caller.credential_id or f"session of {caller.subject}"
-    scope = [organization, credential, name, key.text, key.use(name)]
+    family = _digest(pepper, [organization, credential, name, key.text])
     bound = signature(resolver).bind(ctx, *args, **kwargs)
     bound.apply_defaults()
     _, *arguments = bound.arguments.items()
     compared = {n: value for n, value in arguments if n not in _PLACES}
-    return _Claim(_digest(pepper, scope), _digest(pepper, compared))
+    place = _digest(pepper, [family, key.place])
+    return _Claim(family, f"{family}:{place}", _digest(pepper, compared), key.question.hex() if key.is_shared else "")
 
 
 def _digest(pepper: bytes, value: Any) -> str:
@@ -86,9 +99,10 @@ def _digest(pepper: bytes, value: Any) -> str:
 async def once(ctx: Context, key: Key, name: str, resolver: Resolver, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """What the resolver gives of these arguments, or gave the first time.
 
-    Raises Problems where the key was used with other arguments, and KeyInUse where the first is still under way after
-    a while. A resolver that raises leaves the key as if it had never been used.
+    Raises Problems where the key was used with other arguments, or something else was written under it, and KeyInUse
+    where the first is still under way after a while. A resolver that raises leaves the key as if it had never been used.
     """
+    key.uses += 1
     claim = _claim(ctx, key, name, resolver, args, kwargs)
     async with _turn(ctx, claim):
         until = asyncio.get_running_loop().time() + WAIT_SECONDS
@@ -117,7 +131,16 @@ async def once(ctx: Context, key: Key, name: str, resolver: Resolver, args: Any,
             await asyncio.sleep(_POLL_SECONDS)
 
 
-async def same_answer(ctx: Context, key: Key, question: Any, answer: bytes) -> bytes:
+def ask(ctx: Context, key: Key, question: Any, *, is_shared: bool) -> None:
+    """Tell the key which operation it came with, and whether that has several fields (decision 110)."""
+    try:
+        key.question = bytes.fromhex(_digest(ctx.services.identity.pepper, question))
+    except (TypeError, RecursionError):  # no text stands for it, so it is like no other one
+        key.question = secrets.token_bytes(32)
+    key.is_shared = is_shared
+
+
+async def same_answer(ctx: Context, key: Key, answer: bytes) -> bytes:
     """The answer that the question had the first time, where the request did nothing; else this one, which is kept.
 
     What hangs on a result may have changed since, and who asks for something else of it is told how it is now.
@@ -125,16 +148,16 @@ async def same_answer(ctx: Context, key: Key, question: Any, answer: bytes) -> b
     if key.first is None:
         return answer
     pepper, (claim_id, organization) = ctx.services.identity.pepper, key.first
-    name, asked = f"answer to {claim_id}", bytes.fromhex(_digest(pepper, question))
+    name, asked = f"answer to {claim_id}", key.question
     if key.is_replayed:
         async with ctx.services.database.directory() as session:
-            found = await statements.find(session, claim_id)
-        if found is not None and found.answer is not None:
-            kept = unseal(pepper, name, found.answer)
+            sealed = await statements.kept_answer(session, claim_id)
+        if sealed is not None:
+            kept = unseal(pepper, name, sealed)
             if kept.startswith(asked):
                 return kept[len(asked) :]
     if key.is_done:
-        with suppress(Unavailable):  # the result is kept already
+        with suppress(Exception):  # what was written stands, and its result is kept already
             async with _transaction(ctx, organization) as session:
                 await statements.keep_answer(session, claim_id, seal(pepper, name, asked + answer))
     return answer
@@ -148,7 +171,7 @@ def _transaction(ctx: Context, organization: str | None) -> AbstractAsyncContext
 @asynccontextmanager
 async def _turn(ctx: Context, claim: _Claim) -> AsyncIterator[None]:
     """One request at a time in this process: the others wait here, where they hold no connection."""
-    lock = ctx.services.turns.setdefault(claim.id, asyncio.Lock())
+    lock = ctx.services.turns.setdefault(claim.family, asyncio.Lock())
     try:
         async with asyncio.timeout(WAIT_SECONDS):
             await lock.acquire()
@@ -161,16 +184,23 @@ async def _turn(ctx: Context, claim: _Claim) -> AsyncIterator[None]:
 
 
 async def _found(ctx: Context, claim: _Claim, key: Key) -> Any:
-    """The key's row; None where the key is free. Raises Problems where it was used with other arguments."""
+    """The key's row; None where the key is free. Raises Problems where it was used for something else."""
     async with ctx.services.database.directory() as session:
-        found = await statements.find(session, claim.id)
+        rows = await statements.find(session, claim.family, claim.id)
     moment = now()
-    if found is None or found.expires_at <= moment or (found.result is None and found.leased_until <= moment):
-        return None
-    if not hmac.compare_digest(found.fingerprint, claim.fingerprint):
-        words = f"{HEADER} was used before, with other arguments"
-        raise Problems([Problem(key.at, words, "idempotency_key_reused")])
-    return found
+    held = [row for row in rows if row.expires_at > moment and (row.settled or row.leased_until > moment)]
+    for row in held:
+        if row.id == claim.id:
+            if not hmac.compare_digest(row.fingerprint.partition(":")[0], claim.arguments):
+                raise _reused(key, "with other arguments")
+            return row
+    if any(row.fingerprint.partition(":")[2] != claim.question for row in held):
+        raise _reused(key, "by another request")
+    return None
+
+
+def _reused(key: Key, words: str) -> Problems:
+    return Problems([Problem(key.at, f"{HEADER} was used before, {words}", "idempotency_key_reused")])
 
 
 def _opened(ctx: Context, claim: _Claim, sealed: bytes) -> Any:

@@ -44,6 +44,9 @@ async def change(
         context = info.context
         if key not in (None, UNSET):
             context = replace(context, key=read_key(key, ("idempotency_key",)))
+        elif context.key is not None:
+            node = info._raw_info.field_nodes[0]
+            context.key.enter((node.alias or node.name).value)
         return await resolver(context, *args, *read)
 
     return await outcome(work())

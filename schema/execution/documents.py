@@ -53,6 +53,8 @@ class Operation:
     cost: OperationCost
     label: str = ""
     """Its kind and root field, or `several`: words of the schema, for logs and counts (decision 122)."""
+    is_shared: bool = False
+    """Whether its text has several fields at the root, whatever @skip and @include make of them."""
     plans: Plans = field(default_factory=Plans)
 
 
@@ -87,6 +89,7 @@ class Prepared:
                 is_public=all(root.startswith("__") for root in roots),
                 cost=cost_of(self.schema, node, fragments),
                 label=f"{node.operation.value} {roots[0] if len(set(roots)) == 1 else 'several'}",
+                is_shared=sum(not root.startswith("__") for root in roots) > 1,
             )
         return self._operations[name]
 

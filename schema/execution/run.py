@@ -18,7 +18,7 @@ from identity.budget import Budget, Unmetered
 from identity.principal import Principal
 from resolvers.context import Context, Key
 from resolvers.deadline import Deadline
-from resolvers.idempotency import same_answer
+from resolvers.idempotency import ask, same_answer
 from resolvers.record import Record
 from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
@@ -93,6 +93,8 @@ class Executor:
             return admitted
         if context.principal is None:  # it asks for the schema alone, which costs nothing
             return _costless(await self._run(admitted, request, context))
+        if context.key is not None:
+            ask(context, context.key, _question(admitted, request), is_shared=admitted.operation.is_shared)
         taken = await self.budget.charge(context.principal, admitted.requested)
         try:
             answer = await self._run(admitted, request, context)
@@ -100,7 +102,7 @@ class Executor:
             error.extensions = await self._spent(admitted.requested, admitted.requested, taken)
             raise
         answer = await self._settled(answer, admitted, taken)
-        return answer if context.key is None else await _as_before(answer, request, context, context.key)
+        return answer if context.key is None else await _as_before(answer, context, context.key)
 
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         context.worked_out = admitted.prepared.worked_out
@@ -242,12 +244,18 @@ class Executor:
         return cast("CompiledExecutor | list[GraphQLError]", built)
 
 
-async def _as_before(answer: Answer, request: Request, context: Context, key: Key) -> Answer:
+def _question(admitted: "_Admitted", request: Request) -> list[Any]:
+    """What the request asks: its document and operation, and what it says of the variables that there are."""
+    names = (d.variable.name.value for d in admitted.operation.node.variable_definitions or ())
+    said = request.variables or {}
+    return [request.query, {name: said[name] for name in names if name in said}, request.operation_name]
+
+
+async def _as_before(answer: Answer, context: Context, key: Key) -> Answer:
     """The answer with the data that it had when its writes were made; one with errors is always as it is now."""
     if "errors" in answer.body:
         return answer
-    question = [request.query, request.variables, request.operation_name]
-    data = await same_answer(context, key, question, orjson.dumps(answer.body["data"], option=orjson.OPT_UTC_Z))
+    data = await same_answer(context, key, orjson.dumps(answer.body["data"], option=orjson.OPT_UTC_Z))
     return Answer(answer.body | {"data": orjson.Fragment(data)}, executed=True)
 
 

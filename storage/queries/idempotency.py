@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, delete, select, update
+from sqlalchemy import Select, Text, bindparam, case, delete, select, update
 from sqlmodel import col
 
 from storage.queries.records import insert_missing
@@ -17,21 +17,36 @@ from storage.tables import IdempotencyKey
 _BATCH = 1_000
 
 
-async def find(session: TenantSession, key_id: str) -> Any:
-    """The key's row as it is committed; None where there is none (a session of the directory)."""
-    rows = await session.fetch("idempotency_key", _found, key_id=key_id)
-    return rows[0] if rows else None
+async def find(session: TenantSession, family: str, key_id: str) -> Sequence[Any]:
+    """The rows whose ids begin with the family's digits and a colon, as they are committed (of the directory's session).
+
+    What a write gave comes with the one row that is asked for; of the others only whether it is there, as `settled`.
+    """
+    return await session.fetch("idempotency_key", _found, key_id=key_id, begin=f"{family}:", end=f"{family};")
 
 
 def _found() -> Select[Any]:
+    key_id, begin, end = (bindparam(name, type_=Text) for name in ("key_id", "begin", "end"))
+    is_it = col(IdempotencyKey.id) == key_id
     columns: tuple[Any, ...] = (
+        col(IdempotencyKey.id),
         col(IdempotencyKey.fingerprint),
         col(IdempotencyKey.leased_until),
         col(IdempotencyKey.expires_at),
-        col(IdempotencyKey.result),
-        col(IdempotencyKey.answer),
+        col(IdempotencyKey.result).is_not(None).label("settled"),
+        case((is_it, col(IdempotencyKey.result))).label("result"),
     )
-    return select(*columns).where(col(IdempotencyKey.id) == bindparam("key_id", type_=Text))
+    return select(*columns).where(col(IdempotencyKey.id) >= begin, col(IdempotencyKey.id) < end)
+
+
+async def kept_answer(session: TenantSession, key_id: str) -> bytes | None:
+    """What the client was told; None where nothing is kept (a session of the directory)."""
+    rows = await session.fetch("idempotency_answer", _answer, key_id=key_id)
+    return rows[0].answer if rows else None
+
+
+def _answer() -> Select[Any]:
+    return select(col(IdempotencyKey.answer)).where(col(IdempotencyKey.id) == bindparam("key_id", type_=Text))
 
 
 async def claim(session: TenantSession, key: IdempotencyKey, moment: datetime) -> bool:

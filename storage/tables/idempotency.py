@@ -11,7 +11,8 @@ from storage.base import Directory, Identifier, PlainText
 class IdempotencyKey(Directory, table=True):
     """One key of one caller for one operation (decision 110). Nothing here can be read without the pepper.
 
-    `id` stands for the key with its scope, `fingerprint` for the arguments; both are keyed hashes. Without a `result`
+    `id` stands for the key with its scope, and after a colon for the place in the request; `fingerprint` for the
+    arguments, and after a colon for the request where it has several writes. All are keyed hashes. Without a `result`
     the write is under way until `leased_until`, by the attempt that is named in `holder`. `answer` is what a GraphQL
     request was told in the end.
     """

@@ -19,7 +19,6 @@ from tests.support.live import CREATE, Live, going
 from tests.support.service import Service
 from tests.support.streams import begun
 
-
 NAMED = {"name": "late"}
 
 

@@ -12,14 +12,14 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from contract.errors import Conflict, KeyInUse, NotFound, Problems, ProviderFailed
+from contract.errors import Conflict, KeyInUse, NotFound, Problems, ProviderFailed, TimedOut
 from identity.sealing import seal
 from providers.sequencing import Refused
 from resolvers import idempotency
 from resolvers.campaigns import delete_campaign
 from resolvers.context import Context, Services
 from resolvers.deals import DealCreate, DealUpdate, create_deal, update_deal
-from resolvers.idempotency import read_key
+from resolvers.idempotency import ask, read_key, same_answer
 from resolvers.inputs import parse
 from resolvers.outreach_domains import purchase_domain
 from resolvers.outreach_inputs import DomainName
@@ -235,6 +235,31 @@ async def test_a_result_of_another_version_is_no_reason_to_do_it_again(world: Wo
     with pytest.raises(Conflict, match="kept by another version"):
         await create_deal(await under(world, "k"), DEAL)
     assert len(await rows(world, Deal.id)) == 1
+
+
+@pytest.mark.parametrize("levels", [300, 5_000])
+async def test_a_question_that_no_text_stands_for_is_like_no_other(world: World, levels: int) -> None:
+    question: Any = None
+    for _ in range(levels):
+        question = [question]
+    for answer in (b"first", b"second"):
+        ctx = await under(world, "k")
+        assert ctx.key is not None
+        ask(ctx, ctx.key, question, is_shared=False)
+        await create_deal(ctx, DEAL)
+        assert await same_answer(ctx, ctx.key, answer) == answer
+    assert len(await rows(world, Deal.id)) == 1
+
+
+async def test_an_answer_that_cannot_be_kept_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: Any) -> None:
+        raise TimedOut
+
+    ctx = await under(world, "k")
+    assert ctx.key is not None
+    await create_deal(ctx, DEAL)
+    monkeypatch.setattr(idempotency.statements, "keep_answer", broken)
+    assert await same_answer(ctx, ctx.key, b"made") == b"made"
 
 
 async def test_nothing_stays_behind_in_the_process(world: World) -> None:

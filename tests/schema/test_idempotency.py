@@ -23,6 +23,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 ERRORS = "userErrors { code message field }"
 CREATE = f"mutation($name: String!) {{ dealCreate(input: {{name: $name}}) {{ deal {{ id name }} {ERRORS} }} }}"
 REUSED = "Idempotency-Key was used before, with other arguments"
+ELSEWHERE = "Idempotency-Key was used before, by another request"
 MALFORMED = "Idempotency-Key must be 1 to 255 visible ASCII characters"
 REQUIRED = "Idempotency-Key is required here, so that a repeated request never buys twice"
 PURCHASE = f"mutation($name: String!) {{ domainPurchase(name: $name) {{ domain {{ name }} {ERRORS} }} }}"
@@ -350,7 +351,88 @@ async def test_each_field_of_a_document_is_a_write_of_its_own(one: Tenant) -> No
         ' dealCreate(input: {name: "b"}) { userErrors { message } } }'
     )
     answer = (await one.post(half, headers)).json()["data"]
-    assert answer == {"a": {"deal": {"id": made[0]}}, "dealCreate": {"userErrors": [{"message": REUSED}]}}
+    assert answer == {"a": {"deal": {"id": made[0]}}, "dealCreate": {"userErrors": [{"message": ELSEWHERE}]}}
+
+
+CREATED = f"{{ deal {{ name }} {ERRORS} }}"
+A, B = f'a: dealCreate(input: {{name: "one"}}) %s {CREATED}', f'b: dealCreate(input: {{name: "two"}}) {CREATED}'
+BY_VARIABLE = f"mutation($a: Boolean!) {{ {A % '@include(if: $a)'} {B} }}"
+SKIPPING = f"mutation($a: Boolean!) {{ ...All {B} }} fragment All on Mutation {{ ... @skip(if: $a) {{ {A % ''} }} }}"
+NAMED = f"mutation($a: String!) {{ a: dealCreate(input: {{name: $a}}) {CREATED} {B} }}"
+Asked = tuple[str, dict[str, Any]]
+TWO = {"deal": {"name": "two"}, "userErrors": []}
+OTHERWISE: dict[str, tuple[Asked, Asked]] = {
+    "a field that was not included": ((BY_VARIABLE, {"a": False}), (BY_VARIABLE, {"a": True})),
+    "a fragment that was skipped": ((SKIPPING, {"a": True}), (SKIPPING, {"a": False})),
+    "a field that was wrong, by a variable": ((NAMED, {"a": ""}), (NAMED, {"a": "one"})),
+    "a field that was wrong, in the text": (
+        (f"mutation {{ {(A % '').replace('one', '')} {B} }}", {}),
+        (f"mutation {{ {A % ''} {B} }}", {}),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", OTHERWISE)
+async def test_another_request_under_a_key_that_has_written_writes_nothing(one: Tenant, change: str) -> None:
+    """What the first one made is told again; what it did not make needs a key of its own."""
+    headers = keyed(one.headers())
+    (document, variables), (other, others) = OTHERWISE[change]
+    first = (await one.post(document, headers, **variables)).json()["data"]
+    assert first["b"] == TWO
+    for _ in range(2):
+        answer = (await one.post(other, headers, **others)).json()["data"]
+        assert answer["a"] == {
+            "deal": None,
+            "userErrors": [{"code": "VALIDATION", "message": ELSEWHERE, "field": None}],
+        }
+        assert answer["b"] == TWO
+    again = await one.post(document, headers, **variables)
+    assert again.json()["data"] == first
+    assert replayed(again)
+    assert await one.rows(Deal.name) == [("two",)]
+
+
+async def test_a_field_more_or_less_under_a_key_that_has_written_writes_nothing(one: Tenant) -> None:
+    """The order of the fields does not matter either, nor which request came first, nor the door."""
+    alone, both, turned = (f"mutation {{ {fields} }}" for fields in (B, f"{A % ''} {B}", f"{B} {A % ''}"))
+    after = {key: keyed(one.headers()) for key in ("alone", "both")}
+    assert await one.ask(alone, after["alone"]) == TWO
+    for document in (both, turned):
+        answer = await one.ask(document, after["alone"])
+        assert {part["userErrors"][0]["message"] for part in answer.values()} == {ELSEWHERE}
+    await one.ask(both, after["both"])
+    assert list((await one.ask(turned, after["both"])).values()) == [TWO, TWO | {"deal": {"name": "one"}}]
+    assert (await one.ask(alone, after["both"]))["userErrors"][0]["message"] == ELSEWHERE
+    refusal = await post(one, after["both"], name="two")
+    assert (refusal.status_code, refusal.json()) == (422, refused(ELSEWHERE, "idempotency_key_reused"))
+    assert sorted(await one.rows(Deal.name)) == [("one",), ("two",), ("two",)]
+
+
+async def test_a_request_of_several_fields_that_wrote_nothing_gives_the_key_back(one: Tenant) -> None:
+    headers = keyed(one.headers())
+    wrong = f"mutation {{ {(A % '').replace('one', '')} {B.replace('two', '')} }}"
+    assert {part["deal"] for part in (await one.ask(wrong, headers)).values()} == {None}
+    assert (await one.ask(f"mutation {{ {A % ''} {B} }}", headers))["b"] == TWO
+
+
+def deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "junk", [deep(300), deep(900), 2**70, "\x00", {"a": 1}], ids=["300", "900", "int", "nul", "map"]
+)
+async def test_a_value_without_a_variable_is_no_part_of_the_question(one: Tenant, junk: Any) -> None:
+    headers = keyed(one.headers())
+    first = await one.post(CREATE, headers, name="junk", junk=junk)
+    assert first.json()["data"]["dealCreate"]["userErrors"] == []
+    again = await one.post(CREATE, headers, name="junk")
+    assert data(again) == data(first)
+    assert (replayed(first), replayed(again)) == (False, True)
+    assert await one.rows(Deal.name) == [("junk",)]
 
 
 async def test_a_key_in_the_extensions(one: Tenant) -> None:
