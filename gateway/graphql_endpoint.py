@@ -1,6 +1,6 @@
 """`/graphql`: GraphQL over HTTP, and GraphiQL for browsers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import Message
 from functools import lru_cache
@@ -23,6 +23,7 @@ from contract.errors import (
 from contract.limits import BODY_MAX_BYTES
 from gateway.encoding import encoded
 from gateway.graphql_sse import EVENT_STREAM, EventStream
+from gateway.headers import Headers, headers_of
 from gateway.operations import Operations, fields_of_body, fields_of_query, key_of
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
@@ -42,9 +43,6 @@ GRAPHQL = "application/graphql-response+json"
 _CONTENT_TYPES = {kind: f"{kind}; charset=utf-8".encode() for kind in (JSON, GRAPHQL)}
 _CONTENT_TYPES[EVENT_STREAM] = _CONTENT_TYPES[JSON]  # of what is no stream after all
 
-Headers = Mapping[bytes, bytes]
-"""The first of each name, in lower case."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -53,10 +51,6 @@ class Reply:
     status: int
     headers: list[tuple[bytes, bytes]]
     content: bytes
-
-
-def _headers(scope: Scope) -> Headers:
-    return dict(reversed(scope["headers"]))
 
 
 class GraphQLEndpoint:
@@ -78,7 +72,7 @@ class GraphQLEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, of any method."""
-        headers = _headers(scope)
+        headers = headers_of(scope)
         if scope["method"] in _READING and self.settings.graphiql and _is_page(scope, headers):
             await graphiql_page()(scope, receive, send)
             return

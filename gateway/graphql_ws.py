@@ -18,6 +18,7 @@ from contract.limits import (
 )
 from gateway import logs
 from gateway.encoding import encoded
+from gateway.headers import headers_of
 from gateway.metrics import count_request
 from gateway.operations import Operations, key_of
 from gateway.refusals import refused
@@ -57,7 +58,7 @@ class WebSocketEndpoint:
         """Serve one connection from its upgrade to its end."""
         scope["state"]["record"].door = STREAM
         await receive()  # the upgrade
-        headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        headers = {name: value.decode("latin-1") for name, value in headers_of(scope).items()}
         if not self._admits(headers):
             await send({"type": "websocket.close", "code": 1008, "reason": "Origin not allowed"})
             return

@@ -64,14 +64,14 @@ def key_needed() -> Problems:
 class _Claim:
     """A key in its scope, and what it is used for.
 
-    `family` begins the ids of all the writes of one operation, which has one key for them; `id` is that of one of them.
+    `family` stands for the key and its scope, and begins the `id` of each write of that operation under it.
     """
 
     family: str
     id: str
     arguments: str
     question: str
-    """The operation where it has several writes; empty for a single write, which may come as another one asks for it."""
+    """The operation, where it has several writes; empty for a single one, which other requests may ask for too."""
 
     @property
     def fingerprint(self) -> str:
@@ -99,8 +99,8 @@ def _digest(pepper: bytes, value: Any) -> str:
 async def once(ctx: Context, key: Key, name: str, resolver: Resolver, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """What the resolver gives of these arguments, or gave the first time.
 
-    Raises Problems where the key was used with other arguments, or something else was written under it, and KeyInUse
-    where the first is still under way after a while. A resolver that raises leaves the key as if it had never been used.
+    Raises Problems where the key was used for something else, and KeyInUse where the first is still under way after a
+    while. A resolver that raises leaves the key as if it had never been used.
     """
     key.uses += 1
     claim = _claim(ctx, key, name, resolver, args, kwargs)

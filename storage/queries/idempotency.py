@@ -18,7 +18,7 @@ _BATCH = 1_000
 
 
 async def find(session: TenantSession, family: str, key_id: str) -> Sequence[Any]:
-    """The rows whose ids begin with the family's digits and a colon, as they are committed (of the directory's session).
+    """The rows whose ids begin with the family's digits and a colon, as committed (a session of the directory).
 
     What a write gave comes with the one row that is asked for; of the others only whether it is there, as `settled`.
     """
