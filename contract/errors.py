@@ -301,7 +301,7 @@ class RangeNotSatisfiable(GatewayError):
 
 
 class TooManyStreams(GatewayError):
-    """As many subscriptions run as one connection, or one process, may have (decision 81)."""
+    """As many subscriptions run as one connection, one caller or one process may have (decisions 81 and 107)."""
 
     status = 429
     code = "TOO_MANY_STREAMS"

@@ -4,11 +4,12 @@ A request is in flight from its head to the beginning of its answer, but for the
 streams, and clients that send or read slowly, hold no place. Each is counted under a path of groups: under its
 organization where the credential is known; else under the strangers, its address, and the credential. At each step of
 the path, what a group has must be less than what is left; so a group alone gets half of the places, two get a third
-each, and there is always one left for a group that has none.
+each, and there is always one left for a group that has none. An operation on a WebSocket is counted like a request.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,6 +17,7 @@ from contract.errors import Overloaded, Unauthenticated
 from gateway.receiving import WHOLE
 from gateway.refusals import refused
 from identity.principal import Principal
+from rest_compat.serving import address_of
 
 Group = Hashable
 Path = tuple[Group, ...]
@@ -55,10 +57,34 @@ class Places:
             if not self._groups[group]:
                 del self._groups[group]
 
+    @contextmanager
+    def one(self, path: Path) -> Iterator[None]:
+        """While something of these groups is served. Raises Overloaded."""
+        if not self.take(path):
+            raise Overloaded()
+        try:
+            yield
+        finally:
+            self.leave(path)
+
     @property
     def taken(self) -> int:
         """How many are."""
         return self._taken
+
+
+def group_of(principal: Principal) -> Group:
+    """Whom a caller's requests are counted with: the organization, or the caller who acts in none."""
+    organization = principal.organization
+    return ("of", organization.id if organization else principal.subject)
+
+
+def path_of(known: Group | None, address: str, credential: int | None = None) -> Path:
+    """Where a request is counted: in its group if that is known, else among the strangers."""
+    if known is not None:
+        return (known,)
+    stranger = (_STRANGERS, address)
+    return (_STRANGERS, stranger, (stranger, credential))
 
 
 class Admission:
@@ -116,20 +142,15 @@ class Admission:
                 self.places.leave(path)
 
     def _path(self, scope: Scope, credential: int | None) -> Path:
-        organization = None if credential is None else self._known.get(credential)
-        if organization is not None:
-            return (organization,)
-        client = scope.get("client")
-        address = (_STRANGERS, client[0] if client else None)
-        return (_STRANGERS, address, (address, credential))
+        known = None if credential is None else self._known.get(credential)
+        return path_of(known, address_of(scope), credential)
 
     def _learn(self, credential: int, principal: Principal | None, status: int) -> None:
         if principal is None:
             if status == Unauthenticated.status:
                 self._known.pop(credential, None)
         elif credential not in self._known:
-            organization = principal.organization
-            self._known[credential] = ("of", organization.id if organization else principal.subject)
+            self._known[credential] = group_of(principal)
             if len(self._known) > _KNOWN_MAX:
                 self._known.popitem(last=False)
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from contract.limits import SOCKETS_PER_PROCESS
 from gateway import logs
 from gateway.admission import Admission, Places
 from gateway.graphql_endpoint import GraphQLEndpoint
@@ -28,6 +29,7 @@ from gateway.security_headers import SecurityHeaders
 from gateway.settings import Settings
 from gateway.stopping import noticing
 from gateway.streams import Streams
+from gateway.ws_connection import Shared
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
 from rest_compat.errors import code_of, error_response
 from rest_compat.openapi import openapi_document
@@ -67,11 +69,12 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
         read_manifest(path) if path else {}, executor.accepts, registered_only=settings.persisted_only
     )
     streams = Streams(runtime.services.identity, runtime.stopping)
+    shared = Shared(runtime.services, executor, operations, streams, places, Places(SOCKETS_PER_PROCESS))
     graphql = Middleware(
         Straight,
         path="/graphql",
         endpoint=GraphQLEndpoint(runtime.services, executor, operations, settings, streams),
-        socket=WebSocketEndpoint(runtime.services, executor, operations, streams, settings.cors_origins),
+        socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
         routes=_routes(runtime, schema, observing),

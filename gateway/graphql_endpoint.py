@@ -16,7 +16,6 @@ from contract.errors import (
     MethodNotAllowed,
     NotAcceptable,
     TooLarge,
-    TooManyStreams,
     Unauthenticated,
     UnsupportedMedia,
 )
@@ -141,8 +140,7 @@ class GraphQLEndpoint:
             record.answered(answers.body)
         if isinstance(answers, Answer) and answers.needs_credential:
             return _reply(answers.body, EVENT_STREAM, Unauthenticated.status, _CHALLENGE)
-        if self.streams.full:
-            raise TooManyStreams()
+        self.streams.check(vigil.path)
         return EventStream(answers, vigil, record)
 
 

@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Send
 
-from contract.errors import ResponseTooLarge
+from contract.errors import GatewayError, ResponseTooLarge
 from contract.limits import STREAM_SEND_SECONDS
 from gateway.encoding import encoded
 from gateway.vigil import Vigil
@@ -32,14 +32,6 @@ _PING = b":\n\n"
 Put = Callable[..., Awaitable[None]]
 
 _log = logging.getLogger(__name__)
-
-
-def _next(body: Any, request_id: str) -> bytes:
-    try:
-        content = encoded(body)
-    except ResponseTooLarge as error:
-        content = encoded(refusal(error, request_id))
-    return b"event: next\ndata: " + content + b"\n\n"
 
 
 class EventStream:
@@ -67,9 +59,9 @@ class EventStream:
 
         if isinstance(self._answers, Answer):
             await send(dict(_START))
-            await put(_next(self._answers.body, self._request_id) + _COMPLETE, more=False)
+            await put(self._next(self._answers.body) + _COMPLETE, more=False)
             return
-        with self._vigil.streams.one():
+        with self._vigil.streams.one(self._vigil.path):
             await send(dict(_START))
             await put(_PING)
             async with aclosing(self._answers) as answers:  # type: ignore[type-var]  # a generator
@@ -95,8 +87,7 @@ class EventStream:
         if pump in _finished(tasks):
             pump.result()
         if vigil in _finished(tasks):
-            refused: Any = vigil.result()
-            await put(_next(refusal(refused, self._request_id), self._request_id))
+            await put(self._refused(cast("GatewayError", vigil.result())))
         await put(_COMPLETE, more=False)
 
     async def _pump(self, answers: AsyncIterator[Answer], put: Put) -> None:
@@ -115,10 +106,24 @@ class EventStream:
                     return
                 following = None
                 self._record.answered(answer.body)
-                await put(_next(answer.body, self._request_id))
+                await put(self._next(answer.body))
         finally:
             if following is not None:
                 await _ended([following])
+
+    def _next(self, body: Any) -> bytes:
+        try:
+            return _event(encoded(body))
+        except ResponseTooLarge as error:
+            return self._refused(error)
+
+    def _refused(self, error: GatewayError) -> bytes:
+        self._record.refused(error)
+        return _event(encoded(refusal(error, self._request_id)))
+
+
+def _event(content: bytes) -> bytes:
+    return b"event: next\ndata: " + content + b"\n\n"
 
 
 async def _gone(receive: Receive) -> None:

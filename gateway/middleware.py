@@ -31,7 +31,7 @@ def request_id(scope: Scope) -> str:
     return token_hex(16)
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
     """A path as the log may have it: who has a key from there could read the file."""
     return f"{_MEDIA}***" if path.startswith(_MEDIA) else path[:_PATH_SHOWN]
 
@@ -84,7 +84,7 @@ class Requests:
             if status >= 400 and not record.code:
                 record.code = code_of_status(status)
             count_request(record, status, seconds)
-            logs.access.write(scope.get("method", "WEBSOCKET"), _shown(scope["path"]), status, seconds, record)
+            logs.access.write(scope.get("method", "WEBSOCKET"), shown(scope["path"]), status, seconds, record)
 
 
 class Unbroken:

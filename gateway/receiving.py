@@ -7,6 +7,7 @@ from asyncio import TimerHandle, Transport
 from enum import Enum, auto
 from secrets import token_hex
 from typing import Any, NoReturn
+from urllib.parse import unquote
 
 import httptools
 from starlette.responses import Response
@@ -26,6 +27,7 @@ from contract.limits import (
 )
 from gateway import logs
 from gateway.metrics import count_request
+from gateway.middleware import shown
 from gateway.refusals import refused
 from gateway.request_heads import declared_length, is_upgrade
 from gateway.security_headers import SecurityHeaders
@@ -186,6 +188,7 @@ class Receiving(HttpToolsProtocol):
             if self._should_upgrade():
                 return
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
+        self._patient(self.cycle)
         if length > BODY_MAX_BYTES:
             self._last()
 
@@ -200,6 +203,8 @@ class Receiving(HttpToolsProtocol):
         """The request is there."""
         super().on_message_complete()
         self._part, self._waiting_since = _Part.NOTHING, None
+        if self.cycle is not None:
+            self.cycle.transport = self.transport
         self.scope["state"][WHOLE] = True
 
     def on_response_complete(self) -> None:
@@ -278,7 +283,8 @@ class Receiving(HttpToolsProtocol):
             if self._part is not _Part.BODY or self.pipeline:
                 self.pipeline.clear()
                 self.flow.resume_reading()
-                self._make_last(running)
+                running.keep_alive = False
+                self._patient(running)
                 return
             running.disconnected = True
             running.message_event.set()
@@ -293,12 +299,17 @@ class Receiving(HttpToolsProtocol):
 
     def _write(self, error: GatewayError) -> None:
         request_id = token_hex(16)
-        path = self.url.partition(b"?")[0].decode("latin-1") if self._part is not _Part.REQUEST else ""
+        begun = self._part is _Part.HEAD or self._part is _Part.BODY
+        path = self.url.partition(b"?")[0].decode("latin-1") if begun else ""
         answer = refused(error, path, request_id)
         self.transport.write(self._bytes(answer, request_id))
         record = Record(request_id, _DOOR, code=error.code)
         count_request(record, error.status, 0.0)
-        logs.access.write("-", "-", error.status, 0.0, record)
+        if path.startswith("/"):
+            method, path = self.parser.get_method().decode(), shown(unquote(path))  # as much of it as has come
+        else:
+            method = path = "-"
+        logs.access.write(method, path, error.status, 0.0, record)
 
     def _bytes(self, answer: Response, request_id: str) -> bytes:
         headers = [
@@ -312,13 +323,11 @@ class Receiving(HttpToolsProtocol):
 
     def _last(self) -> None:
         """Let the answer to this request be the last one, whatever still comes of its body."""
+        self.cycle.keep_alive = False
         if self.cycle.response_complete:
             self._linger()
-        elif self.cycle.keep_alive:
-            self._make_last(self.cycle)
 
-    def _make_last(self, cycle: RequestResponseCycle) -> None:
-        cycle.keep_alive = False
+    def _patient(self, cycle: RequestResponseCycle) -> None:
         cycle.transport = _Lingering(self)  # type: ignore[assignment]  # what a cycle uses of one
 
     def _linger(self) -> None:
@@ -334,7 +343,9 @@ class Receiving(HttpToolsProtocol):
 
 
 class _Lingering:
-    """A connection as one answer sees it, at whose end it is closed with patience."""
+    """A connection as answers see it that more may come behind, at whose end it is closed with patience."""
+
+    __slots__ = ("_connection",)
 
     def __init__(self, connection: Receiving) -> None:
         self._connection = connection

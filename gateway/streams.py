@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from contract.errors import TooManyStreams
 from contract.limits import STREAMS_PER_PROCESS
+from gateway.admission import Path, Places
 from gateway.metrics import STREAMS
 from identity.authenticate import Identity
 from identity.principal import Principal
@@ -22,25 +23,25 @@ class Streams:
     def __init__(self, identity: Identity, stopping: asyncio.Event) -> None:
         self.identity = identity
         self.stopping = stopping
-        self._running = 0
+        self._places = Places(STREAMS_PER_PROCESS)
         self._looks: dict[tuple[str, str | None], asyncio.Task[Principal]] = {}
 
-    @property
-    def full(self) -> bool:
-        """Whether as many subscriptions run as may (decision 83)."""
-        return self._running >= STREAMS_PER_PROCESS
+    def check(self, path: Path) -> None:
+        """Raises TooManyStreams where as many subscriptions run as may, of these groups or at all (decision 107)."""
+        if not self._places.take(path):
+            raise TooManyStreams()
+        self._places.leave(path)
 
     @contextmanager
-    def one(self) -> Iterator[None]:
-        """While a subscription runs. Raises TooManyStreams."""
-        if self.full:
+    def one(self, path: Path) -> Iterator[None]:
+        """While a subscription of these groups runs. Raises TooManyStreams."""
+        if not self._places.take(path):
             raise TooManyStreams()
-        self._running += 1
         STREAMS.inc()
         try:
             yield
         finally:
-            self._running -= 1
+            self._places.leave(path)
             STREAMS.dec()
 
     async def look(self, authorization: str, organization: str | None) -> Principal:

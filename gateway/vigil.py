@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from contract.errors import GatewayError, Unauthenticated, Unavailable
+from gateway.admission import Path, group_of, path_of
 from gateway.streams import Streams
 from identity.principal import Principal
 from resolvers.context import Context
@@ -28,6 +29,11 @@ class Vigil:
             self.principal = await self.streams.identity.authenticate(
                 self.authorization, self.organization, self.address
             )
+
+    @property
+    def path(self) -> Path:
+        """Where what the caller does is counted."""
+        return path_of(None if self.principal is None else group_of(self.principal), self.address)
 
     def acting(self, context: Context) -> Context:
         """Have the context follow what becomes of the caller."""

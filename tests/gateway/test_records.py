@@ -172,3 +172,20 @@ async def test_what_an_answer_says_is_noted(bodies: list[dict[str, Any]], cost: 
     for body in bodies:
         record.answered(body)
     assert (record.cost, record.code) == (cost, "COST_EXCEEDED" if code is None else code)
+
+
+async def test_an_event_that_is_too_large_is_told(gateway: Gateway, log: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status went before it."""
+    world = gateway.world
+    headers = world.session("admin@one", world.one)
+    labels = {"door": "stream", "code": "RESPONSE_TOO_LARGE"}
+    before = REGISTRY.get_sample_value("crm_refusals_total", labels) or 0
+    monkeypatch.setattr("gateway.encoding.RESPONSE_MAX_BYTES", 600)
+    names = " ".join(f"name_of_{number:020}: __typename" for number in range(20))
+    events = headers | {"Accept": "text/event-stream"}
+    answer = await gateway.http.post("/graphql", json={"query": f"{{ {names} }}"}, headers=events)
+    assert answer.status_code == 200
+    assert '"RESPONSE_TOO_LARGE"' in answer.text
+    line = _line(log)
+    assert (line["door"], line["status"], line["code"]) == ("stream", 200, "RESPONSE_TOO_LARGE")
+    assert REGISTRY.get_sample_value("crm_refusals_total", labels) == before + 1

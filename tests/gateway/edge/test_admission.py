@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
+from unittest.mock import ANY
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from gateway.admission import Places
 from tests.support.live import CREATE, Headers, Live
 from tests.support.raw import wire
+from tests.support.streams import Socket, begun
 
 PLACES = 8
 SETTINGS = {"CRM_REQUESTS_IN_FLIGHT": str(PLACES), "CRM_CORS_ORIGINS": "https://app.example"}
@@ -150,3 +152,52 @@ async def _listen(client: httpx.AsyncClient, options: Any) -> None:
     async with client.stream("POST", "/graphql", **options) as response:
         async for _ in response.aiter_lines():
             pass
+
+
+@live_loop
+async def test_operations_on_sockets_hold_places_like_requests(live: Live) -> None:
+    flooding, other = live.token("admin"), live.token("stranger", "org_two")
+    async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=live.service.address, timeout=30) as client:
+        assert (await client.get("/deals", headers=flooding)).status_code == 200
+        sockets = [await stack.enter_async_context(begun(live.service.address, flooding)) for _ in range(3)]
+        another = await stack.enter_async_context(begun(live.service.address, other))
+        stranger = await stack.enter_async_context(begun(live.service.address, {}))
+        with live.held():
+            for number in range(30):
+                await sockets[number % 3].subscribe(str(number), CREATE, name="flood")
+            refusals = await _heard(sockets, 30 - PLACES // 2)
+            assert await _in_flight(client) == PLACES // 2
+            assert (await client.get("/deals", headers=flooding)).status_code == 503
+            assert (await client.get("/deals", headers=other)).status_code == 200
+            for socket in (another, stranger):
+                await socket.subscribe("1", "{ __typename }")
+                assert await socket.told(1) == ["Query"]
+        for refusal in refusals:
+            assert refusal["type"] == "error"
+            [error] = refusal["payload"]
+            assert error["message"] == "Too many requests at once"
+            assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("UNAVAILABLE", 1)
+        answers = await _heard(sockets, PLACES)
+        assert sorted(answer["type"] for answer in answers) == ["complete"] * (PLACES // 2) + ["next"] * (PLACES // 2)
+        assert not any("errors" in answer.get("payload", {}) for answer in answers)
+        assert await _in_flight(client) == 0
+        await sockets[0].subscribe("again", CREATE, name="after the flood")
+        assert await sockets[0].told(1) == [{"deal": {"id": ANY, "name": "after the flood"}}]
+
+
+async def _heard(sockets: list[Socket], count: int) -> list[Any]:
+    """The next messages of all of them together."""
+    messages: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def listen(socket: Socket) -> None:
+        while True:
+            messages.put_nowait(await socket.hear())
+
+    listening = [asyncio.create_task(listen(socket)) for socket in sockets]
+    try:
+        async with asyncio.timeout(20):
+            return [await messages.get() for _ in range(count)]
+    finally:
+        for task in listening:
+            task.cancel()
+        await asyncio.gather(*listening, return_exceptions=True)

@@ -197,7 +197,7 @@ async def test_who_is_slow_is_told_in_the_shape_of_its_door(live: Live, path: st
             "request_id": heard.headers["x-request-id"],
         }
     line = next(line for line in live.service.log.read_text().splitlines() if heard.headers["x-request-id"] in line)
-    assert "status=408" in line
+    assert f"method='POST' path='{path}' status=408" in line
 
 
 async def test_a_long_body_has_the_time_that_it_needs(live: Live) -> None:

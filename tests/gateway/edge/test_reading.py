@@ -5,6 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
+import time
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
@@ -224,6 +229,37 @@ async def test_heads_have_limits(live: Live, case: str) -> None:
         _is_in_the_house_s_shape(heard, CODES[status])
 
 
+FAULTS = {
+    "too large a header": (b"GET /health?token=canary HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 40_000, "GET", "/health"),
+    "two lengths": (b"POST /pat%2Fx HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n", "POST", "/pat/x"),
+    "a private file": (b"GET /%6Dedia/secret HTTP/1.1\r\n\r\n", "GET", "/media/***"),
+    "half an address": (b"GET /" + b"a" * 400_000, "GET", "/" + "a" * 499),
+    "an address of a host": (b"GET http://evil/media/secret HTTP/1.1\r\nHost: a\r\n\r\n", "-", "-"),
+    "no request behind one": (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n\x16\x03\x01", "-", "-"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+async def test_the_log_says_what_was_refused_as_far_as_it_is_known(live: Live, case: str) -> None:
+    data, method, path = FAULTS[case]
+    async with wire(live.service.address) as connection:
+        request, more = data, b""
+        if "\x16" in data.decode("latin-1"):
+            request, more = data[:-3], data[-3:]
+        await connection.say(request)
+        if more:
+            await connection.head()
+            await connection.say(more)
+        heard = await connection.heard()
+    assert heard.closed
+    identifier = re.findall(rb"x-request-id: ([0-9a-f]{32})", heard.raw)[-1].decode()
+    log = live.service.log.read_text()
+    [line] = [line for line in log.splitlines() if identifier in line]
+    assert f"method='{method}' path='{path}' status={heard.statuses[-1]}" in line
+    assert "canary" not in line
+    assert "secret" not in log
+
+
 @pytest.mark.parametrize("door", ["/graphql", "/deals"])
 @pytest.mark.parametrize("chunked", [True, False])
 async def test_a_body_that_is_too_long_is_refused_and_not_read(live: Live, door: str, chunked: bool) -> None:
@@ -244,9 +280,59 @@ async def test_a_body_that_is_too_long_is_refused_and_not_read(live: Live, door:
     assert heard.seconds < 5
 
 
+UNREAD = {"graphql": ("/graphql", 413), "rest": ("/deals", 413), "nobody": ("/deals", 401)}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize("version", ["1.1", "1.0"])
+async def test_an_early_answer_reaches_who_wants_no_other(live: Live, case: str, chunked: bool, version: str) -> None:
+    """The client sends all of its body before it reads, and says that the connection ends with the answer."""
+    if chunked and version == "1.0":
+        pytest.skip("there are no chunks in HTTP/1.0")
+    path, status = UNREAD[case]
+    headers = "Host: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
+    if status == 413:
+        headers += f"Authorization: {live.token()['authorization']}\r\n"
+    size = 1_100_014 if status == 413 else 1_000_000
+    length = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
+    parts = urlsplit(live.service.address)
+
+    def talk() -> bytes:
+        with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
+            connection.sendall(f"POST {path} HTTP/{version}\r\n{headers}{length}\r\n\r\n".encode())
+            for begin in range(0, size, 100_000):
+                piece = b" " * min(100_000, size - begin)
+                connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+                time.sleep(0.02)
+            if chunked:
+                connection.sendall(b"0\r\n\r\n")
+            answer = b""
+            while piece := connection.recv(65_536):
+                answer += piece
+            return answer
+
+    began = time.monotonic()
+    answer = await asyncio.to_thread(talk)
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert b"\r\nconnection: close\r\n" in answer
+    assert answer.endswith(b"}")
+    assert time.monotonic() - began < 5
+
+
+async def test_python_s_own_client_reads_the_refusal(live: Live) -> None:
+    headers = {**live.token(), "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{live.service.address}/deals", b" " * 1_100_014, headers)
+    for _ in range(5):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            await asyncio.to_thread(urllib.request.urlopen, request)
+        assert refused.value.status == 413
+        assert json.load(refused.value)["code"] == "payload_too_large"
+
+
 async def test_no_query_reaches_the_log_whatever_is_logged(live: Live) -> None:
-    async with open_socket(live.service.address, path="/graphql?token=canary") as socket:
-        await socket.begin({})
+    async with open_socket(live.service.address, path="/graphql?token=canary") as client:
+        await client.begin({})
     async with httpx.AsyncClient(base_url=live.service.address) as http:
         await http.get("/deals", params={"token": "canary"})
     await asyncio.sleep(0.1)

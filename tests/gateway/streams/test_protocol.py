@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
 from websockets import Subprotocol
 from websockets.exceptions import InvalidStatus
 
-from contract.limits import SOCKET_MESSAGE_MAX_BYTES, STREAM_ID_MAX, STREAMS_PER_CONNECTION
+from contract.limits import (
+    ANONYMOUS_IDLE_SECONDS,
+    SOCKET_MESSAGE_MAX_BYTES,
+    STREAM_ID_MAX,
+    STREAMS_PER_CONNECTION,
+)
 from tests.support.live import Live
 from tests.support.streams import EVENTS, begun, open_socket
 
@@ -82,6 +88,25 @@ async def test_what_is_against_the_protocol_closes_the_connection(
 async def test_who_says_nothing_is_closed(live: Live) -> None:
     async with open_socket(live.service.address) as socket:
         assert await socket.closed() == (4408, "Connection initialisation timeout")
+
+
+async def test_who_shows_no_credential_and_asks_nothing_is_closed(live: Live) -> None:
+    """Pings are no questions; one who has asked has the time again, and one with a credential may listen for ever."""
+    address = live.service.address
+    async with begun(address, {}) as silent, begun(address, {}) as asking, begun(address, live.token()) as known:
+        began = time.monotonic()
+        await silent.say(type="ping")
+        await asyncio.sleep(ANONYMOUS_IDLE_SECONDS / 2)
+        await silent.say(type="ping")
+        await asking.subscribe("1", "{ __typename }")
+        assert await asking.told(1) == ["Query"]
+        assert await silent.closed() == (1000, "Nothing was asked, without a credential")
+        assert ANONYMOUS_IDLE_SECONDS - 1 < time.monotonic() - began < ANONYMOUS_IDLE_SECONDS + 4
+        await asking.subscribe("2", "{ __typename }")
+        assert await asking.hear() == {"id": "1", "type": "complete"}
+        assert await asking.told(1) == ["Query"]
+        await known.subscribe("1", "{ __typename }")
+        assert await known.told(1) == ["Query"]
 
 
 async def test_pings_and_pongs_are_taken_at_any_time(live: Live) -> None:
