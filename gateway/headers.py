@@ -9,9 +9,9 @@ Headers = Mapping[bytes, bytes]
 
 
 def headers_of(scope: Scope) -> Headers:
-    """The headers; the values of a name that is there twice as one list (RFC 9110, 5.3), which no credential is.
+    """The headers; the values of a name that is there twice as one list (decision 127).
 
-    REST reads them so too, and neither door may take one of two that a proxy before it has looked at.
+    REST reads them so too (rest_compat/serving.py).
     """
     headers = dict(scope["headers"])
     if len(headers) != len(scope["headers"]):

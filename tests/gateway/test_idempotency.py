@@ -53,6 +53,7 @@ async def test_fifty_at_once_at_several_processes_make_one_row(tmp_path: Path, d
         assert await rows(live, Event.type) == [("deal_created",)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_write_that_cannot_begin_says_what_it_says_without_a_key(tmp_path: Path, database_url: str) -> None:
     """One waits for the file until SQLite gives up, the others for that one, and some until their own time is over."""

@@ -1,4 +1,4 @@
-"""A header that is there twice means the same to every door: none takes the one that pleases it (RFC 9110, 5.3)."""
+"""A header that is there twice means the same to every door: none takes the one that pleases it (decision 127)."""
 
 from __future__ import annotations
 
