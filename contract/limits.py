@@ -124,6 +124,14 @@ INPUT_LIST_MAX = 2_000
 ERRORS_MAX = 5
 ERRORS_TEXT_MAX = 800
 
+# All variables of a request together, JSON values in them, and the conditions of one filter (decision 126).
+INPUT_WEIGHT_MAX = 10_000
+JSON_DEPTH_MAX = 120
+FILTER_CONDITIONS_MAX = 100
+FILTER_DEPTH_MAX = 12
+FILTER_LIST_MAX = 1_000
+VARIANTS_MAX = 16
+
 # What an operation may cost, and what a caller has to spend (decision 86).
 OPERATION_NODES_MAX = 10_000
 COST_MAX = 5_000

@@ -13,11 +13,9 @@ from strawberry.utils.str_converters import to_camel_case
 
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Order, Related
 from contract.errors import Path, Problem, Problems
+from contract.limits import FILTER_CONDITIONS_MAX, FILTER_DEPTH_MAX, FILTER_LIST_MAX
 from contract.vocabulary import SortDirection
 from schema.declare import enum, shown
-
-DEPTH_MAX = 12
-LIST_MAX = 1_000
 
 enum(
     SortDirection,
@@ -105,21 +103,53 @@ class DateTimeFilter(Comparator):
 
 
 def condition_of(filter: Any, at: Path = ("filter",)) -> Condition:
-    """The condition that a filter input states. Raises Problems for a null where a value is needed, or too much."""
-    return All() if filter is None or filter is UNSET else All(tuple(_parts(filter, at)))
+    """The condition that a filter input states. Raises Problems for a null where a value is needed, or too much.
+
+    The filter is counted before anything is made of it (decision 126).
+    """
+    if filter is None or filter is UNSET:
+        return All()
+    _check(filter, at, 0)
+    return All(tuple(_parts(filter, at)))
+
+
+def _check(filter: Any, at: Path, conditions: int) -> int:
+    """How many conditions there are with those of this filter: each comparison, and each filter within another."""
+    if len(at) > FILTER_DEPTH_MAX:
+        raise Problems([Problem(at[:1], f"must not nest deeper than {FILTER_DEPTH_MAX} levels", "filter_depth")])
+    for name, value in _members(filter):
+        here = (*at, name)
+        if isinstance(value, Comparator):
+            conditions += sum(inner is not UNSET for inner in vars(value).values())
+            _check_count(conditions, at)
+            continue
+        parts = value if isinstance(value, list) else [value]
+        _bounded(parts, here)
+        conditions += len(parts)
+        _check_count(conditions, at)
+        for part in parts:
+            conditions = _check(part, here, conditions)
+    return conditions
+
+
+def _check_count(conditions: int, at: Path) -> None:
+    if conditions > FILTER_CONDITIONS_MAX:
+        message = f"must not have more than {FILTER_CONDITIONS_MAX} conditions in all"
+        raise Problems([Problem(at[:1], message, "filter_conditions")])
+
+
+def _members(filter: Any) -> Iterator[tuple[str, Any]]:
+    """What the filter says, by the names of the schema in the service's spelling."""
+    for field in fields(filter):
+        value = getattr(filter, field.name)
+        if value is not UNSET and value is not None:
+            yield field.name.rstrip("_"), value
 
 
 def _parts(filter: Any, at: Path) -> Iterator[Condition]:
-    if len(at) > DEPTH_MAX:
-        raise Problems([Problem(at[:1], f"must not nest deeper than {DEPTH_MAX} levels", "filter_depth")])
-    for field in fields(filter):
-        value = getattr(filter, field.name)
-        if value is UNSET or value is None:
-            continue
-        name = field.name.rstrip("_")
+    for name, value in _members(filter):
         here = (*at, name)
         if name in ("and", "or"):
-            _bounded(value, here)
             parts = tuple(All(tuple(_parts(part, here))) for part in value)
             yield All(parts) if name == "and" else Any_(parts)
         elif name == "not":
@@ -146,8 +176,8 @@ def _comparisons(column: str, comparator: Comparator, at: Path) -> Iterator[Cond
 
 
 def _bounded(values: list[Any], at: Path) -> None:
-    if len(values) > LIST_MAX:
-        raise Problems([Problem(at, f"must not have more than {LIST_MAX} items", "too_long")])
+    if len(values) > FILTER_LIST_MAX:
+        raise Problems([Problem(at, f"must not have more than {FILTER_LIST_MAX} items", "too_long")])
 
 
 def _plain(value: Any) -> Any:

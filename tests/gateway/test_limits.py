@@ -17,12 +17,17 @@ import structlog
 from graphql import get_introspection_query
 
 from contract.limits import (
+    CAPTURE_DEPTH_MAX,
     COST_MAX,
     DEPTH_MAX,
     DIRECTIVES_MAX,
     DOCUMENT_ALIASES_MAX,
     DOCUMENT_MAX_BYTES,
+    ENROLLMENT_VARIABLES_MAX,
+    ENROLLMENTS_MAX,
     FIELDS_MAX,
+    FILTER_CONDITIONS_MAX,
+    JSON_DEPTH_MAX,
     OPERATION_NODES_MAX,
     ROOT_FIELDS_MAX,
     TOKENS_MAX,
@@ -32,7 +37,7 @@ from gateway import logs
 from gateway.settings import Settings
 from tests.support.costs import cost
 from tests.support.gateway import Gateway
-from tests.support.hostile import HOSTILE, Hostile, deep
+from tests.support.hostile import CAPTURE, FILTERED, HOSTILE, Hostile, deep, lists
 from tests.support.world import Headers
 
 Start = Callable[..., AbstractAsyncContextManager[Gateway]]
@@ -76,7 +81,7 @@ def log() -> Iterator[StringIO]:
 async def send(gateway: Gateway, headers: Headers, hostile: Hostile) -> tuple[httpx.Response, float]:
     """The answer, and the seconds that the processor was busy with the request."""
     body = {"query": hostile.query, "variables": hostile.variables, "operationName": hostile.operation}
-    content = json.dumps(body).encode()
+    content = json.dumps(body, separators=(",", ":")).encode()
     began = time.process_time()
     answer = await gateway.http.post(
         "/graphql", content=content, headers=headers | {"Content-Type": "application/json"}
@@ -263,3 +268,55 @@ async def test_streams_are_no_way_round(gateway: Gateway, headers: Headers, name
     parameters = {"query": hostile.query, "variables": json.dumps(hostile.variables)}
     answer = await gateway.http.get("/graphql", params=parameters, headers=headers)
     assert answer.json()["errors"][0]["extensions"]["code"] == hostile.code
+
+
+async def test_filters_at_the_limit_run(gateway: Gateway, headers: Headers) -> None:
+    """A hundred conditions: each comparison is one, and each filter within another (decision 126)."""
+    fifty = [{"subject": {"contains": f"x{i}"}} for i in range(FILTER_CONDITIONS_MAX // 2)]
+    within = {"or": fifty}
+    for _ in range(2):
+        assert (await gateway.graphql(FILTERED, headers, f=within)).json()["data"] == {"meetings": {"nodes": []}}
+    in_a_row = {"subject": {"in": [f"x{i}" for i in range(1_000)]}}
+    assert (await gateway.graphql(FILTERED, headers, f=in_a_row)).json()["data"] == {"meetings": {"nodes": []}}
+    for beyond in ({**within, "subject": {"contains": "y"}}, {"and": [within], "deal": {}}):
+        [error] = (await gateway.graphql(FILTERED, headers, f=beyond)).json()["errors"]
+        assert error["extensions"]["code"] == "VALIDATION"
+        assert error["extensions"]["problems"] == [
+            {"field": ["filter"], "message": "must not have more than 100 conditions in all", "type": "filter_conditions"}
+        ]
+
+
+async def test_the_largest_documented_batch_runs(gateway: Gateway, headers: Headers) -> None:
+    """500 contacts with 100 placeholders each; that there is no such campaign is said after all of them were read."""
+    document = """mutation($c: [EnrollmentInput!]!) {
+      enrollmentsCreate(campaignId: "00000000-0000-7000-8000-000000000000", contacts: $c) { userErrors { code } } }"""
+    variables = {f"v{i}": 1 for i in range(ENROLLMENT_VARIABLES_MAX)}
+    contacts = [{"email": f"p{i}@example.com", "variables": variables} for i in range(ENROLLMENTS_MAX)]
+    body = (await gateway.graphql(document, headers, c=contacts)).json()
+    assert body["data"]["enrollmentsCreate"]["userErrors"] == [{"code": "NOT_FOUND"}]
+
+
+@pytest.mark.parametrize("depth", [JSON_DEPTH_MAX - 1, JSON_DEPTH_MAX])
+async def test_a_json_value_has_a_depth(gateway: Gateway, headers: Headers, depth: int) -> None:
+    """Within the limit of all values the field's own rule decides, beyond it nothing is looked at (decision 126)."""
+    body = (await gateway.graphql(CAPTURE, headers, v={"a": lists(depth)})).json()
+    if depth == JSON_DEPTH_MAX:
+        assert [error["extensions"]["limit"] for error in body["errors"]] == ["input depth"]
+    else:
+        problem = {"message": f"must not nest deeper than {CAPTURE_DEPTH_MAX} levels"}
+        assert body["data"]["cardCaptureConfirm"]["userErrors"] == [problem]
+
+
+async def test_a_json_value_in_the_text_has_the_depth_that_the_grammar_allows(
+    gateway: Gateway, headers: Headers
+) -> None:
+    for depth, told in ((180, "userErrors"), (250, "GRAPHQL_PARSE_FAILED")):
+        literal = CAPTURE.replace("($v: JSON)", "").replace("$v", "{a: " + "[" * depth + "]" * depth + "}")
+        answer = await gateway.graphql(literal, headers)
+        assert told in answer.text
+        assert "INTERNAL" not in answer.text
+    for value in ([[["x"]]], lists(JSON_DEPTH_MAX - 1)):
+        patch = """mutation($v: JSON) { cxReportEdit(runId: 1, resultId: 1, input: {analysisPatch: $v}) {
+          userErrors { code field } } }"""
+        [problem] = (await gateway.graphql(patch, headers, v=value)).json()["data"]["cxReportEdit"]["userErrors"]
+        assert problem == {"code": "VALIDATION", "field": ["input", "analysisPatch"]}

@@ -1,4 +1,4 @@
-"""Documents that nobody sends who means well, and the refusal that each one is owed (decisions 85 and 86)."""
+"""Documents that nobody sends who means well, and the refusal that each one is owed (decisions 85, 86 and 126)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ LIMIT, COST, VALIDATION = "LIMIT_EXCEEDED", "COST_EXCEEDED", "GRAPHQL_VALIDATION
 PARSE, INPUT, BODY = "GRAPHQL_PARSE_FAILED", "BAD_USER_INPUT", "BAD_REQUEST"
 FIELD = "VALIDATION"
 MANY_IDS = ["00000000-0000-7000-8000-000000000000"] * 20_000
+FILTERED = "query($f: MeetingFilter) { meetings(filter: $f, first: 1) { nodes { id } } }"
+ESTIMATED = "query($d: String!, $v: JSON) { costEstimate(document: $d, variables: $v) { requested } }"
+REPORT = "mutation($v: JSON) { cxReportEdit(runId: 1, resultId: 1, input: {analysisPatch: $v}) { userErrors { code } } }"
+CAPTURE = 'mutation($v: JSON) { cardCaptureConfirm(input: {name: "n", capturePayload: $v}) { userErrors { message } } }'
 PAGE = "query($n: Int%s) { accounts(first: $n) { nodes { deals(first: $n) { nodes { id } } } } }"
 
 
@@ -310,3 +314,54 @@ def _nested(depth: int) -> dict[str, Any]:
 
 
 HOSTILE["a deep variable"].variables["f"] = _nested(400)
+
+
+def _text(number: int) -> dict[str, Any]:
+    return {"subject": {"contains": f"x{number}"}}
+
+
+def lists(depth: int) -> Any:
+    """So many lists, each in the next one."""
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+_BY_VARIABLE = {
+    "200,000 empty filters": ({"or": [{"or": [{}] * 2_000}] * 100}, LIMIT, "variables weight"),
+    "a thousand filters": ({"or": [_text(i) for i in range(1_000)]}, LIMIT, "variables weight"),
+    "a hundred times a hundred filters": ({"or": [{"or": [_text(i) for i in range(100)]}] * 100}, LIMIT, "weight"),
+    "300 filters": ({"or": [_text(i) for i in range(300)]}, FIELD, "100 conditions"),
+    "600 empty filters": ({"or": [{}] * 600}, FIELD, "100 conditions"),
+    "twenty thousand names of no field": ({"or": [{"or": [{"subject": {"containz": "x"}}] * 20}] * 1_000}, LIMIT, ""),
+    "300 names of no field": ({"or": [{"subject": {"containz": "x"}}] * 300}, INPUT, "containz"),
+    "a hundred thousand fields": ({f"f{i}": {} for i in range(50_000)}, LIMIT, "variables weight"),
+}
+for _name, (_value, _code, _names) in _BY_VARIABLE.items():
+    HOSTILE[_name] = Hostile(FILTERED, _code, _names, {"f": _value})
+    if _code == LIMIT:
+        HOSTILE[f"{_name} in the estimate"] = Hostile(ESTIMATED, LIMIT, _names, {"d": FILTERED, "v": {"f": _value}})
+HOSTILE |= {
+    "filters in many variables": Hostile(
+        "query("
+        + " ".join(f"$f{i}: MeetingFilter" for i in range(20))
+        + ") { "
+        + " ".join(f"a{i}: meetings(filter: $f{i}, first: 1) {{ nodes {{ id }} }}" for i in range(20))
+        + " }",
+        LIMIT,
+        "variables weight",
+        {f"f{i}": {"or": [_text(i * 100 + j) for j in range(40)]} for i in range(20)},
+    ),
+    "filters in the text": Hostile(
+        "{ meetings(filter: {or: [" + "{} " * 900 + "]}) { totalCount } }", FIELD, "100 conditions"
+    ),
+    "comparisons in the text": Hostile(
+        "{ meetings(filter: {or: [" + '{subject: {eq: "x"}} ' * 200 + "]}) { totalCount } }", FIELD, "100 conditions"
+    ),
+    "500 lists in a payload": Hostile(CAPTURE, LIMIT, "input depth", {"v": lists(500)}),
+    "500 lists in a patch": Hostile(REPORT, LIMIT, "input depth", {"v": lists(500)}),
+    "a wide payload": Hostile(CAPTURE, LIMIT, "variables weight", {"v": {"a": [[]] * 300_000}}),
+    "a long payload": Hostile(CAPTURE, LIMIT, "variables weight", {"v": {"a": [1] * 400_000}}),
+    "500 lists in the estimate": Hostile(ESTIMATED, LIMIT, "input depth", {"d": "{ __typename }", "v": {"f": lists(500)}}),
+}
