@@ -124,9 +124,11 @@ INPUT_LIST_MAX = 2_000
 ERRORS_MAX = 5
 ERRORS_TEXT_MAX = 800
 
-# All variables of a request together, JSON values in them, and the conditions of one filter (decision 126).
+# What variables weigh together, JSON values in them, objects in a document's text, filters, and how many variants of
+# a document are remembered (decision 126).
 INPUT_WEIGHT_MAX = 10_000
 JSON_DEPTH_MAX = 120
+OBJECTS_MAX = 300
 FILTER_CONDITIONS_MAX = 100
 FILTER_DEPTH_MAX = 12
 FILTER_LIST_MAX = 1_000

@@ -28,6 +28,7 @@ from identity.budget import Budget
 from providers.artifacts import Pieces
 from resolvers.context import Context, Key, Services
 from resolvers.deadline import Deadline
+from resolvers.encoding import written
 from resolvers.idempotency import REPLAYED, read_key
 from resolvers.inputs import Input, problems_of
 from resolvers.record import Record
@@ -237,8 +238,8 @@ async def _response(operation: Operation, answer: Answer, ignored: list[str], me
 
 
 def encoded(content: Any) -> bytes:
-    """JSON: times in UTC with a Z, amounts as exact numbers."""
-    return orjson.dumps(content, default=_number, option=orjson.OPT_UTC_Z)
+    """JSON: times in UTC with a Z, amounts as exact numbers. Raises ResponseTooLarge."""
+    return written(content, RESPONSE_MAX_BYTES, _number)
 
 
 def _number(value: object) -> orjson.Fragment:

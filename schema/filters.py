@@ -102,6 +102,10 @@ class DateTimeFilter(Comparator):
     is_null: bool | None = shown(_NULL, default=UNSET)
 
 
+TOO_MANY_CONDITIONS = (f"must not have more than {FILTER_CONDITIONS_MAX} conditions in all", "filter_conditions")
+"""The words and the type of the problem that such a filter is."""
+
+
 def condition_of(filter: Any, at: Path = ("filter",)) -> Condition:
     """The condition that a filter input states. Raises Problems for a null where a value is needed, or too much.
 
@@ -134,8 +138,7 @@ def _check(filter: Any, at: Path, conditions: int) -> int:
 
 def _check_count(conditions: int, at: Path) -> None:
     if conditions > FILTER_CONDITIONS_MAX:
-        message = f"must not have more than {FILTER_CONDITIONS_MAX} conditions in all"
-        raise Problems([Problem(at[:1], message, "filter_conditions")])
+        raise Problems([Problem(at[:1], *TOO_MANY_CONDITIONS)])
 
 
 def _members(filter: Any) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,6 @@
 """The database: one engine, and sessions that belong to one organization each. The only way to a statement."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import datetime
@@ -16,17 +15,18 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader_criteria
 
+from contract.errors import Problem, Problems
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
 from storage import deadlines, postgresql, tenancy
 from storage.away import is_statement_error, refusal_of
 from storage.base import Tenant, as_uuid, now
 from storage.connections import Connections, Taken
 from storage.deadlines import to_the_end
+from storage.kept import Kept
 from storage.prepared import Prepared
 from storage.sessions import AppendingSession, ReadingSession, TenantSession
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
-SHAPES_MAX = 2_000
 _ANSWER_SECONDS = 1.0
 """How much longer than a statement may take its answer is waited for: after that, the server is away."""
 
@@ -59,7 +59,7 @@ class Database:
         """Called with the text of every statement; for tests and diagnosis."""
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
-        self._prepared: OrderedDict[Hashable, Prepared] = OrderedDict()
+        self._prepared: Kept[Hashable, Prepared] = Kept()
         local = "" if statement_cache else postgresql.local_timeout(statement_seconds)
         self._pin = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
         """What begins a transaction around a single statement, where it needs one."""
@@ -183,12 +183,16 @@ class Database:
     def prepared(
         self, key: Hashable, build: Callable[[], Any], *, tenant: bool = True, walled: bool = False
     ) -> Prepared:
-        """The shape under this key, made where it is not known yet."""
+        """The shape under this key, made where it is not known yet. Raises Problems for one that is nested too deeply."""
         found = self._prepared.get(key)
         if found is None:
-            found = self._prepared[key] = Prepared(build(), self.engine.dialect, tenant=tenant, walled=walled)
-            if len(self._prepared) > SHAPES_MAX:
-                self._prepared.popitem(last=False)
+            try:
+                found = Prepared(build(), self.engine.dialect, tenant=tenant, walled=walled)
+            except RecursionError:  # before the conditions' own limit only where the stack is nearly used up
+                raise Problems(
+                    [Problem(("filter",), "has too many conditions in one another", "filter_depth")]
+                ) from None
+            self._prepared.put(key, found, found.text)
         return found
 
     async def send(self, driver: Any, prepared: Prepared, parameters: list[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from sqlmodel import SQLModel
 
 from storage.full_text import ENTRIES, FULL_TEXT_TABLE
+from storage.kept import Kept
 
 KEY = "org_id"
 SHARED_TABLES = frozenset({"credentials", "job_queue", "feedback", "idempotency_keys", "media", "webhook_watches"})
@@ -80,9 +81,19 @@ def pinned(statement: str, dialect: str, *, inside: bool) -> tuple[int, ...]:
     return pins.positions
 
 
-@lru_cache(maxsize=4096)
+_read: Kept[tuple[str, str], Pins] = Kept()
+
+
 def read(statement: str, dialect: str) -> Pins:
-    """Parse one SQL text. Raises TenantBreach where it names a table and is of no form that can be judged."""
+    """What one SQL text needs. Raises TenantBreach where it names a table and is of no form that can be judged."""
+    found = _read.get((statement, dialect))
+    if found is None:
+        found = _parsed(statement, dialect)
+        _read.put((statement, dialect), found, statement)
+    return found
+
+
+def _parsed(statement: str, dialect: str) -> Pins:
     tenant, directory = _table_names()
     lower = statement.lower()
     if 'u&"' in lower:

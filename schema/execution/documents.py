@@ -3,7 +3,7 @@
 Bounded by entries and by bytes of text; what it keeps depends on the text alone, never on a request or its caller.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from graphql import (
     OperationDefinitionNode,
     OperationType,
     SelectionSetNode,
+    VariableDefinitionNode,
     VariableNode,
     Visitor,
     parse,
@@ -32,7 +33,7 @@ from graphql import (
 from graphql.utilities import get_operation_ast
 
 from contract.errors import LimitExceeded
-from contract.limits import DOCUMENT_MAX_BYTES, ERRORS_MAX, TOKENS_MAX
+from contract.limits import DOCUMENT_MAX_BYTES, ERRORS_MAX, TOKENS_MAX, VARIANTS_MAX
 from schema.execution import limits
 from schema.execution.costing import cost_of
 from schema.execution.costs import OperationCost
@@ -62,17 +63,20 @@ class Operation:
 class Prepared:
     """A text that was read: the document, or why it cannot be run.
 
-    `conditions` names the variables that @skip and @include read, in order; `shapes` and `worked_out` are what is found
-    out once for the document and its conditions.
+    `uses` says how often each variable stands in the document, `conditions` names those that @skip and @include read,
+    in order; `shapes` and `worked_out` are what is found out once for the document and its conditions, of which the
+    first few variants are kept (decision 126).
     """
 
     schema: GraphQLSchema
     document: DocumentNode | None
     errors: tuple[GraphQLError, ...] = ()
     conditions: tuple[str, ...] = ()
+    uses: Mapping[str, int] = field(default_factory=dict)
     shapes: dict[Hashable, Any] = field(default_factory=dict)
     worked_out: dict[Hashable, Any] = field(default_factory=dict)
     _operations: dict[str | None, Operation] = field(default_factory=dict)
+    _variants: set[tuple[Any, ...]] = field(default_factory=set)
 
     def operation(self, name: str | None) -> Operation | None:
         """The operation of this name, or the only one; None where there is none such."""
@@ -96,6 +100,14 @@ class Prepared:
     def variant(self, variables: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of the conditions' variables: what shapes and plans depend on besides the document."""
         return tuple(variables.get(name) for name in self.conditions)
+
+    def keeps(self, variant: tuple[Any, ...]) -> bool:
+        """Whether what is found out for this variant is kept: it is one of the first that were met."""
+        if variant not in self._variants:
+            if len(self._variants) == VARIANTS_MAX:
+                return False
+            self._variants.add(variant)
+        return True
 
 
 class Documents:
@@ -130,7 +142,9 @@ class Documents:
             return Prepared(self._schema, None, (GraphQLError("The document is nested too deeply."),))
         if errors:
             return Prepared(self._schema, None, tuple(errors[:ERRORS_MAX]))
-        return Prepared(self._schema, document, conditions=_conditions(document))
+        found = _Variables()
+        visit(document, found)
+        return Prepared(self._schema, document, conditions=tuple(sorted(found.conditions)), uses=found.uses)
 
     def _keep(self, text: str, prepared: Prepared) -> None:
         size = len(text)
@@ -168,20 +182,21 @@ def _parsed(text: str) -> DocumentNode:
         raise
 
 
-def _conditions(document: DocumentNode) -> tuple[str, ...]:
-    found = _Conditions()
-    visit(document, found)
-    return tuple(sorted(found.names))
-
-
-class _Conditions(Visitor):
-    """Collects the variables of @skip and @include."""
+class _Variables(Visitor):
+    """Counts the variables of the document, and collects those of @skip and @include."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: set[str] = set()
+        self.uses: Counter[str] = Counter()
+        self.conditions: set[str] = set()
+
+    def enter_variable(self, node: VariableNode, *_: Any) -> None:
+        self.uses[node.name.value] += 1
+
+    def leave_variable_definition(self, node: VariableDefinitionNode, *_: Any) -> None:
+        self.uses[node.variable.name.value] -= 1
 
     def enter_directive(self, node: DirectiveNode, *_: Any) -> None:
         if node.name.value in ("skip", "include"):
             values = (argument.value for argument in node.arguments or ())
-            self.names |= {value.name.value for value in values if isinstance(value, VariableNode)}
+            self.conditions |= {value.name.value for value in values if isinstance(value, VariableNode)}

@@ -24,10 +24,11 @@ class CompiledExecutor(Executor[Any]):
 
     def __init__(self, *args: Any, prepared: Prepared, outcomes: Outcomes, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._shapes = prepared.shapes
-        self._worked_out = prepared.worked_out
         self._outcomes = outcomes
         self.variant = prepared.variant(self.variable_values.coerced)
+        self.is_kept = prepared.keeps(self.variant)
+        self._shapes = prepared.shapes if self.is_kept else {}
+        self._worked_out = prepared.worked_out if self.is_kept else {}
 
     def plan(self) -> Plan:
         """The plan of the operation, after it has run. Raises NotYet or NotPlanned."""

@@ -17,6 +17,7 @@ from graphql import (
     InlineFragmentNode,
     NameNode,
     Node,
+    ObjectValueNode,
     OperationDefinitionNode,
     SelectionSetNode,
     Visitor,
@@ -34,6 +35,7 @@ from contract.limits import (
     INTROSPECTION_LISTS_MAX,
     INTROSPECTION_TYPES_MAX,
     NAME_LENGTH_MAX,
+    OBJECTS_MAX,
     OVERLAPS_MAX,
     ROOT_FIELDS_MAX,
     VARIABLES_MAX,
@@ -202,10 +204,18 @@ class _Sums:
 
 
 class _Nodes(Visitor):
-    """What each node of the text has of its own."""
+    """What each node of the text has of its own, and how many of them are objects."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._objects = 0
 
     def enter(self, node: Node, *_: Any) -> None:
         """Count its directives, and measure it where it is a name."""
+        if isinstance(node, ObjectValueNode):
+            self._objects += 1
+            if self._objects > OBJECTS_MAX:
+                raise LimitExceeded("objects", OBJECTS_MAX, f"The document has more than {OBJECTS_MAX} objects in it")
         if isinstance(node, NameNode):
             if len(node.value) > NAME_LENGTH_MAX:
                 raise LimitExceeded(

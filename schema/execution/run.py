@@ -105,7 +105,8 @@ class Executor:
         return answer if context.key is None else await _as_before(answer, context, context.key)
 
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
-        context.worked_out = admitted.prepared.worked_out
+        prepared = admitted.prepared
+        context.worked_out = prepared.worked_out if prepared.keeps(prepared.variant(admitted.values)) else {}
         context.estimate = self.estimate
         async with Deadline():
             try:
@@ -142,8 +143,9 @@ class Executor:
         values: dict[str, Any] = {}
         if operation.node.variable_definitions:
             try:
-                found = coerced(self.schema, operation.node.variable_definitions, request.variables or {})
-            except LimitExceeded as error:
+                definitions = operation.node.variable_definitions
+                found = coerced(self.schema, definitions, request.variables or {}, prepared.uses)
+            except (LimitExceeded, Problems) as error:
                 return _refused([GraphQLError(error.message, operation.node, original_error=error)], context)
             if isinstance(found, list):
                 return _costless(_answer(ExecutionResult(None, found), context))
@@ -162,7 +164,7 @@ class Executor:
         if operation is None:
             errors = prepared.errors or _unknown_operation(Request(document, None, operation_name))
             raise _problems("document" if prepared.errors else "operationName", errors)
-        found = coerced(self.schema, operation.node.variable_definitions or (), variables or {})
+        found = coerced(self.schema, operation.node.variable_definitions or (), variables or {}, prepared.uses)
         if isinstance(found, list):
             raise _problems("variables", found)
         values = found
@@ -225,7 +227,8 @@ class Executor:
             return _answer(ExecutionResult(None, built), context)
         result = built.execute_operation()
         answer = _answer(await result if isawaitable(result) else result, context)
-        admitted.operation.plans.learn(built.variant, built.plan)
+        if built.is_kept:
+            admitted.operation.plans.learn(built.variant, built.plan)
         return answer
 
     def _built(

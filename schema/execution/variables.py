@@ -1,6 +1,7 @@
 """The variables of a request: coerced, once their lists, depths and sizes are seen to be such as anyone may send."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from graphql import (
@@ -10,83 +11,132 @@ from graphql import (
     GraphQLNonNull,
     GraphQLSchema,
     VariableDefinitionNode,
+    get_named_type,
 )
 from graphql.execution.values import get_variable_values
 from graphql.utilities import type_from_ast
 
-from contract.errors import LimitExceeded
-from contract.limits import ERRORS_MAX, INPUT_DEPTH_MAX, INPUT_LIST_MAX, INPUT_WEIGHT_MAX, JSON_DEPTH_MAX
+from contract.errors import LimitExceeded, Problem, Problems
+from contract.limits import (
+    ERRORS_MAX,
+    FILTER_CONDITIONS_MAX,
+    INPUT_DEPTH_MAX,
+    INPUT_LIST_MAX,
+    INPUT_WEIGHT_MAX,
+    JSON_DEPTH_MAX,
+)
+from schema.filters import TOO_MANY_CONDITIONS
 
 _MEMBERS_PER_POINT = 10
 """Members of a JSON value that weigh as much as a value that is coerced."""
 
 
 def coerced(
-    schema: GraphQLSchema, definitions: Sequence[VariableDefinitionNode], given: Mapping[str, Any]
+    schema: GraphQLSchema,
+    definitions: Sequence[VariableDefinitionNode],
+    given: Mapping[str, Any],
+    uses: Mapping[str, int],
 ) -> dict[str, Any] | list[GraphQLError]:
-    """The values with their defaults, or what is wrong with them. Raises LimitExceeded before any work is done."""
-    weight = 0
+    """The values with their defaults, or what is wrong with them; `uses` says how often each stands in the document.
+
+    Raises LimitExceeded, and Problems for a filter of too many conditions, before any work is done (decision 126).
+    """
+    total = 0
     for definition in definitions:
-        value = given.get(definition.variable.name.value)
+        name = definition.variable.name.value
+        value = given.get(name)
         if isinstance(value, dict | list):
-            weight = _weighed(weight, type_from_ast(schema, definition.type), value, 1)
+            scale = _Scale(name)
+            scale.put(type_from_ast(schema, definition.type), value, 1)
+            total += scale.weight * uses.get(name, 1)
+            _check_weight(total)
     found = get_variable_values(schema, definitions, dict(given), max_errors=ERRORS_MAX)
     return found if isinstance(found, list) else found.coerced
 
 
-def _weighed(weight: int, kind: Any, value: Any, depth: int) -> int:
-    """The weight with the value's added, which is the work of coercing it (decision 126).
+@dataclass(slots=True)
+class _Scale:
+    """Weighs one variable's value: the weight is the work of coercing it.
 
-    An item of a list is one, an object as many as its type has fields, since each is looked for. Raises LimitExceeded.
+    An item of a list is one, an object as many as its type has fields, since each is looked for.
     """
-    if isinstance(kind, GraphQLNonNull):
-        kind = kind.of_type
-    if depth > INPUT_DEPTH_MAX:
-        raise _too_deep(INPUT_DEPTH_MAX)
-    if isinstance(kind, GraphQLList):
-        if not isinstance(value, list):
-            return _weighed(weight, kind.of_type, value, depth)
-        if len(value) > INPUT_LIST_MAX:
+
+    name: str
+    weight: int = 0
+    conditions: int = 0
+
+    def put(self, kind: Any, value: Any, depth: int) -> None:
+        """Add a value, as deep as its type goes. Raises LimitExceeded or Problems as soon as it is too much."""
+        if isinstance(kind, GraphQLNonNull):
+            kind = kind.of_type
+        if depth > INPUT_DEPTH_MAX:
+            raise _too_deep(INPUT_DEPTH_MAX)
+        if isinstance(kind, GraphQLList):
+            if isinstance(value, list):
+                self._list(kind.of_type, value, depth)
+            else:
+                self.put(kind.of_type, value, depth)
+        elif isinstance(kind, GraphQLInputObjectType) and isinstance(value, dict):
+            self._object(kind, value, depth)
+        else:
+            self._scalar(value)
+
+    def _list(self, kind: Any, values: list[Any], depth: int) -> None:
+        if len(values) > INPUT_LIST_MAX:
             raise LimitExceeded(
                 "list length", INPUT_LIST_MAX, f"A list in a variable has more than {INPUT_LIST_MAX} items"
             )
-        weight = _bounded(weight + len(value))
-        for item in value:
+        self._add(len(values))
+        for item in values:
             if isinstance(item, dict | list):
-                weight = _weighed(weight, kind.of_type, item, depth + 1)
-        return weight
-    if isinstance(kind, GraphQLInputObjectType) and isinstance(value, dict):
+                self.put(kind, item, depth + 1)
+
+    def _object(self, kind: GraphQLInputObjectType, value: dict[str, Any], depth: int) -> None:
         fields = kind.fields
-        weight = _bounded(weight + max(len(fields), len(value)))
+        self._add(max(len(fields), len(value)))
+        is_filter = _is_filter(kind)
         for name, item in value.items():
             if isinstance(item, dict | list) and name in fields:
-                weight = _weighed(weight, fields[name].type, item, depth + 1)
-        return weight
-    return _weighed_json(weight, value)
+                inner = fields[name].type
+                if is_filter:
+                    self._count(get_named_type(inner), item)
+                self.put(inner, item, depth + 1)
+
+    def _count(self, kind: Any, value: Any) -> None:
+        """Count what stands in a filter: one for each filter within it, and one for each comparison."""
+        self.conditions += 1 if _is_filter(kind) and isinstance(value, dict) else len(value)
+        if self.conditions > FILTER_CONDITIONS_MAX:
+            raise Problems([Problem((self.name,), *TOO_MANY_CONDITIONS)])
+
+    def _scalar(self, value: Any) -> None:
+        """What a scalar such as JSON holds: lists and objects are one each, and one more for every ten members."""
+        level = [value]
+        for _ in range(JSON_DEPTH_MAX):
+            self._add(sum(1 + len(part) // _MEMBERS_PER_POINT for part in level))
+            level = [
+                inner
+                for part in level
+                for inner in (part.values() if isinstance(part, dict) else part)
+                if isinstance(inner, dict | list)
+            ]
+            if not level:
+                return
+        raise _too_deep(JSON_DEPTH_MAX)
+
+    def _add(self, weight: int) -> None:
+        self.weight += weight
+        _check_weight(self.weight)
 
 
-def _weighed_json(weight: int, value: Any) -> int:
-    """The same for what a scalar holds: lists and objects are one each, and one more for every ten members."""
-    level = [value]
-    for _ in range(JSON_DEPTH_MAX):
-        weight = _bounded(weight + sum(1 + len(part) // _MEMBERS_PER_POINT for part in level))
-        level = [
-            inner
-            for part in level
-            for inner in (part.values() if isinstance(part, dict) else part)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return weight
-    raise _too_deep(JSON_DEPTH_MAX)
+def _is_filter(kind: Any) -> bool:
+    return isinstance(kind, GraphQLInputObjectType) and "and" in kind.fields
 
 
-def _bounded(weight: int) -> int:
+def _check_weight(weight: int) -> None:
     if weight > INPUT_WEIGHT_MAX:
         raise LimitExceeded(
             "variables weight", INPUT_WEIGHT_MAX, f"The variables weigh more than {INPUT_WEIGHT_MAX} values together"
         )
-    return weight
 
 
 def _too_deep(most: int) -> LimitExceeded:

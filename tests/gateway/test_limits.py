@@ -28,6 +28,7 @@ from contract.limits import (
     FIELDS_MAX,
     FILTER_CONDITIONS_MAX,
     JSON_DEPTH_MAX,
+    OBJECTS_MAX,
     OPERATION_NODES_MAX,
     ROOT_FIELDS_MAX,
     TOKENS_MAX,
@@ -141,6 +142,7 @@ AT_THE_LIMIT: dict[str, Callable[[int], str]] = {
     "variables": lambda more: (
         "query(" + " ".join(f"$v{i}: Int" for i in range(VARIABLES_MAX + more)) + ") { __typename }"
     ),
+    "objects": lambda more: "{ nodes(ids: [" + "{} " * (OBJECTS_MAX + more) + "]) { id } }",
     "directives": lambda more: "{ __typename" + " @include(if: true)" * (DIRECTIVES_MAX + more) + " }",
 }
 
@@ -153,7 +155,12 @@ async def test_a_document_at_a_limit_runs_and_one_beyond_it_is_told_which(
     within = (await gateway.graphql(AT_THE_LIMIT[limit](0), headers)).json()
     codes = {error["extensions"]["code"] for error in within.get("errors", ())}
     # A list of so many, a directive so often, and variables that nothing uses have rules of their own.
-    assert codes == {"tokens": {"VALIDATION"}, "directives": {INVALID}, "variables": {INVALID}}.get(limit, set())
+    assert codes == {
+        "tokens": {"VALIDATION"},
+        "directives": {INVALID},
+        "variables": {INVALID},
+        "objects": {INVALID},
+    }.get(limit, set())
     answer = await gateway.graphql(AT_THE_LIMIT[limit](1), headers)
     [error] = answer.json()["errors"]
     assert error["extensions"]["code"] == "LIMIT_EXCEEDED"
@@ -282,7 +289,7 @@ async def test_filters_at_the_limit_run(gateway: Gateway, headers: Headers) -> N
         [error] = (await gateway.graphql(FILTERED, headers, f=beyond)).json()["errors"]
         assert error["extensions"]["code"] == "VALIDATION"
         assert error["extensions"]["problems"] == [
-            {"field": ["filter"], "message": "must not have more than 100 conditions in all", "type": "filter_conditions"}
+            {"field": ["f"], "message": "must not have more than 100 conditions in all", "type": "filter_conditions"}
         ]
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from contract.limits import VARIANTS_MAX
+from schema.execution.documents import Prepared
 from schema.execution.executor import CompiledExecutor
 from schema.execution.plans import Completion
 from schema.execution.shapes import Unexpected
@@ -74,3 +76,31 @@ async def test_a_mutation_whose_plan_does_not_hold_is_done_once(one: Tenant, mon
     monkeypatch.setattr(Completion, "finish", fail)
     assert await one.ask(CREATE, input={"name": "2"}) == {"deal": {"name": "2"}, "userErrors": []}
     assert sorted(await one.rows(Deal.name)) == [("0",), ("1",), ("2",)]
+
+
+async def test_what_is_kept_of_a_document_does_not_grow_with_its_variants(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """24 booleans make 16 million documents of one; what is found out is kept for the first few (decision 126)."""
+    await one.add(Deal(name="varied"))
+    documents: list[Prepared] = []
+    build = CompiledExecutor.build
+
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        documents.append(kwargs["prepared"])
+        return build(*args, **kwargs)
+
+    monkeypatch.setattr(CompiledExecutor, "build", noting)
+    names = [f"b{i}" for i in range(24)]
+    fields = " ".join(f"c{i}: name @include(if: $b{i}) d{i}: account @include(if: $b{i}) {{ name }}" for i in range(24))
+    query = f"query({' '.join(f'${n}: Boolean!' for n in names)}) {{ deals {{ nodes {{ id {fields} }} }} }}"
+    kept = []
+    for number in range(200):
+        values = {name: bool(number >> place & 1) for place, name in enumerate(names)}
+        [deal] = (await one.ask(query, **values))["nodes"]
+        assert len(deal) == 1 + 2 * sum(values.values())
+        prepared = documents[0]
+        [operation] = prepared._operations.values()
+        kept.append((len(prepared.shapes), len(prepared.worked_out), len(operation.plans._made)))
+    assert kept[0] < kept[VARIANTS_MAX - 1]
+    assert kept[VARIANTS_MAX - 1 :] == [kept[-1]] * (201 - VARIANTS_MAX)

@@ -12,9 +12,11 @@ from sqlalchemy import CursorResult, Result, bindparam, func, insert, select, te
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlmodel import col
 
+from contract.errors import Problems
 from storage import tenancy
 from storage.base import new_id
 from storage.database import Database
+from storage.kept import Kept
 from storage.prepared import ORGANIZATION, Prepared
 from storage.sessions import TenantSession
 from storage.tables import (
@@ -304,6 +306,29 @@ def test_a_known_text_is_not_read_again() -> None:
     first = tenancy.read(statement, "sqlite")
     assert first.positions == (0,)
     assert tenancy.read(statement, "sqlite") is first
+
+
+def test_what_is_kept_is_bounded_by_number_and_by_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large statements drive out more of the others than small ones (decision 126)."""
+    cache: Kept[int, str] = Kept()
+    monkeypatch.setattr("storage.kept.CHARACTERS_MAX", 1_000)
+    monkeypatch.setattr("storage.kept.ENTRIES_MAX", 5)
+    for number in range(10):
+        cache.put(number, str(number), "x")
+    assert [cache.get(number) for number in range(10)] == [None] * 5 + ["5", "6", "7", "8", "9"]
+    cache.put(10, "large", "x" * 999)
+    assert (len(cache), cache.get(9), cache.get(10)) == (2, "9", "large")
+    cache.put(11, "too large", "x" * 1_001)
+    assert len(cache) == 0
+
+
+def test_a_shape_that_is_nested_too_deeply_is_refused(database: Database) -> None:
+    def endless() -> Any:
+        return endless()
+
+    with pytest.raises(Problems) as refused:
+        database.prepared("endless", endless)
+    assert [problem.path for problem in refused.value.problems] == [("filter",)]
 
 
 # Wall 5: the policies of PostgreSQL.

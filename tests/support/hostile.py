@@ -11,7 +11,9 @@ FIELD = "VALIDATION"
 MANY_IDS = ["00000000-0000-7000-8000-000000000000"] * 20_000
 FILTERED = "query($f: MeetingFilter) { meetings(filter: $f, first: 1) { nodes { id } } }"
 ESTIMATED = "query($d: String!, $v: JSON) { costEstimate(document: $d, variables: $v) { requested } }"
-REPORT = "mutation($v: JSON) { cxReportEdit(runId: 1, resultId: 1, input: {analysisPatch: $v}) { userErrors { code } } }"
+REPORT = (
+    "mutation($v: JSON) { cxReportEdit(runId: 1, resultId: 1, input: {analysisPatch: $v}) { userErrors { code } } }"
+)
 CAPTURE = 'mutation($v: JSON) { cardCaptureConfirm(input: {name: "n", capturePayload: $v}) { userErrors { message } } }'
 PAGE = "query($n: Int%s) { accounts(first: $n) { nodes { deals(first: $n) { nodes { id } } } } }"
 
@@ -328,20 +330,28 @@ def lists(depth: int) -> Any:
     return value
 
 
-_BY_VARIABLE = {
-    "200,000 empty filters": ({"or": [{"or": [{}] * 2_000}] * 100}, LIMIT, "variables weight"),
-    "a thousand filters": ({"or": [_text(i) for i in range(1_000)]}, LIMIT, "variables weight"),
-    "a hundred times a hundred filters": ({"or": [{"or": [_text(i) for i in range(100)]}] * 100}, LIMIT, "weight"),
-    "300 filters": ({"or": [_text(i) for i in range(300)]}, FIELD, "100 conditions"),
-    "600 empty filters": ({"or": [{}] * 600}, FIELD, "100 conditions"),
-    "twenty thousand names of no field": ({"or": [{"or": [{"subject": {"containz": "x"}}] * 20}] * 1_000}, LIMIT, ""),
-    "300 names of no field": ({"or": [{"subject": {"containz": "x"}}] * 300}, INPUT, "containz"),
-    "a hundred thousand fields": ({f"f{i}": {} for i in range(50_000)}, LIMIT, "variables weight"),
+_MANY = "must not have more than 100 conditions in all"
+_BY_VARIABLE: dict[str, tuple[Any, str, str]] = {
+    "40,000 empty filters": ({"or": [{"or": [{}] * 2_000}] * 20}, FIELD, _MANY),
+    "a thousand filters": ({"or": [_text(i) for i in range(1_000)]}, FIELD, _MANY),
+    "a hundred times a hundred filters": ({"or": [{"or": [_text(i) for i in range(100)]}] * 100}, FIELD, _MANY),
+    "51 filters": ({"or": [_text(i) for i in range(51)]}, FIELD, _MANY),
+    "101 empty filters": ({"or": [{}] * 101}, FIELD, _MANY),
+    "filters of links": ({"or": [{"deal": {"account": {"or": [{}] * 40}}}] * 40}, FIELD, _MANY),
+    "names of no field": ({"or": [{"or": [{"subject": {"containz": ""}}] * 20}] * 200}, FIELD, _MANY),
+    "50 names of no field": ({"or": [{"subject": {"containz": "x"}}] * 50}, INPUT, "containz"),
+    "20,000 fields": ({f"f{i}": {} for i in range(20_000)}, LIMIT, "variables weight"),
 }
+_ESTIMATED: dict[str, tuple[Any, str, str]] = {
+    name: (value, LIMIT, "variables weight") if len(str(value)) > 150_000 else (value, code, names)
+    for name, (value, code, names) in _BY_VARIABLE.items()
+}
+"""To the estimate the variables are one JSON value, which is weighed first."""
 for _name, (_value, _code, _names) in _BY_VARIABLE.items():
     HOSTILE[_name] = Hostile(FILTERED, _code, _names, {"f": _value})
-    if _code == LIMIT:
-        HOSTILE[f"{_name} in the estimate"] = Hostile(ESTIMATED, LIMIT, _names, {"d": FILTERED, "v": {"f": _value}})
+for _name, (_value, _code, _names) in _ESTIMATED.items():
+    if _code != INPUT:
+        HOSTILE[f"{_name} in the estimate"] = Hostile(ESTIMATED, _code, _names, {"d": FILTERED, "v": {"f": _value}})
 HOSTILE |= {
     "filters in many variables": Hostile(
         "query("
@@ -353,15 +363,34 @@ HOSTILE |= {
         "variables weight",
         {f"f{i}": {"or": [_text(i * 100 + j) for j in range(40)]} for i in range(20)},
     ),
-    "filters in the text": Hostile(
-        "{ meetings(filter: {or: [" + "{} " * 900 + "]}) { totalCount } }", FIELD, "100 conditions"
+    "a filter twenty times": Hostile(
+        FILTERED.replace(
+            "{ meet", "{ " + " ".join(f"a{i}: meetings(filter: $f) {{ totalCount }}" for i in range(19)) + " meet", 1
+        ),
+        LIMIT,
+        "variables weight",
+        {"f": {"or": [_text(i) for i in range(50)]}},
     ),
-    "comparisons in the text": Hostile(
-        "{ meetings(filter: {or: [" + '{subject: {eq: "x"}} ' * 200 + "]}) { totalCount } }", FIELD, "100 conditions"
+    "a filter 300 times": Hostile(
+        "query($f: MeetingFilter!) { meetings(filter: {or: [" + "$f " * 300 + "]}) { totalCount } }",
+        LIMIT,
+        "variables weight",
+        {"f": {"or": [_text(i) for i in range(50)]}},
+    ),
+    "900 filters in the text": Hostile(
+        "{ meetings(filter: {or: [" + "{} " * 900 + "]}) { totalCount } }", LIMIT, "objects"
+    ),
+    "101 filters in the text": Hostile(
+        "{ meetings(filter: {or: [" + "{} " * 101 + "]}) { totalCount } }", FIELD, _MANY
+    ),
+    "60 comparisons in the text": Hostile(
+        "{ meetings(filter: {or: [" + '{subject: {eq: "x"}} ' * 60 + "]}) { totalCount } }", FIELD, _MANY
     ),
     "500 lists in a payload": Hostile(CAPTURE, LIMIT, "input depth", {"v": lists(500)}),
     "500 lists in a patch": Hostile(REPORT, LIMIT, "input depth", {"v": lists(500)}),
-    "a wide payload": Hostile(CAPTURE, LIMIT, "variables weight", {"v": {"a": [[]] * 300_000}}),
-    "a long payload": Hostile(CAPTURE, LIMIT, "variables weight", {"v": {"a": [1] * 400_000}}),
-    "500 lists in the estimate": Hostile(ESTIMATED, LIMIT, "input depth", {"d": "{ __typename }", "v": {"f": lists(500)}}),
+    "11,000 lists in a payload": Hostile(CAPTURE, LIMIT, "variables weight", {"v": {"a": [[]] * 11_000}}),
+    "200,000 numbers in a payload": Hostile(CAPTURE, LIMIT, "variables weight", {"v": {"a": [1] * 200_000}}),
+    "500 lists in the estimate": Hostile(
+        ESTIMATED, LIMIT, "input depth", {"d": "{ __typename }", "v": {"f": lists(500)}}
+    ),
 }
