@@ -183,7 +183,7 @@ class Database:
     def prepared(
         self, key: Hashable, build: Callable[[], Any], *, tenant: bool = True, walled: bool = False
     ) -> Prepared:
-        """The shape under this key, made where it is not known yet. Raises Problems for one that is nested too deeply."""
+        """The shape under this key, made where it is not known. Raises Problems for one that is nested too deeply."""
         found = self._prepared.get(key)
         if found is None:
             try:
