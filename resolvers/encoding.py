@@ -7,7 +7,7 @@ import orjson
 
 from contract.errors import ResponseTooLarge
 
-_ROWS, _FIRST_ROWS = 50, 5
+_ROWS, _FIRST_ROWS = 50, 10
 _AT_ONCE = 1_000_000
 """Rows that are written at once, and at first; fewer, down to one, where the ones before came to so many bytes."""
 _DEPTH_MAX = 30

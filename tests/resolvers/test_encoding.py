@@ -54,6 +54,6 @@ def test_a_large_answer_is_given_up_before_it_stands(roots: int) -> None:
     try:
         with pytest.raises(ResponseTooLarge):
             written(content, 5_000_000)
-        assert tracemalloc.get_traced_memory()[1] < 50_000_000  # the encoder takes several times what it writes
+        assert tracemalloc.get_traced_memory()[1] < 80_000_000  # the encoder takes several times what it writes
     finally:
         tracemalloc.stop()
