@@ -1,22 +1,24 @@
 """Answers as JSON, written piece by piece: one that is too large is given up on the way, and never stands whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
 
 from contract.errors import ResponseTooLarge
 
-_ROWS, _FIRST_ROWS = 50, 10
+_ROWS = 50
+"""The most rows that are written at once, and of a small answer: beyond them its size is looked at on the way."""
+_FIRST_ROWS = 10
 _AT_ONCE = 1_000_000
-"""Rows that are written at once, and at first; fewer, down to one, where the ones before came to so many bytes."""
-_DEPTH_MAX = 30
-"""Levels below which nothing is divided; an answer's own lists stand above, and what is below is one JSON value's."""
+"""No more rows are written at once than the ones before them let expect so many bytes of."""
+_DEPTH_MAX = 5
+"""Levels of objects below which no list is looked for: an answer's lists of rows stand above."""
 
 
 def written(content: Any, most: int, default: Callable[[Any], Any] | None = None) -> bytes:
     """The content in UTF-8, times in UTC with a Z. Raises ResponseTooLarge beyond `most` bytes (decisions 87, 126)."""
-    if not _holds_list(content, 0):
+    if _is_small(content):
         whole = orjson.dumps(content, default=default, option=orjson.OPT_UTC_Z)
         if len(whole) > most:
             raise ResponseTooLarge()
@@ -38,36 +40,32 @@ class _Writer:
 
     def put(self, value: Any, depth: int) -> None:
         """Add a value. Raises ResponseTooLarge as soon as it is too much."""
-        if type(value) is list and len(value) > 0 and depth < _DEPTH_MAX:
-            self._list(value, depth + 1)
+        if type(value) is list and value:
+            self._list(value)
         elif type(value) is dict and _holds_list(value, depth):
-            self._object(value, depth + 1)
+            between = b"{"
+            for name, inner in value.items():
+                self._add(between + orjson.dumps(name) + b":")
+                self.put(inner, depth + 1)
+                between = b","
+            self._add(b"}")
         else:
             self._add(self._dumped(value))
 
-    def _object(self, value: dict[str, Any], depth: int) -> None:
-        between = b"{"
-        for name, inner in value.items():
-            self._add(between + orjson.dumps(name) + b":")
-            self.put(inner, depth)
-            between = b","
-        self._add(b"}")
+    def _list(self, values: list[Any]) -> None:
+        """Add a list of rows: a few, and ever more of them as long as they are short.
 
-    def _list(self, values: list[Any], depth: int) -> None:
-        between, start, count = b"[", 0, _FIRST_ROWS
+        A row is written whole, with the lists in it: what it holds was read whole, too. It is by many rows that an
+        answer becomes many times as large as what was read for it.
+        """
+        start, count = 0, 1 if _holds_list(values[0], 0) else _FIRST_ROWS
+        between = b"["
         while rows := values[start : start + count]:
-            start += count
-            if _holds_list(rows[0], depth):  # what is selected is the same for all of them
-                for row in rows:
-                    self._add(between)
-                    self.put(row, depth)
-                    between = b","
-            else:
-                piece = self._dumped(rows)
-                self._add(between)
-                self._add(memoryview(piece)[1:-1])
-                between = b","
-                count = min(_ROWS, 1 + _AT_ONCE * len(rows) // len(piece))
+            piece = self._dumped(rows)
+            self._add(between)
+            self._add(memoryview(piece)[1:-1])
+            start, between = start + count, b","
+            count = min(2 * count, _ROWS, 1 + _AT_ONCE * len(rows) // len(piece))
         self._add(b"]")
 
     def _dumped(self, value: Any) -> bytes:
@@ -80,8 +78,29 @@ class _Writer:
         self.pieces.append(piece)
 
 
+def _is_small(content: Any) -> bool:
+    """Whether there are few rows, and none that holds a list."""
+    left = _ROWS
+    for rows in _lists(content, 0):
+        left -= len(rows)
+        if left < 0 or (rows and _holds_list(rows[0], 0)):  # what is selected is the same for all of them
+            return False
+    return True
+
+
+def _lists(value: Any, depth: int) -> Iterator[list[Any]]:
+    """The lists that stand below objects alone."""
+    if type(value) is list:
+        yield value
+    elif type(value) is dict and depth < _DEPTH_MAX:
+        for inner in value.values():
+            kind = type(inner)
+            if kind is list or kind is dict:
+                yield from _lists(inner, depth + 1)
+
+
 def _holds_list(value: Any, depth: int) -> bool:
-    """Whether the value is a list, or has one below the names of its objects."""
+    """Whether the value is a list, or has one below objects alone."""
     if type(value) is list:
         return True
     if type(value) is not dict or depth >= _DEPTH_MAX:

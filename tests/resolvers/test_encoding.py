@@ -45,11 +45,23 @@ def test_the_bytes_are_those_of_the_whole(content: Any) -> None:
         written(content, len(whole) - 1)
 
 
-@pytest.mark.parametrize("roots", [1, 20])
-def test_a_large_answer_is_given_up_before_it_stands(roots: int) -> None:
+TEXT = "x" * 500_000
+MANY = [{"text": TEXT}] * 1_000
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": {"nodes": MANY}},
+        {f"a{i}": {"nodes": MANY[:50]} for i in range(20)},
+        {"nodes": [{"below": {"nodes": MANY[:6]}}] * 100},
+        {f"a{i}": {"nodes": [{"below": MANY[:6]}]} for i in range(20)},
+    ],
+    ids=["rows", "roots", "rows below rows", "rows below roots"],
+)
+def test_a_large_answer_is_given_up_before_it_stands(data: dict[str, Any]) -> None:
     """Half a gigabyte, for which the limit and some rows are all that is taken (decision 126)."""
-    text = "x" * 500_000
-    content = {"data": {f"a{i}": {"nodes": [{"text": text}] * (1_000 // roots)} for i in range(roots)}}
+    content = {"data": data}
     tracemalloc.start()
     try:
         with pytest.raises(ResponseTooLarge):
