@@ -6,9 +6,12 @@ import json
 import subprocess
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tests.support.graphiql import open_tab, ready, write
+
+pytestmark = pytest.mark.long
 
 COPY = "Copy as curl"
 

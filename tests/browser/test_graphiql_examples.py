@@ -13,6 +13,8 @@ from playwright.async_api import Page, expect
 
 from tests.support.graphiql import open_tab, ready, run
 
+pytestmark = pytest.mark.long
+
 FILES = sorted((Path(__file__).parents[2] / "ui/graphiql/src/examples").glob("*.graphql"))
 
 

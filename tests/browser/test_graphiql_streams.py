@@ -6,9 +6,12 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, WebSocketRoute, expect
 
 from tests.support.graphiql import open_tab, press_run, ready
+
+pytestmark = pytest.mark.long
 
 SALES = "11111111-1111-4111-8111-111111111111"
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tests.support.graphiql import run, storage
+
+pytestmark = pytest.mark.long
 
 
 async def test_the_token_stays_in_the_tab(offline: Any, live_server: str, live_token: str) -> None:

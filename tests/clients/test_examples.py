@@ -16,6 +16,8 @@ import pytest
 
 from tests.support.service import Service
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TYPESCRIPT = EXAMPLES / "typescript"
 PROBLEMS = [{"code": "VALIDATION", "field": ["input", "name"]}]

@@ -23,7 +23,7 @@ from tests.fuzz.rest_requests import RestRequests
 from tests.fuzz.values import Values
 from tests.support.postgresql import Server
 
-OPERATIONS = int(os.environ.get("CRM_PARITY", "400"))
+OPERATIONS = int(os.environ.get("CRM_PARITY", "200"))
 SEED = int(os.environ.get("CRM_PARITY_SEED", "1"))
 WITHOUT = frozenset(("/ready", "/pat/exchange"))
 """How long a look took and tokens that end are answers of the moment."""

@@ -132,6 +132,7 @@ async def _end_the_listening(database_url: str) -> int:
     return ended
 
 
+@pytest.mark.long_on("postgresql")
 async def test_a_fallen_credential_ends_the_streams(tmp_path: Path, database_url: str) -> None:
     """Within five seconds, whether the stream is busy or not."""
     async with started(tmp_path, database_url) as clients:
@@ -160,6 +161,7 @@ async def test_a_fallen_credential_ends_the_streams(tmp_path: Path, database_url
                 assert last["extensions"]["code"] == "UNAUTHENTICATED"
 
 
+@pytest.mark.long_on("postgresql")
 async def test_a_job_is_told_until_it_has_ended(tmp_path: Path, database_url: str) -> None:
     async with started(tmp_path, database_url) as clients:
         await asyncio.sleep(2)  # the demo's own jobs are done
@@ -258,6 +260,7 @@ async def test_who_takes_what(tmp_path: Path, database_url: str) -> None:
         assert (await post(f"{urql}, multipart/mixed")).json() == answer
 
 
+@pytest.mark.long_on("postgresql")
 async def test_the_service_ends_with_streams_open(tmp_path: Path, database_url: str) -> None:
     async with started(tmp_path, database_url) as clients, open_socket(clients.service.address) as socket:
         await socket.begin(clients.headers)

@@ -62,7 +62,7 @@ def test_every_mutation_but_one_is_made_once() -> None:
     assert set(WRITES) == mutations - {"webhooks.try_webhook"}
 
 
-@pytest.mark.long_on("postgresql")
+@pytest.mark.long
 async def test_the_second_answer_is_the_first_and_nothing_is_done(gateway: Gateway) -> None:
     """Each request in the organization that the last one left behind, or where it cannot work there, in a new one."""
     place = await _place(gateway)

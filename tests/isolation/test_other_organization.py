@@ -70,7 +70,10 @@ def _of_one(world: World, dump: dict[str, list[tuple[Any, ...]]]) -> dict[str, l
     return {table: [row for row in rows if any(map(is_of_one, row))] for table, rows in dump.items()}
 
 
-@pytest.mark.parametrize("kind", CredentialKind)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind is CredentialKind.SESSION else pytest.param(kind, marks=pytest.mark.long) for kind in CredentialKind],
+)
 async def test_through_the_doors(gateway: Gateway, kind: CredentialKind) -> None:
     world = gateway.world
     own = await _enter(world)

@@ -42,7 +42,7 @@ from tests.support.gateway import Gateway
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-DOCUMENTS = int(os.environ.get("CRM_DIFFERENTIAL", "300"))
+DOCUMENTS = int(os.environ.get("CRM_DIFFERENTIAL", "150"))
 SEED = int(os.environ.get("CRM_DIFFERENTIAL_SEED", "1"))
 CALLERS = ("admin", "viewer", "meetings", "crm", "nothing")
 RUNS = 3

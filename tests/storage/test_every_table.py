@@ -225,6 +225,7 @@ async def _fates(
     return fates
 
 
+@pytest.mark.long_on("postgresql")
 async def test_the_criteria_narrow_every_entity(
     database: Database, beyond: Beyond, ours: Rows, theirs: Rows, places: dict[str, Place]
 ) -> None:
@@ -245,6 +246,7 @@ async def test_shared_tables_have_no_criteria_and_are_refused(
     assert {place: fate for place, fate in fates.items() if fate != "refused"} == {}
 
 
+@pytest.mark.long_on("postgresql")
 async def test_nothing_loose_reaches_any_table(
     database: Database, beyond: Beyond, ours: Rows, theirs: Rows, places: dict[str, Place]
 ) -> None:
