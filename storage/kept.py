@@ -26,8 +26,9 @@ class Kept(Generic[K, V]):
 
     def put(self, key: K, value: V, text: str) -> None:
         """Keep a value that was made of this text, and let go of what there is no room for."""
+        _, before = self._values.get(key, (None, 0))
         self._values[key] = (value, len(text))
-        self._characters += len(text)
+        self._characters += len(text) - before
         while len(self._values) > ENTRIES_MAX or self._characters > CHARACTERS_MAX:
             _, (_, length) = self._values.popitem(last=False)
             self._characters -= length

@@ -54,6 +54,7 @@ class _Admitted(NamedTuple):
     prepared: Prepared
     operation: Operation
     values: dict[str, Any]
+    variant: tuple[Any, ...]
     requested: int
 
 
@@ -106,7 +107,7 @@ class Executor:
 
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         prepared = admitted.prepared
-        context.worked_out = prepared.worked_out if prepared.keeps(prepared.variant(admitted.values)) else {}
+        context.worked_out = prepared.worked_out if prepared.keeps(admitted.variant) else {}
         context.estimate = self.estimate
         async with Deadline():
             try:
@@ -153,7 +154,7 @@ class Executor:
         requested, nodes = operation.cost.requested(values)
         if requested > COST_MAX or nodes > OPERATION_NODES_MAX:
             return _refused([_too_heavy(operation, values)], context)
-        return _Admitted(prepared, operation, values, requested)
+        return _Admitted(prepared, operation, values, prepared.variant(values), requested)
 
     def estimate(self, document: str, variables: Any, operation_name: str | None) -> CostReport:
         """What an operation would cost. Raises Problems, or LimitExceeded."""
@@ -214,11 +215,11 @@ class Executor:
 
     async def _planned(self, admitted: "_Admitted", context: Context) -> Answer:
         """The answer by the operation's plan. Raises Unplanned where there is none, or it does not hold."""
-        plans, values = admitted.operation.plans, admitted.values
-        plan = plans.get(admitted.prepared.variant(values)) if plans else None
+        plans = admitted.operation.plans
+        plan = plans.get(admitted.variant) if plans else None
         if plan is None:
             raise Unplanned
-        return Answer({"data": await plan.run(context, values)}, executed=True)
+        return Answer({"data": await plan.run(context, admitted.values)}, executed=True)
 
     async def _executed(self, admitted: "_Admitted", request: Request, context: Context, outcomes: Outcomes) -> Answer:
         """The answer by the library's executor, which is told what root fields gave already."""
