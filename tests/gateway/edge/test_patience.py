@@ -28,8 +28,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 # The usual patience, and so its figures in docs/reliability.md, by EDGE_LONG=1.
 LONG = os.environ.get("EDGE_LONG") == "1"
-SETTINGS = {"CRM_RECEIVE_SECONDS": "4"} if LONG else {}
-PATIENCE = 4.0 if LONG else RECEIVE_SECONDS
+PATIENCE = 4.0 if LONG else 2 * RECEIVE_SECONDS  # four hundred clients on a busy machine are not all quick
+SETTINGS = {"CRM_RECEIVE_SECONDS": str(PATIENCE)}
 SOCKETS = 400
 
 HEAD = b"POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -160,7 +160,7 @@ async def test_four_hundred_slow_sockets_are_gone_soon_while_others_are_served(l
     gone = time.monotonic() - began
     assert all(one.closed for one in heard)
     assert [one.statuses for one in heard] == [WAYS[way] for way in ways]
-    assert max(one.seconds for one in heard) < (10 if LONG else 2 * PATIENCE + 5)
+    assert max(one.seconds for one in heard) < (10 if LONG else PATIENCE + 5)
     print(
         f"{SOCKETS} slow sockets gone in {gone:.1f} s; good requests {_figures(before)} before, {_figures(meanwhile)}"
     )
