@@ -44,9 +44,15 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Every part holds; with no part, true."""
+    """Every part holds; with no part, true. Its hash is kept: as a filter it is a key for each row that it is below."""
 
     parts: tuple["Condition", ...] = ()
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            object.__setattr__(self, "_hash", hash(self.parts))
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)

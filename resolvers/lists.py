@@ -1,10 +1,10 @@
 """Lists: a page of an ordered noun, whole or of one parent, with its cursors and its count on demand."""
 
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contract.criteria import Condition, Listing, Order, Selection
+from contract.criteria import Listing, Order, Selection
 from contract.errors import CostExceeded
 from contract.limits import OPERATION_NODES_MAX
 from resolvers.context import Context
@@ -68,23 +68,13 @@ async def children(
             totals = await paging.counts_by_parent(session, noun, parent, ids, listing.condition)
         return [totals[i] for i in ids]
 
-    key = (noun, parent, _same(listing))
-    found = await ctx.loader((*key, "page"), load_pages).load(parent_id)
+    found = await ctx.loader((noun, parent, listing, "page"), load_pages).load(parent_id)
 
     async def total() -> int:
-        counted: int = await ctx.loader((parent, _same(listing.condition), "total"), load_totals).load(parent_id)
+        counted: int = await ctx.loader((parent, listing.condition, "total"), load_totals).load(parent_id)
         return counted
 
     return PageOf(noun, listing.order, found.rows, found.has_next, found.has_previous, total)
-
-
-def _same(question: Listing | Condition) -> Hashable:
-    """What is equal for equal questions; a filter's lists cannot be compared as fast as the rest."""
-    try:
-        hash(question)
-    except TypeError:
-        return repr(question)
-    return question
 
 
 async def by_id(ctx: Context, noun: Noun, identifier: str | None, selection: Selection | None = None) -> Any:

@@ -1,25 +1,15 @@
 """How a field says who may use it: the rule is read off its resolver, and shows as directive and as sentence."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar
 
 import strawberry
-from graphql import (
-    FieldNode,
-    GraphQLField,
-    GraphQLObjectType,
-    ListValueNode,
-    ObjectValueNode,
-    ValueNode,
-    VariableNode,
-    get_named_type,
-    is_leaf_type,
-)
 from strawberry import UNSET
 from strawberry.schema_directive import Location
-from strawberry.types.arguments import convert_argument
 from strawberry.types.enum import StrawberryEnumDefinition
 from strawberry.utils.str_converters import to_camel_case
 
@@ -76,94 +66,13 @@ class RequiresScope:
     organization: bool = strawberry.directive_field(name="organization", default=True)
 
 
-_Convert = Callable[[Any], Any]
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """What a guarded field consists of: its rule, and its method, which takes the source as `self` or as `root`."""
 
-
-class Call:
-    """A guarded field with the arguments that its document's text gives it, already as the method takes them.
-
-    `variables` names the parameters whose values are variables, each with what makes its coerced value the method's;
-    values of leaf types are that already.
-    """
-
-    __slots__ = ("_arguments", "_is_method", "_method", "_rule", "_variables")
-
-    def __init__(
-        self,
-        rule: Rule,
-        method: Callable[..., Any],
-        *,
-        is_method: bool,
-        arguments: dict[str, Any],
-        variables: dict[str, tuple[str, _Convert | None]],
-    ) -> None:
-        self._rule = rule
-        self._method = method
-        self._is_method = is_method
-        self._arguments = {n: value for n, value in arguments.items() if n != "root" and n not in variables}
-        self._variables = tuple((parameter, *variable) for parameter, variable in variables.items())
-
-    async def __call__(self, source: Any, info: Info, variables: dict[str, Any]) -> Any:
-        """What the field gives of this source, with these values of the document's variables."""
-        self._rule.enforce(info.context.principal)
-        arguments = self._arguments
-        if self._variables:
-            arguments = arguments | {
-                parameter: variables[name] if convert is None else convert(variables[name])
-                for parameter, name, convert in self._variables
-                if name in variables
-            }
-        if self._is_method:
-            return await self._method(source, info=info, **arguments)
-        return await self._method(root=source, info=info, **arguments)
-
-
-def call_key(parent: GraphQLObjectType, node: FieldNode) -> tuple[str, str, int]:
-    """Where what is worked out for a field of a document is kept."""
-    return ("call", parent.name, id(node))
-
-
-def _remember(info: Info, rule: Rule, method: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
-    """Keep the call with its document, where the text and variables of leaf types say all of its arguments."""
-    raw = info._raw_info
-    node = raw.field_nodes[0]
-    key = call_key(raw.parent_type, node)
-    if key not in info.context.worked_out:
-        variables = _variables(info, raw.parent_type.fields[node.name.value], node)
-        info.context.worked_out[key] = (
-            None
-            if variables is None
-            else Call(rule, method, is_method=bool(args), arguments=kwargs, variables=variables)
-        )
-
-
-def _variables(info: Info, field: GraphQLField, node: FieldNode) -> dict[str, tuple[str, _Convert | None]] | None:
-    """The parameters that are variables, by name; None where a variable stands inside of a list or an object."""
-    parameters = {a.graphql_name or to_camel_case(a.python_name): a for a in info._field.arguments}
-    found: dict[str, tuple[str, _Convert | None]] = {}
-    for argument in node.arguments or ():
-        name = argument.name.value
-        if isinstance(argument.value, VariableNode):
-            is_leaf = is_leaf_type(get_named_type(field.args[name].type))
-            convert = None if is_leaf else _converter(info, parameters[name].type)
-            found[parameters[name].python_name] = (argument.value.name.value, convert)
-        elif _has_variable(argument.value):
-            return None
-    return found
-
-
-def _converter(info: Info, kind: Any) -> _Convert:
-    """The library's way from the coerced value of an input object to an instance of its class."""
-    converter = info.schema.schema_converter
-    return lambda value: convert_argument(value, kind, converter.scalar_registry, converter.config)
-
-
-def _has_variable(value: ValueNode) -> bool:
-    if isinstance(value, VariableNode):
-        return True
-    if isinstance(value, ListValueNode):
-        return any(map(_has_variable, value.values))
-    return isinstance(value, ObjectValueNode) and any(_has_variable(field.value) for field in value.fields)
+    rule: Rule
+    method: Callable[..., Any]
+    is_method: bool
 
 
 def guarded(resolver: Callable[..., Any], description: str, *needs: str) -> _Declare:
@@ -179,10 +88,10 @@ def guarded(resolver: Callable[..., Any], description: str, *needs: str) -> _Dec
         @wraps(method)
         async def enforced(*args: Any, info: Info, **kwargs: Any) -> Any:
             rule.enforce(info.context.principal)
-            _remember(info, rule, method, args, kwargs)
             return await method(*args, info=info, **kwargs)
 
-        enforced.guarded = True  # type: ignore[attr-defined]  # its calls are remembered: schema/execution/plans.py
+        is_method = "self" in signature(method).parameters
+        enforced.guarded = Guarded(rule, method, is_method)  # type: ignore[attr-defined]  # for schema/execution/calls.py
         return strawberry.field(
             enforced, description=f"{description} {rule.sentence}", directives=directives, metadata=metadata
         )

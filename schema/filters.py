@@ -1,6 +1,6 @@
 """Filter inputs, and their translation into conditions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
@@ -106,15 +106,28 @@ TOO_MANY_CONDITIONS = (f"must not have more than {FILTER_CONDITIONS_MAX} conditi
 """The words and the type of the problem that such a filter is."""
 
 
+_STATED = "_stated"
+
+
 def condition_of(filter: Any, at: Path = ("filter",)) -> Condition:
     """The condition that a filter input states. Raises Problems for a null where a value is needed, or too much.
 
-    The filter is counted before anything is made of it (decision 126).
+    The filter is counted before anything is made of it (decision 126). What it states is kept with it, since below
+    rows it is asked for each of them.
     """
     if filter is None or filter is UNSET:
         return All()
-    _check(filter, at, 0)
-    return All(tuple(_parts(filter, at)))
+    kept: dict[str, Any] = vars(filter)
+    if _STATED not in kept:
+        try:
+            _check(filter, at, 0)
+            kept[_STATED] = All(tuple(_parts(filter, at)))
+        except Problems as error:
+            kept[_STATED] = error.problems
+    stated: All | Sequence[Problem] = kept[_STATED]
+    if isinstance(stated, All):
+        return stated
+    raise Problems(stated)
 
 
 def _check(filter: Any, at: Path, conditions: int) -> int:
@@ -174,7 +187,7 @@ def _comparisons(column: str, comparator: Comparator, at: Path) -> Iterator[Cond
             raise Problems([Problem(here, "must not be null", "null")])
         if op in (Op.IN, Op.NIN):
             _bounded(value, here)
-            value = [_plain(item) for item in value]
+            value = tuple(_plain(item) for item in value)
         yield Compare(column, op, _plain(value))
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, cast
 
-from graphql import GraphQLError, GraphQLNonNull, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo
+from graphql import GraphQLError, GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo
 from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet, collect_fields
 from graphql.pyutils import AwaitableOrValue, Path
 
-from schema.declare import Info, call_key
+from schema.declare import Guarded, Info
+from schema.execution.calls import Call, Given, call_key, calls_of
 from schema.execution.documents import Prepared
 from schema.execution.planner import Planner
 from schema.execution.plans import NotPlanned, Outcomes, Plan
@@ -29,6 +30,8 @@ class CompiledExecutor(Executor[Any]):
         self.is_kept = prepared.keeps(self.variant)
         self._shapes = prepared.shapes if self.is_kept else {}
         self._worked_out = prepared.worked_out if self.is_kept else {}
+        self._given = Given(self.variable_values.coerced)
+        self._calls: dict[Any, Call | None] = {}
 
     def plan(self) -> Plan:
         """The plan of the operation, after it has run. Raises NotYet or NotPlanned."""
@@ -48,17 +51,35 @@ class CompiledExecutor(Executor[Any]):
         path: Path,
         position_context: Any,
     ) -> Any:
-        """Resolve a field; where its arguments are known from an earlier run of the document, call it with them."""
+        """Resolve a field; a guarded one's arguments are made once, however many rows it is below."""
         node = field_details_list[0].node
         if path.prev is None and id(node) in self._outcomes:
             return self._known(self._outcomes[id(node)], parent_type, field_details_list, path, position_context)
-        call = self._worked_out.get(call_key(parent_type, node))
+        field = parent_type.fields.get(node.name.value)
+        guarded = None if field is None else _guarded(field)
+        if field is None or guarded is None:
+            return super().execute_field(parent_type, source, field_details_list, path, position_context)
+        raw = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
+        info = Info(_raw_info=raw, _field=field.extensions[DEFINITION])
+        call = self._call(guarded, info, field_details_list)
         if call is None:
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
-        field = parent_type.fields[node.name.value]
-        info = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
-        result = call(source, Info(_raw_info=info, _field=field.extensions[DEFINITION]), self.variable_values.coerced)
-        return self.complete_awaitable_value(field.type, field_details_list, info, path, result, position_context)
+        result = call(source, info, self._given)
+        return self.complete_awaitable_value(field.type, field_details_list, raw, path, result, position_context)
+
+    def _call(self, guarded: Guarded, info: Info, details: FieldDetailsList) -> Call | None:
+        """The call of a guarded field; None where something is wrong with its arguments, which the library tells."""
+        key = call_key(info._raw_info.parent_type, details[0].node)
+        if key in self._calls:
+            return self._calls[key]
+        call = self._worked_out.get(key)
+        if call is None and details[0].fragment_variable_values is None:
+            try:
+                self._worked_out[key], call = calls_of(guarded, info, self.variable_values)
+            except Exception:  # whatever it is, the library's own way meets it again and reports it
+                call = None
+        self._calls[key] = call
+        return call
 
     def _known(
         self,
@@ -149,6 +170,12 @@ class CompiledExecutor(Executor[Any]):
 
     def _collected(self, kind: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
         return self.collect_subfields(kind, details)[0]
+
+
+def _guarded(field: GraphQLField) -> Guarded | None:
+    definition = field.extensions.get(DEFINITION)
+    resolver = None if definition is None else definition.base_resolver
+    return None if resolver is None else getattr(resolver.wrapped_func, "guarded", None)
 
 
 def _all(shape: Shape, items: Sequence[Any]) -> list[Any] | None:

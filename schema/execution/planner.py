@@ -15,7 +15,8 @@ from graphql import (
 )
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
-from schema.declare import LINK, Call, Info, call_key
+from schema.declare import LINK, Info
+from schema.execution.calls import Call, Given, call_key
 from schema.execution.plans import MISSING, Block, Completion, Field, Inner, NotPlanned, NotYet, Plan, Start, Step
 from schema.execution.shapes import DEFINITION, Collect, compile_value, shape_of_all
 
@@ -112,7 +113,7 @@ class _Unguarded:
         self._function = function
         self._takes_root, self._takes_info = "root" in parameters, "info" in parameters
 
-    def __call__(self, source: Any, info: Info, _variables: dict[str, Any]) -> Any:
+    def __call__(self, source: Any, info: Info, _given: Given) -> Any:
         """What the method gives of this row."""
         arguments: dict[str, Any] = {"info": info} if self._takes_info else {}
         return self._function(source, **arguments) if self._takes_root else self._function(**arguments)

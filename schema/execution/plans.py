@@ -26,6 +26,7 @@ from graphql import (
 
 from resolvers.context import Context
 from schema.declare import Info
+from schema.execution.calls import Given
 from schema.execution.shapes import Unexpected
 
 Outcomes = dict[int, tuple[Any, Exception | None]]
@@ -73,11 +74,11 @@ class _Run:
     """One run of a plan."""
 
     context: Context
-    variables: dict[str, Any]
+    given: Given
     outcomes: Outcomes
 
 
-Start = Callable[[Any, Info, dict[str, Any]], Any]
+Start = Callable[[Any, Info, Given], Any]
 _Waiting = list[Coroutine[Any, Any, None]]
 
 
@@ -124,7 +125,7 @@ class Step:
     async def later(self, source: Any, into: dict[str, Any], run: _Run, *, root: bool = False) -> None:
         """Call the field, fill its value in, and wait for what is below."""
         try:
-            value = await self.start(source, cast("Info", _Info(run.context, self.field)), run.variables)
+            value = await self.start(source, cast("Info", _Info(run.context, self.field)), run.given)
         except Exception as error:
             if root:
                 run.outcomes[self.node] = (None, error)
@@ -202,7 +203,7 @@ class Plan:
 
     async def run(self, context: Context, variables: dict[str, Any]) -> dict[str, Any]:
         """The answer's data. Raises Unplanned."""
-        run = _Run(context, variables, {})
+        run = _Run(context, Given(variables), {})
         data = self.fixed.copy()
         try:
             if self.serial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -140,3 +141,49 @@ async def test_aliases_with_other_arguments_stay_apart(forests: list[Tenant]) ->
             "d": {"nodes": [], "totalCount": 0},
             "e": {"totalCount": 3},
         }
+
+
+SOME = ", ".join(f'{{name: {{contains: "-{k}"}}}}' for k in range(3, 52))
+FILTERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "in a variable": ("$f: DealFilter", "$f", {"f": {"or": [{"name": {"contains": f"-{k}"}} for k in range(2, 52)]}}),
+    "in the text": ("", f'{{or: [{{name: {{contains: "-2"}}}}, {SOME}]}}', {}),
+    "in both": (
+        "$x: String",
+        f"{{or: [{{name: {{contains: $x}}}}, {SOME}]}}",
+        {"x": "-2"},
+    ),
+    "a list in a variable": ("$f: DealFilter", "$f", {"f": {"name": {"in": [f"{k}-2" for k in range(900)]}}}),
+    "wrong at its end": (
+        "$f: DealFilter",
+        "$f",
+        {"f": {"or": [*({"name": {"contains": "-2"}} for _ in range(48)), {"name": {"contains": None}}]}},
+    ),
+}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def many(gateway: Gateway) -> Tenant:
+    """An organization with 500 accounts."""
+    tenant = await new_tenant(gateway)
+    await tenant.add(*(Account(name=f"account {i:03}") for i in range(500)))
+    account = (await tenant.rows(Account.id))[0][0]
+    await tenant.add(Deal(name="0-2", account_id=account), Deal(name="0-1", account_id=account))
+    return tenant
+
+
+@pytest.mark.parametrize(("declared", "filter", "values"), FILTERS.values(), ids=FILTERS)
+async def test_a_filter_below_rows_is_read_once(
+    many: Tenant, declared: str, filter: str, values: dict[str, Any]
+) -> None:
+    """At 500 rows and a hundred conditions, once for each row would take seconds of the processor (decision 126)."""
+    below = f"accounts(first: 500) {{ nodes {{ deals(first: 1, filter: {filter}) {{ nodes {{ name }} }} }} }}"
+    query = f"query({declared}) {{ {below} }}" if declared else f"{{ {below} }}"
+    for _ in range(3):  # by the library, by the plan that this leaves, and by it again
+        began = time.process_time()
+        body = await many.body(query, **values)
+        assert time.process_time() - began < 0.5
+    if "errors" in body:
+        assert body["errors"][0]["extensions"]["problems"][0]["field"] == ["filter", "or", "name", "contains"]
+        return
+    found = [name for account in body["data"]["accounts"]["nodes"] for name in account["deals"]["nodes"]]
+    assert found == [{"name": "0-2"}]
