@@ -81,6 +81,7 @@ class Fate:
         monkeypatch.setattr(secrets, "randbits", self._identifier)
         for place in (secrets, storage.queries.artifacts):
             monkeypatch.setattr(place, "token_hex", lambda size: f"{self._next('hex', size * 8):0{size * 2}x}")
+        monkeypatch.setattr(secrets, "token_bytes", lambda size: self._next("bytes", size * 8).to_bytes(size))
         monkeypatch.setattr(secrets, "token_urlsafe", lambda size=32: f"{self._next('text', size * 8):043x}"[:43])
 
     @property

@@ -24,7 +24,7 @@ from contract.vocabulary import CredentialKind
 from identity.principal import Organization
 from storage.base import Tenant, new_id
 from storage.queries import organizations as directory
-from storage.tables import Activity, Competitor, CXReportRevision, Deal, ResearchResult, Webhook
+from storage.tables import Activity, Competitor, CXReportRevision, Deal, ResearchResult, Webhook, WebhookWatch
 from storage.tenancy import SHARED_TABLES
 from tests.isolation.records import fill_organization
 from tests.support.world import Headers, World
@@ -122,7 +122,8 @@ class Side:
     async def hear(self, url: str) -> None:
         """Have the organization's events told to this address."""
         webhook = Webhook(url=url, areas=["crm", "outreach", "admin"], cursor=0)
-        await self.world.add(self.organization, webhook)
+        watch = WebhookWatch(org_id=self.organization.id, webhook_id=webhook.id)
+        await self.world.add(self.organization, webhook, watch)
 
 
 async def new_side(world: World) -> Side:
