@@ -22,6 +22,7 @@ async def to_the_end(driver: Any, work: Coroutine[Any, Any, Any], seconds: float
     except asyncio.CancelledError:
         _interrupt(driver)
         await asyncio.wait([task])
+        task.exception()  # asked for, or else the loop would log it
         raise
     finally:
         if timer is not None:
