@@ -6,7 +6,7 @@ What a request may look like is decision 105, what it may take decision 106.
 from asyncio import TimerHandle, Transport
 from enum import Enum, auto
 from secrets import token_hex
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from urllib.parse import unquote
 
 import httptools
@@ -26,6 +26,7 @@ from contract.limits import (
     PIPELINED_MAX,
 )
 from gateway import logs
+from gateway.answering import Answering
 from gateway.metrics import count_request
 from gateway.middleware import shown
 from gateway.refusals import refused
@@ -188,7 +189,7 @@ class Receiving(HttpToolsProtocol):
             if self._should_upgrade():
                 return
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
-        self._patient(self.cycle)
+        self.cycle.transport = Answering(self.loop, self.transport, self._linger)  # type: ignore[assignment]  # enough
         if length > BODY_MAX_BYTES:
             self._last()
 
@@ -204,7 +205,7 @@ class Receiving(HttpToolsProtocol):
         super().on_message_complete()
         self._part, self._waiting_since = _Part.NOTHING, None
         if self.cycle is not None:
-            self.cycle.transport = self.transport
+            _answering(self.cycle).is_patient = False
         self.scope["state"][WHOLE] = True
 
     def on_response_complete(self) -> None:
@@ -284,12 +285,13 @@ class Receiving(HttpToolsProtocol):
                 self.pipeline.clear()
                 self.flow.resume_reading()
                 running.keep_alive = False
-                self._patient(running)
+                _answering(running).is_patient = True
                 return
             running.disconnected = True
             running.message_event.set()
             if running.response_started:
-                self.transport.close()
+                _answering(running).is_patient = False
+                _answering(running).close()
                 return
         elif self._part is _Part.BODY:
             self._linger()  # it was answered before it was all there
@@ -327,9 +329,6 @@ class Receiving(HttpToolsProtocol):
         if self.cycle.response_complete:
             self._linger()
 
-    def _patient(self, cycle: RequestResponseCycle) -> None:
-        cycle.transport = _Lingering(self)  # type: ignore[assignment]  # what a cycle uses of one
-
     def _linger(self) -> None:
         """Close so that a client that still sends gets to read the answer: a closed socket would take it back."""
         self._over = True
@@ -342,22 +341,5 @@ class Receiving(HttpToolsProtocol):
         self._watch_writing()
 
 
-class _Lingering:
-    """A connection as answers see it that more may come behind, at whose end it is closed with patience."""
-
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: Receiving) -> None:
-        self._connection = connection
-
-    def write(self, data: bytes) -> None:
-        """Send."""
-        self._connection.transport.write(data)
-
-    def is_closing(self) -> bool:
-        """Whether nothing more can be sent."""
-        return self._connection.transport.is_closing()
-
-    def close(self) -> None:
-        """No more is sent."""
-        self._connection._linger()
+def _answering(cycle: RequestResponseCycle) -> Answering:
+    return cast("Answering", cycle.transport)

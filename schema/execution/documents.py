@@ -38,6 +38,7 @@ from schema.execution import limits
 from schema.execution.costing import cost_of
 from schema.execution.costs import OperationCost
 from schema.execution.plans import Plans
+from schema.execution.variables import Variables
 
 ENTRIES_MAX = 1_000
 BYTES_MAX = 256 * 1024  # of text; what is parsed and compiled takes up to a hundred times as much
@@ -52,6 +53,7 @@ class Operation:
     is_subscription: bool
     is_public: bool
     cost: OperationCost
+    variables: Variables
     label: str = ""
     """Its kind and root field, or `several`: words of the schema, for logs and counts (decision 122)."""
     is_shared: bool = False
@@ -92,6 +94,7 @@ class Prepared:
                 is_subscription=node.operation is OperationType.SUBSCRIPTION,
                 is_public=all(root.startswith("__") for root in roots),
                 cost=cost_of(self.schema, node, fragments),
+                variables=Variables(self.schema, node.variable_definitions or (), self.uses),
                 label=f"{node.operation.value} {roots[0] if len(set(roots)) == 1 else 'several'}",
                 is_shared=sum(not root.startswith("__") for root in roots) > 1,
             )

@@ -24,7 +24,6 @@ from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
 from schema.execution.plans import Outcomes, Unplanned
-from schema.execution.variables import coerced
 from schema.spending import costless, spent
 
 
@@ -141,16 +140,12 @@ class Executor:
         if context.principal is None and not operation.is_public:
             unauthenticated = refusal(Unauthenticated(), context.request_id)
             return _costless(Answer(unauthenticated, executed=False, needs_credential=True))
-        values: dict[str, Any] = {}
-        if operation.node.variable_definitions:
-            try:
-                definitions = operation.node.variable_definitions
-                found = coerced(self.schema, definitions, request.variables or {}, prepared.uses)
-            except (LimitExceeded, Problems) as error:
-                return _refused([GraphQLError(error.message, operation.node, original_error=error)], context)
-            if isinstance(found, list):
-                return _costless(_answer(ExecutionResult(None, found), context))
-            values = found
+        try:
+            values = operation.variables.coerced(request.variables or {})
+        except (LimitExceeded, Problems) as error:
+            return _refused([GraphQLError(error.message, operation.node, original_error=error)], context)
+        if isinstance(values, list):
+            return _costless(_answer(ExecutionResult(None, values), context))
         requested, nodes = operation.cost.requested(values)
         if requested > COST_MAX or nodes > OPERATION_NODES_MAX:
             return _refused([_too_heavy(operation, values)], context)
@@ -165,10 +160,9 @@ class Executor:
         if operation is None:
             errors = prepared.errors or _unknown_operation(Request(document, None, operation_name))
             raise _problems("document" if prepared.errors else "operationName", errors)
-        found = coerced(self.schema, operation.node.variable_definitions or (), variables or {}, prepared.uses)
-        if isinstance(found, list):
-            raise _problems("variables", found)
-        values = found
+        values = operation.variables.coerced(variables or {})
+        if isinstance(values, list):
+            raise _problems("variables", values)
         heaviest = operation.cost.heaviest(values, HEAVIEST_SHOWN)
         return CostReport(operation.cost.requested(values)[0], COST_MAX, heaviest)
 

@@ -10,11 +10,12 @@ from graphql import (
     GraphQLList,
     GraphQLNonNull,
     GraphQLSchema,
+    Undefined,
     VariableDefinitionNode,
     get_named_type,
 )
 from graphql.execution.values import get_variable_values
-from graphql.utilities import type_from_ast
+from graphql.utilities import coerce_input_value, type_from_ast
 
 from contract.errors import LimitExceeded, Problem, Problems
 from contract.limits import (
@@ -29,29 +30,60 @@ from schema.filters import TOO_MANY_CONDITIONS
 
 _MEMBERS_PER_POINT = 10
 """Members of a JSON value that weigh as much as a value that is coerced."""
+_LIGHT = 500
+"""Values that may be coerced a second time to be told what is wrong with them."""
 
 
-def coerced(
-    schema: GraphQLSchema,
-    definitions: Sequence[VariableDefinitionNode],
-    given: Mapping[str, Any],
-    uses: Mapping[str, int],
-) -> dict[str, Any] | list[GraphQLError]:
-    """The values with their defaults, or what is wrong with them; `uses` says how often each stands in the document.
+class Variables:
+    """The variables of one operation; `uses` says how often each stands in the document."""
 
-    Raises LimitExceeded, and Problems for a filter of too many conditions, before any work is done (decision 126).
-    """
-    total = 0
-    for definition in definitions:
-        name = definition.variable.name.value
-        value = given.get(name)
-        if isinstance(value, dict | list):
-            scale = _Scale(name)
-            scale.put(type_from_ast(schema, definition.type), value, 1)
-            total += scale.weight * uses.get(name, 1)
-            _check_weight(total)
-    found = get_variable_values(schema, definitions, dict(given), max_errors=ERRORS_MAX)
-    return found if isinstance(found, list) else found.coerced
+    __slots__ = ("_definitions", "_kinds", "_omitted", "_schema", "_uses")
+
+    def __init__(
+        self, schema: GraphQLSchema, definitions: Sequence[VariableDefinitionNode], uses: Mapping[str, int]
+    ) -> None:
+        self._schema = schema
+        self._definitions = definitions
+        self._uses = uses
+        self._kinds: dict[str, Any] = {one.variable.name.value: type_from_ast(schema, one.type) for one in definitions}
+        self._omitted = {
+            one.variable.name.value: found.coerced
+            for one in definitions
+            if not isinstance(found := get_variable_values(schema, [one], {}), list)
+        }
+        """What each variable that need not be given comes to without a value: its default, or nothing."""
+
+    def coerced(self, given: Mapping[str, Any]) -> dict[str, Any] | list[GraphQLError]:
+        """The values with their defaults, or what is wrong with them.
+
+        Raises LimitExceeded, and Problems for a filter of too many conditions, before any work is done (decision 126).
+        """
+        total = 0
+        for name, kind in self._kinds.items():
+            value = given.get(name)
+            if isinstance(value, dict | list):
+                scale = _Scale(name)
+                scale.put(kind, value, 1)
+                total += scale.weight * self._uses.get(name, 1)
+                _check_weight(total)
+        if total <= _LIGHT and (values := self._sound(given)) is not None:
+            return values
+        found = get_variable_values(self._schema, self._definitions, dict(given), max_errors=ERRORS_MAX)
+        return found if isinstance(found, list) else found.coerced
+
+    def _sound(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The values; None where something is wrong, which the library is to tell."""
+        values: dict[str, Any] = {}
+        for name, kind in self._kinds.items():
+            if name in given:
+                values[name] = value = coerce_input_value(given[name], kind)
+                if value is Undefined:
+                    return None
+            elif name in self._omitted:
+                values |= self._omitted[name]
+            else:
+                return None
+        return values
 
 
 @dataclass(slots=True)
