@@ -125,6 +125,13 @@ def plain_decimal(value: Decimal) -> Decimal:
 PlainText = Text().with_variant(Text(collation="C"), "postgresql")
 """Text that sorts by code point on both databases (decision 9)."""
 
+
+class LongText(Text):
+    """Text that may be hundreds of kilobytes long, which lists look out for (storage/queries/bounding.py)."""
+
+
+PlainLongText = LongText().with_variant(LongText(collation="C"), "postgresql")
+
 Document = JSON(none_as_null=True)
 """JSON as text, so that a document comes back with its keys in the order they were given, on both databases."""
 

@@ -7,7 +7,7 @@ columns whose driver value is not the service's own are converted.
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import Any
 
@@ -63,7 +63,7 @@ class Prepared:
             if self._is_walled
             else str(compiled)
         )
-        self.rows = _reader([column.key for column in columns], [_decoder(c.type, dialect) for c in columns])
+        self.rows = _reader(tuple(c.key for c in columns), tuple(_decoder(c.type, dialect) for c in columns))
         """Turns the driver's records into rows."""
 
     def parameters(self, organization: str, values: Mapping[str, Any]) -> list[Any]:
@@ -149,8 +149,9 @@ def _decoder(kind: Any, dialect: Dialect) -> Decode | None:
     return bool if isinstance(implementation, Boolean) else None
 
 
-def _reader(keys: Sequence[str], decoders: Sequence[Decode | None]) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from the driver's records to rows, written for these columns."""
+@lru_cache(maxsize=500)
+def _reader(keys: tuple[str, ...], decoders: tuple[Decode | None, ...]) -> Callable[[Sequence[Any]], list[Any]]:
+    """A function from the driver's records to rows, written for these columns, which many statements have in common."""
     kind = row_of(keys)
     if not any(decoders):
         make = partial(tuple.__new__, kind)

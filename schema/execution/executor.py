@@ -3,7 +3,15 @@
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, cast
 
-from graphql import GraphQLError, GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo
+from graphql import (
+    GraphQLError,
+    GraphQLField,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLResolveInfo,
+    is_introspection_type,
+)
 from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet, collect_fields
 from graphql.pyutils import AwaitableOrValue, Path
@@ -11,6 +19,7 @@ from graphql.pyutils import AwaitableOrValue, Path
 from schema.declare import Guarded, Info
 from schema.execution.calls import Call, Given, call_key, calls_of
 from schema.execution.documents import Prepared
+from schema.execution.introspection import Introspection
 from schema.execution.planner import Planner
 from schema.execution.plans import NotPlanned, Outcomes, Plan
 from schema.execution.shapes import DEFINITION, Shape, compile_shape
@@ -32,6 +41,7 @@ class CompiledExecutor(Executor[Any]):
         self._worked_out = prepared.worked_out if self.is_kept else {}
         self._given = Given(self.variable_values.coerced)
         self._calls: dict[Any, Call | None] = {}
+        self._introspection = Introspection(self._collected, self.variable_values)
 
     def plan(self) -> Plan:
         """The plan of the operation, after it has run. Raises NotYet or NotPlanned."""
@@ -110,7 +120,14 @@ class CompiledExecutor(Executor[Any]):
         result: Any,
         position_context: Any,
     ) -> AwaitableOrValue[dict[str, Any]]:
-        """Complete an object: its covered fields at once, the others one by one."""
+        """Complete an object: its covered fields at once, the others one by one; a part of the schema at once."""
+        if is_introspection_type(return_type):
+            try:
+                return self._introspection.read(return_type, field_details_list, info, result)
+            except GraphQLError:  # an argument is wrong, which the library says where it stands
+                return super().complete_object_value(
+                    return_type, field_details_list, info, path, result, position_context
+                )
         shape = self._shape(return_type, field_details_list)
         if shape is not None:
             try:

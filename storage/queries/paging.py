@@ -28,6 +28,7 @@ from contract.criteria import Condition, Listing, Order, Page
 from contract.errors import Problem, Problems
 from storage.base import Identifier, Money, as_uuid
 from storage.prepared import ORGANIZATION
+from storage.queries.bounding import bounded, within
 from storage.queries.filtering import bind, is_storable_text, one_of, these, where
 from storage.queries.nouns import Key, Noun
 from storage.sessions import TenantSession
@@ -63,7 +64,7 @@ async def page(
         missing = window.size + 1 - len(found)
         if missing > 0:
             shape = _Shape(noun, condition, order, phase, window.backward, missing, parent, bool(window.offset))
-            found += await session.fetch(shape.key, shape.build, **values)
+            found += within(await session.fetch(shape.key, shape.build, **values))
     return _windowed(found, window)
 
 
@@ -96,7 +97,7 @@ class _Shape:
         statement = statement.order_by(*_order_by(noun, terms, reverse=self.backward))
         if self.has_offset:
             statement = statement.offset(bindparam("offset", type_=BigInteger))
-        return statement.limit(literal_column(str(self.limit), Integer))
+        return bounded(statement.limit(literal_column(str(self.limit), Integer)))
 
 
 def _windowed(found: Sequence[Any], window: Page) -> Rows:
@@ -132,11 +133,12 @@ async def pages_by_parent(
     def build() -> Select[Any]:
         children = noun.select(ORGANIZATION, *noun.columns, parent.label("parent_id"), _rank(noun, parent, order))
         ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
-        return select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))).order_by(ranked.c.rank)
+        page = bounded(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
+        return page.order_by(page.selected_columns.rank)
 
     key = ("children", noun, parent, shape, (order.field, order.direction), size)
     found: dict[str, list[Any]] = {i: [] for i in ids}
-    for row in await session.fetch(key, build, **values):
+    for row in within(await session.fetch(key, build, **values)):
         found[row.parent_id].append(row)
     return {i: _windowed(rows, listing.page) for i, rows in found.items()}
 
@@ -160,12 +162,13 @@ async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str]) -> dict
     """The rows with these identifiers, which are canonical, by identifier; those that are missing are left out."""
     alone = len(ids) == 1
     build = partial(_by_ids, noun, alone)
-    rows = await session.fetch(("ids", noun, alone), build, ids=list(ids), id=ids[0] if ids else None)
+    rows = within(await session.fetch(("ids", noun, alone), build, ids=list(ids), id=ids[0] if ids else None))
     return {row.id: row for row in rows}
 
 
 def _by_ids(noun: Noun, alone: bool) -> Select[Any]:
-    return noun.select(ORGANIZATION).where(these(noun.entity.id, alone))
+    statement = noun.select(ORGANIZATION).where(these(noun.entity.id, alone))
+    return statement if alone else bounded(statement)
 
 
 def _rank(noun: Noun, parent: Any, order: Order | None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, Money, PlainText, Record, Tenant, now, tenant_key
+from storage.base import Document, Identifier, Money, PlainLongText, PlainText, Record, Tenant, now, tenant_key
 
 
 class Deal(Record, table=True):
@@ -39,7 +39,7 @@ class Deal(Record, table=True):
     geo_scope: str | None = Field(default=None, sa_type=PlainText)
     source: str | None = Field(default=None, sa_type=PlainText)
     champion_id: str | None = Field(default=None, sa_type=Identifier)
-    notes: str | None = Field(default=None, sa_type=PlainText)
+    notes: str | None = Field(default=None, sa_type=PlainLongText)
     parent_deal_id: str | None = Field(default=None, sa_type=Identifier)
     competitors: list[Any] = Field(default_factory=list, sa_type=Document)
     owner_id: str | None = Field(default=None, sa_type=PlainText)

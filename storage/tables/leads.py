@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, UniqueConstraint
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, Opaque, PlainText, Record, now, tenant_key
+from storage.base import Document, Identifier, Opaque, PlainLongText, PlainText, Record, now, tenant_key
 
 
 class Lead(Record, table=True):
@@ -37,7 +37,7 @@ class Lead(Record, table=True):
     email: str | None = Field(default=None, sa_type=PlainText)
     phone: str | None = Field(default=None, sa_type=PlainText)
     linkedin: str | None = Field(default=None, sa_type=PlainText)
-    notes: str | None = Field(default=None, sa_type=PlainText)
+    notes: str | None = Field(default=None, sa_type=PlainLongText)
     tags: list[Any] = Field(default_factory=list, sa_type=Document)
     source: str = Field(default="scan_card", sa_type=PlainText)
     capture_payload: Any = Field(default=None, sa_column=Column(Opaque(none_as_null=True)))

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, text
 from sqlmodel import Field
 
-from storage.base import Identifier, Opaque, PlainText, Record, now, tenant_key
+from storage.base import Identifier, Opaque, PlainLongText, PlainText, Record, now, tenant_key
 
 
 class Activity(Record, table=True):
@@ -26,7 +26,7 @@ class Activity(Record, table=True):
 
     type: str = Field(default="meeting", sa_type=PlainText)
     subject: str | None = Field(default=None, sa_type=PlainText)
-    body: str | None = Field(default=None, sa_type=PlainText)
+    body: str | None = Field(default=None, sa_type=PlainLongText)
     due_at: datetime | None = None
     completed_at: datetime | None = None
     duration_minutes: int | None = None

@@ -203,7 +203,7 @@ async def explain(seeded: Seeded, sent: Sent) -> list[Found]:
     return found
 
 
-_HARMLESS = ("CONSTANT ROW", "VIRTUAL TABLE", "SCAN newest")
+_HARMLESS = ("CONSTANT ROW", "VIRTUAL TABLE", "SCAN newest", "SCAN page", "SCAN (subquery-")
 
 
 def _sqlite(steps: list[str]) -> Found:

@@ -1,0 +1,65 @@
+"""Rows whose long columns together are more than an answer may have: that is told instead of them (decision 128).
+
+A list of 500 meetings with a transcript each would be a quarter of a gigabyte, which is read, turned into objects and
+written before anybody sees that it is too much. So the database adds up their bytes, and gives none of them beyond.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Integer, Select, Text, case, cast, func, literal_column, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import JSON
+
+from contract.errors import ResponseTooLarge
+from contract.limits import ROWS_MAX_BYTES
+from storage.base import LongText
+
+_BYTES = "long_bytes"
+
+
+class _bytes_of(FunctionElement[int]):
+    """How many bytes a text takes."""
+
+    type = Integer()
+    inherit_cache = True
+    name = "bytes_of"
+
+
+@compiles(_bytes_of, "postgresql")
+def _octet_length(element: Any, compiler: Any, **kw: Any) -> str:
+    return f"octet_length({compiler.process(element.clauses, **kw)})"
+
+
+@compiles(_bytes_of, "sqlite")
+def _blob_length(element: Any, compiler: Any, **kw: Any) -> str:
+    return f"length(CAST({compiler.process(element.clauses, **kw)} AS BLOB))"
+
+
+def bounded(statement: Select[Any]) -> Select[Any]:
+    """The same rows in the same order, with their bytes in each, and without the long columns where they are too many.
+
+    As it is where it has no long column.
+    """
+    if not any(map(_is_long, statement.selected_columns)):
+        return statement
+    rows = statement.subquery("page")
+    lengths = [
+        func.coalesce(_bytes_of(cast(column, Text)), literal_column("0")) for column in rows.c if _is_long(column)
+    ]
+    total: Any = func.sum(sum(lengths[1:], lengths[0])).over()
+    fits = total <= literal_column(str(ROWS_MAX_BYTES), Integer)
+    columns = [case((fits, column)).label(column.key) if _is_long(column) else column for column in rows.c]
+    return select(*columns, total.label(_BYTES))
+
+
+def within(rows: Sequence[Any]) -> Sequence[Any]:
+    """The rows of a bounded statement. Raises ResponseTooLarge where they came without their long columns."""
+    if rows and getattr(rows[0], _BYTES, 0) > ROWS_MAX_BYTES:
+        raise ResponseTooLarge()
+    return rows
+
+
+def _is_long(column: Any) -> bool:
+    return isinstance(column.type, JSON | LongText)

@@ -1,0 +1,92 @@
+"""Lists whose long texts no answer could hold: it is told before any of them is read (decision 128)."""
+
+from __future__ import annotations
+
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from contract.errors import ResponseTooLarge
+from contract.limits import ROWS_MAX_BYTES
+from storage.queries import nouns, paging
+from storage.tables import Account, Activity, Deal
+from tests.support.gateway import Gateway
+from tests.support.tenants import Tenant, new_tenant
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LENGTH = 400_000
+ROWS = ROWS_MAX_BYTES // LENGTH + 1
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def tenant(gateway: Gateway) -> Tenant:
+    """An organization with two accounts, of which the first has meetings with transcripts and deals with notes."""
+    tenant = await new_tenant(gateway)
+    accounts = [Account(name="long"), Account(name="short")]
+    await tenant.add(*accounts)
+    for i in range(ROWS):
+        deal = Deal(name=f"deal {i:02}", account_id=accounts[0].id, notes=f"{i:02}" + "é" * (LENGTH // 2 - 1))
+        await tenant.add(deal)
+        details = {"transcript": f"{i:02}" + "x" * LENGTH}
+        at = START + timedelta(days=i)
+        await tenant.add(
+            Activity(subject=f"{i:02}", due_at=at, details=details, account_id=accounts[0].id, deal_id=deal.id)
+        )
+    return tenant
+
+
+LISTS = {
+    "a list": "{ meetings(first: %d) { nodes { subject metadata } } }",
+    "a list, backwards": "{ meetings(last: %d) { nodes { subject metadata } } }",
+    "what hangs on its rows": "{ meetings(first: %d) { nodes { subject deal { notes } } } }",
+    "a list below rows": "{ accounts { nodes { meetings(first: %d) { nodes { subject metadata } } } } }",
+    "letters of two bytes": "{ deals(first: %d) { nodes { name notes } } }",
+}
+
+
+@pytest.mark.parametrize("query", LISTS.values(), ids=LISTS)
+async def test_what_no_answer_can_hold_is_not_read(tenant: Tenant, query: str) -> None:
+    for _ in range(2):
+        tracemalloc.start()
+        error = await tenant.error(query % ROWS)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert error["extensions"]["code"] == "RESPONSE_TOO_LARGE"
+        assert peak < ROWS_MAX_BYTES / 3
+    assert "metadata" not in str(await tenant.ask(query.replace("metadata", "").replace("notes", "id") % ROWS))
+
+
+@pytest.mark.parametrize("query", LISTS.values(), ids=LISTS)
+async def test_what_an_answer_can_hold_is_whole_and_in_order(tenant: Tenant, query: str) -> None:
+    found: Any = await tenant.ask(query % 5)
+    nodes = found["nodes"]
+    if "accounts" in query:
+        nodes = next(account for account in nodes if account["meetings"]["nodes"])["meetings"]["nodes"]
+    expected = range(4, -1, -1) if "last" in query else range(ROWS - 1, ROWS - 6, -1)
+    numbers = [(node.get("subject") or node["name"])[-2:] for node in nodes]
+    assert numbers == [f"{i:02}" for i in expected]
+    for number, node in zip(numbers, nodes, strict=True):
+        long = node["metadata"]["transcript"] if "metadata" in node else node.get("notes") or node["deal"]["notes"]
+        assert long.startswith(number)
+        assert len(long) >= LENGTH // 2
+
+
+async def test_the_rest_listing_says_so(tenant: Tenant) -> None:
+    answer = await tenant.gateway.rest("GET", f"/activities/meetings?limit={ROWS}", tenant.headers())
+    assert answer.status_code == 413
+    answer = await tenant.gateway.rest("GET", "/activities/meetings?limit=5", tenant.headers())
+    assert answer.status_code == 200
+
+
+async def test_records_by_their_identifiers(tenant: Tenant) -> None:
+    ids = [identifier for (identifier,) in await tenant.rows(Deal.id)]
+    async with tenant.gateway.world.database.reading(tenant.id) as session:
+        with pytest.raises(ResponseTooLarge):
+            await paging.by_ids(session, nouns.DEALS, ids)
+        found = await paging.by_ids(session, nouns.DEALS, ids[:3])
+    assert found.keys() == set(ids[:3])
