@@ -210,6 +210,7 @@ class Receiving(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """An answer is written."""
+        self._flush()
         super().on_response_complete()
         if self._waiting_since is not None:
             self._waiting_since = self.loop.time()  # until now nothing was read of what comes next
@@ -219,6 +220,7 @@ class Receiving(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """The connection goes to another protocol."""
         self._over = True
+        self._flush()
         super().handle_websocket_upgrade()
 
     def _get_upgrade(self) -> bytes | None:
@@ -269,6 +271,16 @@ class Receiving(HttpToolsProtocol):
         """Whether it is not the client's fault that nothing comes."""
         return self.flow.read_paused or (self._part is _Part.BODY and self.cycle.waiting_for_100_continue)
 
+    def shutdown(self) -> None:
+        """The server ends."""
+        self._flush()
+        super().shutdown()
+
+    def _flush(self) -> None:
+        """Send what the answer under way holds back: what follows goes past it, and perhaps ends the connection."""
+        if self._running is not None:
+            _answering(self._running).flush()
+
     # Refusals.
 
     def _stop(self, fault: GatewayError) -> NoReturn:
@@ -280,6 +292,7 @@ class Receiving(HttpToolsProtocol):
         running = self._running
         self._over = True
         self._still()
+        self._flush()
         if running is not None and not running.response_complete:
             if self._part is not _Part.BODY or self.pipeline:
                 self.pipeline.clear()
@@ -331,6 +344,7 @@ class Receiving(HttpToolsProtocol):
 
     def _linger(self) -> None:
         """Close so that a client that still sends gets to read the answer: a closed socket would take it back."""
+        self._flush()
         self._over = True
         self._still()
         self.pipeline.clear()

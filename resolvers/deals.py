@@ -148,10 +148,10 @@ async def deals_of_stage(ctx: Context, stage_id: str, listing: Listing, selectio
 
 
 @requires(ScopeGroup.CRM_READ)
-async def unstaged_deals(ctx: Context, condition: Condition) -> PageOf:
+async def unstaged_deals(ctx: Context, condition: Condition, selection: Selection | None = None) -> PageOf:
     """The deals that no column holds because they have no stage (specification part 3)."""
     unstaged = All((condition, Compare("stage_id", Op.IS_NULL, True)))
-    return await page_of(ctx, nouns.DEALS, Listing(unstaged))
+    return await page_of(ctx, nouns.DEALS, Listing(unstaged), selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)

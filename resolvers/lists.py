@@ -33,7 +33,7 @@ async def page_of(ctx: Context, noun: Noun, listing: Listing, selection: Selecti
     """A page of the organization's rows, with what is selected of them or with everything."""
     noun = noun.selecting(selection, listing.order)
     async with ctx.reading() as session:
-        found = await paging.page(session, noun, listing)
+        found = await paging.page(session, noun, listing, is_bounded=True)
 
     async def total() -> int:
         async with ctx.reading() as session:
@@ -83,7 +83,7 @@ async def by_id(ctx: Context, noun: Noun, identifier: str | None, selection: Sel
 
     async def load(ids: list[str]) -> list[Any]:
         async with ctx.reading() as session:
-            found = await paging.by_ids(session, noun, ids)
+            found = await paging.by_ids(session, noun, ids, is_bounded=selection is not None)
         return [found.get(i) for i in ids]
 
     canonical = as_uuid(identifier)

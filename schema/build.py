@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import strawberry
-from graphql import GraphQLError, GraphQLSchema
+from graphql import GraphQLError, GraphQLSchema, is_input_object_type
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
@@ -108,4 +108,11 @@ def build() -> Schema:
         config=StrawberryConfig(scalar_map=SCALARS),
     )
     declare_costs(schema.graphql)
+    meta: Any = schema.graphql.type_map["__Type"]
+    meta.fields["isOneOf"].resolve = _is_one_of
     return schema
+
+
+def _is_one_of(kind: Any, _info: Any) -> bool | None:
+    """As the GraphQL specification has it; Strawberry's own breaks on lists, and says so of what is no input at all."""
+    return kind.is_one_of if is_input_object_type(kind) else None

@@ -256,7 +256,7 @@ class DealBoard:
 
     @guarded(deals.unstaged_deals, "The deals that no column holds because they have no stage, newest first.")
     async def unstaged(root: strawberry.Parent[Any], info: Info) -> Connection[Deal]:
-        return await deals.unstaged_deals(info.context, root.condition)
+        return await deals.unstaged_deals(info.context, root.condition, selected_nodes(info))
 
 
 DealId = Annotated[strawberry.ID, argument("The deal's identifier.")]

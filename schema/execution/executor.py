@@ -83,11 +83,13 @@ class CompiledExecutor(Executor[Any]):
         if key in self._calls:
             return self._calls[key]
         call = self._worked_out.get(key)
-        if call is None and details[0].fragment_variable_values is None:
-            try:
+        try:
+            if call is None and details[0].fragment_variable_values is None:
                 self._worked_out[key], call = calls_of(guarded, info, self.variable_values)
-            except Exception:  # whatever it is, the library's own way meets it again and reports it
-                call = None
+            if call is not None:
+                self._given.to(call)
+        except Exception:  # whatever it is, the library's own way meets it again and reports it
+            call = None
         self._calls[key] = call
         return call
 
@@ -124,7 +126,7 @@ class CompiledExecutor(Executor[Any]):
         if is_introspection_type(return_type):
             try:
                 return self._introspection.read(return_type, field_details_list, info, result)
-            except GraphQLError:  # an argument is wrong, which the library says where it stands
+            except Exception:  # whatever it is, the library's own way meets it again and reports it where it stands
                 return super().complete_object_value(
                     return_type, field_details_list, info, path, result, position_context
                 )

@@ -26,7 +26,7 @@ from graphql import (
 
 from resolvers.context import Context
 from schema.declare import Info
-from schema.execution.calls import Given
+from schema.execution.calls import Given, Unfit
 from schema.execution.shapes import Unexpected
 
 Outcomes = dict[int, tuple[Any, Exception | None]]
@@ -126,6 +126,8 @@ class Step:
         """Call the field, fill its value in, and wait for what is below."""
         try:
             value = await self.start(source, cast("Info", _Info(run.context, self.field)), run.given)
+        except Unfit:  # nothing was called, and the library does not call it either
+            raise
         except Exception as error:
             if root:
                 run.outcomes[self.node] = (None, error)

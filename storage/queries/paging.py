@@ -47,11 +47,18 @@ class Rows:
 
 
 async def page(
-    session: TenantSession, noun: Noun, listing: Listing, *, parent: Any = None, parent_id: str | None = None
+    session: TenantSession,
+    noun: Noun,
+    listing: Listing,
+    *,
+    parent: Any = None,
+    parent_id: str | None = None,
+    is_bounded: bool = False,
 ) -> Rows:
     """One page of the noun's rows that meet the condition, of one parent's if one is named by its column.
 
-    Raises Problems for a cursor that is none of this list.
+    Raises Problems for a cursor that is none of this list, and ResponseTooLarge for rows that no answer could hold
+    where they are bounded.
     """
     window, order = listing.page, listing.order or noun.default
     values: dict[str, Any] = {"parent_id": parent_id, "offset": min(window.offset or 0, _OFFSET_MAX)}
@@ -63,7 +70,9 @@ async def page(
     for phase in _phases(noun, order, at, reverse=window.backward):
         missing = window.size + 1 - len(found)
         if missing > 0:
-            shape = _Shape(noun, condition, order, phase, window.backward, missing, parent, bool(window.offset))
+            shape = _Shape(
+                noun, condition, order, phase, window.backward, missing, parent, bool(window.offset), is_bounded
+            )
             found += within(await session.fetch(shape.key, shape.build, **values))
     return _windowed(found, window)
 
@@ -80,11 +89,12 @@ class _Shape:
     limit: int
     parent: Any
     has_offset: bool
+    is_bounded: bool
 
     @property
     def key(self) -> Hashable:
         order = (self.order.field, self.order.direction)
-        flags = (self.phase, self.backward, self.limit, self.has_offset)
+        flags = (self.phase, self.backward, self.limit, self.has_offset, self.is_bounded)
         return ("page", self.noun, self.condition, order, flags, self.parent)
 
     def build(self) -> Select[Any]:
@@ -97,7 +107,8 @@ class _Shape:
         statement = statement.order_by(*_order_by(noun, terms, reverse=self.backward))
         if self.has_offset:
             statement = statement.offset(bindparam("offset", type_=BigInteger))
-        return bounded(statement.limit(literal_column(str(self.limit), Integer)))
+        statement = statement.limit(literal_column(str(self.limit), Integer))
+        return bounded(statement) if self.is_bounded else statement
 
 
 def _windowed(found: Sequence[Any], window: Page) -> Rows:
@@ -123,9 +134,12 @@ async def count(session: TenantSession, noun: Noun, condition: Condition) -> int
 async def pages_by_parent(
     session: TenantSession, noun: Noun, parent: Any, ids: Sequence[str], listing: Listing
 ) -> dict[str, Rows]:
-    """The same page of each parent's children, in one statement; with a cursor, or one parent, one statement each."""
+    """The same page of each parent's children, in one statement; with a cursor, or one parent, one statement each.
+
+    Raises what `page` raises; bounded are the rows of one statement together.
+    """
     if len(ids) == 1 or listing.page.cursor is not None:
-        return {i: await page(session, noun, listing, parent=parent, parent_id=i) for i in ids}
+        return {i: await page(session, noun, listing, parent=parent, parent_id=i, is_bounded=True) for i in ids}
     values: dict[str, Any] = {"ids": list(ids)}
     shape = bind(noun, listing.condition, values)
     order, size = listing.order or noun.default, listing.page.size
@@ -158,17 +172,21 @@ async def counts_by_parent(
     return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in rows}
 
 
-async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str]) -> dict[str, Any]:
-    """The rows with these identifiers, which are canonical, by identifier; those that are missing are left out."""
+async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str], *, is_bounded: bool = False) -> dict[str, Any]:
+    """The rows with these identifiers, which are canonical, by identifier; those that are missing are left out.
+
+    Raises ResponseTooLarge for rows that no answer could hold where they are bounded.
+    """
     alone = len(ids) == 1
-    build = partial(_by_ids, noun, alone)
-    rows = within(await session.fetch(("ids", noun, alone), build, ids=list(ids), id=ids[0] if ids else None))
+    is_bounded = is_bounded and not alone
+    build, key = partial(_by_ids, noun, alone, is_bounded), ("ids", noun, alone, is_bounded)
+    rows = within(await session.fetch(key, build, ids=list(ids), id=ids[0] if ids else None))
     return {row.id: row for row in rows}
 
 
-def _by_ids(noun: Noun, alone: bool) -> Select[Any]:
+def _by_ids(noun: Noun, alone: bool, is_bounded: bool) -> Select[Any]:
     statement = noun.select(ORGANIZATION).where(these(noun.entity.id, alone))
-    return statement if alone else bounded(statement)
+    return bounded(statement) if is_bounded else statement
 
 
 def _rank(noun: Noun, parent: Any, order: Order | None) -> Any:

@@ -38,6 +38,11 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
           queryType { name @skip(if: $yes) description fields @include(if: $yes) { name isDeprecated } } } }""",
         {"yes": True, "no": False},
     ),
+    "what is no input": (
+        """{ __type(name: "Deal") { isOneOf
+          fields { type { kind isOneOf ofType { isOneOf } } args { type { isOneOf } } } } }""",
+        {},
+    ),
     "fields asked twice": (
         "{ __schema { queryType { fields { name } } queryType { fields { description } } description } }",
         {},
@@ -62,6 +67,18 @@ async def test_the_answer_is_the_librarys(executor: Executor, query: str, values
         assert body.get("data") == expected.data
         assert [e["message"] for e in body.get("errors", [])] == [e.message for e in expected.errors or []]
         assert [e.get("path") for e in body.get("errors", [])] == [e.path for e in expected.errors or []]
+
+
+async def test_what_cannot_be_read_is_wrong_alone(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(kind: Any, _info: Any) -> str:
+        raise ValueError(kind)
+
+    meta: Any = executor.schema.type_map["__Type"]
+    monkeypatch.setattr(meta.fields["description"], "resolve", broken)
+    asked = Request('{ __type(name: "Deal") { name description } }')
+    body = (await executor.run(asked, Context(None, None, "x"))).body  # type: ignore[arg-type]
+    assert body["data"] == {"__type": {"name": "Deal", "description": None}}
+    assert [error["path"] for error in body["errors"]] == [["__type", "description"]]
 
 
 async def test_it_is_no_burden_to_answer_strangers(executor: Executor) -> None:

@@ -76,6 +76,29 @@ async def test_what_an_answer_can_hold_is_whole_and_in_order(tenant: Tenant, que
         assert len(long) >= LENGTH // 2
 
 
+SMALL = {
+    "records of several kinds": ("query($ids: [ID!]!) { nodes(ids: $ids) { id } }", ROWS + 1),
+    "the board": ("{ dealBoard { unstaged { nodes { name } } } }", ROWS),
+}
+
+
+@pytest.mark.parametrize(("query", "number"), SMALL.values(), ids=SMALL)
+async def test_what_does_not_ask_for_the_long_texts_is_answered(tenant: Tenant, query: str, number: int) -> None:
+    ids = [identifier for (identifier,) in (*await tenant.rows(Activity.id), (await tenant.rows(Account.id))[0])]
+    found: Any = await tenant.ask(query, **({"ids": ids} if "$ids" in query else {}))
+    assert len(found if isinstance(found, list) else found["unstaged"]["nodes"]) == number
+
+
+async def test_competitors_are_found_in_long_transcripts(tenant: Tenant) -> None:
+    other = await new_tenant(tenant.gateway)
+    deal = Deal(name="heard of")
+    await other.add(deal)
+    for _ in range(ROWS):
+        await other.add(Activity(subject="s", deal_id=deal.id, details={"transcript": "z" * LENGTH}))
+    query = "mutation($id: ID!) { dealCompetitorsDetect(dealId: $id) { userErrors { code } } }"
+    assert await other.ask(query, id=deal.id) == {"userErrors": []}
+
+
 async def test_the_rest_listing_says_so(tenant: Tenant) -> None:
     answer = await tenant.gateway.rest("GET", f"/activities/meetings?limit={ROWS}", tenant.headers())
     assert answer.status_code == 413
@@ -87,6 +110,7 @@ async def test_records_by_their_identifiers(tenant: Tenant) -> None:
     ids = [identifier for (identifier,) in await tenant.rows(Deal.id)]
     async with tenant.gateway.world.database.reading(tenant.id) as session:
         with pytest.raises(ResponseTooLarge):
-            await paging.by_ids(session, nouns.DEALS, ids)
-        found = await paging.by_ids(session, nouns.DEALS, ids[:3])
-    assert found.keys() == set(ids[:3])
+            await paging.by_ids(session, nouns.DEALS, ids, is_bounded=True)
+        for some, bounded in ((ids[:3], True), (ids, False)):
+            found = await paging.by_ids(session, nouns.DEALS, some, is_bounded=bounded)
+            assert found.keys() == set(some)

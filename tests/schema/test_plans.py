@@ -104,3 +104,29 @@ async def test_what_is_kept_of_a_document_does_not_grow_with_its_variants(
         kept.append((len(prepared.shapes), len(prepared.worked_out), len(operation.plans._made)))
     assert kept[0] < kept[VARIANTS_MAX - 1]
     assert kept[VARIANTS_MAX - 1 :] == [kept[-1]] * (201 - VARIANTS_MAX)
+
+
+NULLS = {
+    "a text": ('query($q: String = "zebra") { search(query: $q) { type } }', "q", "zebra"),
+    "a list": ('query($q: [ID!] = ["x"]) { nodes(ids: $q) { id } }', "q", ["x"]),
+    "an identifier": ('query($q: ID = "x") { deal(id: $q) { id } }', "q", "x"),
+    "an object": (
+        'mutation($q: DealCreateInput = {name: "x"}) { dealCreate(input: $q) { deal { name } userErrors { code } } }',
+        "q",
+        {"name": "y"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("query", "name", "good"), NULLS.values(), ids=NULLS)
+async def test_null_where_an_argument_may_not_be_null(one: Tenant, query: str, name: str, good: Any) -> None:
+    """A variable with a default may be null, its argument not: the answer is the same before and after a good run."""
+    errors = []
+    for value in (None, good, good, None):
+        body = (await one.post(query, **{name: value})).json()
+        if value is None:
+            errors.append([(e["message"], e["path"], e["extensions"]["code"]) for e in body["errors"]])
+        else:
+            assert "errors" not in body
+    assert errors[0] == errors[1]
+    assert errors[0][0][2] == "BAD_USER_INPUT"

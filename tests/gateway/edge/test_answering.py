@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import socket
+import time
 from typing import Any
 
 import pytest
+import uvloop
+from uvicorn.config import Config
+from uvicorn.server import ServerState
 
 from gateway.answering import Answering
+from gateway.receiving import Receiving
+from gateway.security_headers import SecurityHeaders
 from tests.support.live import Live
 from tests.support.raw import exchange
 
@@ -80,3 +88,60 @@ async def test_an_answer_without_a_body_is_told(live: Live) -> None:
     heard = await exchange(live.service.address, (asked + b"\r\n") * 2 + asked + b"Connection: close\r\n\r\n")
     assert heard.raw.count(b"HTTP/1.1 200 OK\r\n") == 3
     assert heard.closed
+
+
+HELD = {
+    "no request behind it": (b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x00nothing\r\n\r\n", [b"200", b"400"]),
+    "no chunk of its body": (
+        b"HEAD / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"no chunk\r\n",
+        [b"200"],
+    ),
+    "another request": (
+        b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        [b"200", b"200"],
+    ),
+    "no chunk of the body that it asks for": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"no chunk\r\n",
+        [b"100", b"400"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "statuses"), HELD.values(), ids=HELD)
+def test_what_follows_does_not_overtake_it(first: bytes, second: bytes, statuses: list[bytes]) -> None:
+    """The server's loop reads what has come before it runs what is due: here it comes while the application is busy."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        time.sleep(0.1)  # noqa: ASYNC251  # it is what keeps the loop busy
+        if scope["method"] == "POST":
+            await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def exchanged() -> bytes:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: wrong.append(context))
+        config, state = Config(app, log_config=None, lifespan="off"), ServerState()
+        security = SecurityHeaders(None)
+        server = await loop.create_server(
+            lambda: Receiving(config, state, {}, loop, seconds=1, security=security), "127.0.0.1", 0
+        )
+        async with server:
+            return await loop.run_in_executor(None, spoken, server.sockets[0].getsockname())
+
+    def spoken(address: Any) -> bytes:
+        with socket.create_connection(address, timeout=10) as client:
+            client.sendall(first)
+            time.sleep(0.03)
+            client.sendall(second)
+            heard = b""
+            while piece := client.recv(65_536):
+                heard += piece
+            return heard
+
+    wrong: list[Any] = []
+    assert re.findall(rb"HTTP/1.1 (\d+)", uvloop.run(exchanged())) == statuses
+    assert wrong == []
