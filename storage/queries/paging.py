@@ -24,11 +24,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import Date, DateTime, Integer
 
-from contract.criteria import Condition, Listing, Order, Page
+from contract.criteria import EVERYTHING, Condition, Listing, Order, Page
 from contract.errors import Problem, Problems
 from storage.base import Identifier, Money, as_uuid
 from storage.prepared import ORGANIZATION
-from storage.queries.bounding import bounded, within
+from storage.queries.bounding import bounded, bounded_together, within
 from storage.queries.filtering import bind, is_storable_text, one_of, these, where
 from storage.queries.nouns import Key, Noun
 from storage.sessions import TenantSession
@@ -108,7 +108,10 @@ class _Shape:
         if self.has_offset:
             statement = statement.offset(bindparam("offset", type_=BigInteger))
         statement = statement.limit(literal_column(str(self.limit), Integer))
-        return bounded(statement) if self.is_bounded else statement
+        if not self.is_bounded:
+            return statement
+        is_at_hand = self.condition == EVERYTHING and not self.has_offset
+        return bounded(statement) if is_at_hand else bounded_together(statement)
 
 
 def _windowed(found: Sequence[Any], window: Page) -> Rows:
@@ -147,7 +150,7 @@ async def pages_by_parent(
     def build() -> Select[Any]:
         children = noun.select(ORGANIZATION, *noun.columns, parent.label("parent_id"), _rank(noun, parent, order))
         ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
-        page = bounded(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
+        page = bounded_together(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
         return page.order_by(page.selected_columns.rank)
 
     key = ("children", noun, parent, shape, (order.field, order.direction), size)
