@@ -27,7 +27,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """One field of the record against one value."""
+    """One field of the record against one value, which for `in` and `nin` is a tuple: conditions are keys."""
 
     field: str
     op: Op

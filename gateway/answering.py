@@ -15,27 +15,27 @@ class Answering:
     request may come behind the answer, and the connection is closed by `linger`.
     """
 
-    __slots__ = ("_begun", "_head", "_linger", "_loop", "_transport", "is_patient")
+    __slots__ = ("_head", "_linger", "_loop", "_transport", "is_patient")
 
     def __init__(self, loop: AbstractEventLoop, transport: Transport, linger: Callable[[], None]) -> None:
         self._loop = loop
         self._transport = transport
         self._linger = linger
-        self._begun = False
-        self._head = b""
+        self._head: bytes | None = None
+        """None before the answer, empty once it is sent."""
         self.is_patient = True
 
     def write(self, data: bytes) -> None:
         """Send, the first time with what comes next."""
-        if not self._begun:
-            self._begun, self._head = True, data
+        if self._head is None:
+            self._head = data
             self._loop.call_soon(self.flush)
-        elif self._head and len(data) <= _JOINED_MAX:
+            return
+        if self._head and len(data) <= _JOINED_MAX:
             data, self._head = self._head + data, b""
-            self._transport.write(data)
         else:
             self.flush()
-            self._transport.write(data)
+        self._transport.write(data)
 
     def flush(self) -> None:
         """Send the head now."""

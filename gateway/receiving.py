@@ -220,7 +220,6 @@ class Receiving(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """The connection goes to another protocol."""
         self._over = True
-        self._flush()
         super().handle_websocket_upgrade()
 
     def _get_upgrade(self) -> bytes | None:
@@ -236,6 +235,11 @@ class Receiving(HttpToolsProtocol):
 
     def _is_answering(self) -> bool:
         return self._running is not None and not self._running.response_complete
+
+    def _flush(self) -> None:
+        """Send what the answer holds back: what follows goes past it, and perhaps ends the connection."""
+        if self._running is not None:
+            _answering(self._running).flush()
 
     # Time.
 
@@ -271,16 +275,6 @@ class Receiving(HttpToolsProtocol):
         """Whether it is not the client's fault that nothing comes."""
         return self.flow.read_paused or (self._part is _Part.BODY and self.cycle.waiting_for_100_continue)
 
-    def shutdown(self) -> None:
-        """The server ends."""
-        self._flush()
-        super().shutdown()
-
-    def _flush(self) -> None:
-        """Send what the answer under way holds back: what follows goes past it, and perhaps ends the connection."""
-        if self._running is not None:
-            _answering(self._running).flush()
-
     # Refusals.
 
     def _stop(self, fault: GatewayError) -> NoReturn:
@@ -303,8 +297,7 @@ class Receiving(HttpToolsProtocol):
             running.disconnected = True
             running.message_event.set()
             if running.response_started:
-                _answering(running).is_patient = False
-                _answering(running).close()
+                self.transport.close()
                 return
         elif self._part is _Part.BODY:
             self._linger()  # it was answered before it was all there
@@ -344,7 +337,6 @@ class Receiving(HttpToolsProtocol):
 
     def _linger(self) -> None:
         """Close so that a client that still sends gets to read the answer: a closed socket would take it back."""
-        self._flush()
         self._over = True
         self._still()
         self.pipeline.clear()

@@ -24,9 +24,9 @@ def areas_of(ctx: Context) -> list[str]:
 @requires(ScopeGroup.CRM_READ)
 async def list_events(ctx: Context, types: Sequence[str] | None, page: Page) -> PageOf:
     """The events after the cursor, oldest first, of these types if any are named, in the areas that the caller sees."""
-    conditions: list[Condition] = [Compare("area", Op.IN, areas_of(ctx))]
+    conditions: list[Condition] = [Compare("area", Op.IN, tuple(areas_of(ctx)))]
     if types is not None:
-        conditions.append(Compare("type", Op.IN, list(types)))
+        conditions.append(Compare("type", Op.IN, tuple(types)))
     return await page_of(ctx, nouns.EVENTS, Listing(All(tuple(conditions)), None, page))
 
 

@@ -107,9 +107,10 @@ TOO_MANY_CONDITIONS = (f"must not have more than {FILTER_CONDITIONS_MAX} conditi
 
 
 _STATED = "_stated"
+_AT: Path = ("filter",)
 
 
-def condition_of(filter: Any, at: Path = ("filter",)) -> Condition:
+def condition_of(filter: Any) -> Condition:
     """The condition that a filter input states. Raises Problems for a null where a value is needed, or too much.
 
     The filter is counted before anything is made of it (decision 126). What it states is kept with it, since below
@@ -120,8 +121,8 @@ def condition_of(filter: Any, at: Path = ("filter",)) -> Condition:
     kept: dict[str, Any] = vars(filter)
     if _STATED not in kept:
         try:
-            _check(filter, at, 0)
-            kept[_STATED] = All(tuple(_parts(filter, at)))
+            _check(filter, _AT, 0)
+            kept[_STATED] = All(tuple(_parts(filter, _AT)))
         except Problems as error:
             kept[_STATED] = error.problems
     stated: All | Sequence[Problem] = kept[_STATED]

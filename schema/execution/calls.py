@@ -25,6 +25,7 @@ from strawberry.types.arguments import convert_argument, convert_arguments
 from strawberry.utils.str_converters import to_camel_case
 
 from schema.declare import Guarded, Info
+from schema.execution.shapes import DEFINITION
 
 _Convert = Callable[[Any], Any]
 
@@ -85,18 +86,25 @@ class Call:
 class Given:
     """The coerced variables of one request, and what its calls are given of them, however many rows they are below."""
 
-    __slots__ = ("_arguments", "variables")
+    __slots__ = ("_arguments", "_variables")
 
     def __init__(self, variables: dict[str, Any]) -> None:
-        self.variables = variables
+        self._variables = variables
         self._arguments: dict[Call, dict[str, Any]] = {}
 
     def to(self, call: Call) -> dict[str, Any]:
         """The call's arguments, which nobody changes. Raises Unfit."""
         found = self._arguments.get(call)
         if found is None:
-            found = self._arguments[call] = call.arguments(self.variables)
+            found = self._arguments[call] = call.arguments(self._variables)
         return found
+
+
+def guarded_of(field: GraphQLField) -> Guarded | None:
+    """What the field consists of where it is a guarded one."""
+    definition = field.extensions.get(DEFINITION)
+    resolver = None if definition is None else definition.base_resolver
+    return None if resolver is None else getattr(resolver.wrapped_func, "guarded", None)
 
 
 def call_key(parent: GraphQLObjectType, node: FieldNode) -> tuple[str, str, int]:

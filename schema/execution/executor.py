@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from graphql import (
     GraphQLError,
-    GraphQLField,
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLOutputType,
@@ -17,7 +16,7 @@ from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet, 
 from graphql.pyutils import AwaitableOrValue, Path
 
 from schema.declare import Guarded, Info
-from schema.execution.calls import Call, Given, call_key, calls_of
+from schema.execution.calls import Call, Given, call_key, calls_of, guarded_of
 from schema.execution.documents import Prepared
 from schema.execution.introspection import Introspection
 from schema.execution.planner import Planner
@@ -41,7 +40,6 @@ class CompiledExecutor(Executor[Any]):
         self._worked_out = prepared.worked_out if self.is_kept else {}
         self._given = Given(self.variable_values.coerced)
         self._calls: dict[Any, Call | None] = {}
-        self._introspection = Introspection(self._collected, self.variable_values)
 
     def plan(self) -> Plan:
         """The plan of the operation, after it has run. Raises NotYet or NotPlanned."""
@@ -66,7 +64,7 @@ class CompiledExecutor(Executor[Any]):
         if path.prev is None and id(node) in self._outcomes:
             return self._known(self._outcomes[id(node)], parent_type, field_details_list, path, position_context)
         field = parent_type.fields.get(node.name.value)
-        guarded = None if field is None else _guarded(field)
+        guarded = None if field is None else guarded_of(field)
         if field is None or guarded is None:
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
         raw = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
@@ -124,13 +122,9 @@ class CompiledExecutor(Executor[Any]):
     ) -> AwaitableOrValue[dict[str, Any]]:
         """Complete an object: its covered fields at once, the others one by one; a part of the schema at once."""
         if is_introspection_type(return_type):
-            try:
-                return self._introspection.read(return_type, field_details_list, info, result)
-            except Exception:  # whatever it is, the library's own way meets it again and reports it where it stands
-                return super().complete_object_value(
-                    return_type, field_details_list, info, path, result, position_context
-                )
-        shape = self._shape(return_type, field_details_list)
+            shape = self._shape_of_schema(return_type, field_details_list, info)
+        else:
+            shape = self._shape(return_type, field_details_list)
         if shape is not None:
             try:
                 made = shape.make(result)
@@ -181,6 +175,14 @@ class CompiledExecutor(Executor[Any]):
             shape = self._shapes[key] = self._compiled(kind, details)
             return shape
 
+    def _shape_of_schema(
+        self, kind: GraphQLObjectType, details: FieldDetailsList, info: GraphQLResolveInfo[Any]
+    ) -> Shape | None:
+        try:
+            return Introspection(self._collected, self.variable_values, info).shape(kind, details)
+        except GraphQLError:  # an argument or a condition is wrong: the library says so where it stands
+            return None
+
     def _compiled(self, kind: GraphQLObjectType, details: FieldDetailsList) -> Shape | None:
         try:
             return compile_shape(kind, self._collected(kind, details), self._collected)
@@ -189,12 +191,6 @@ class CompiledExecutor(Executor[Any]):
 
     def _collected(self, kind: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
         return self.collect_subfields(kind, details)[0]
-
-
-def _guarded(field: GraphQLField) -> Guarded | None:
-    definition = field.extensions.get(DEFINITION)
-    resolver = None if definition is None else definition.base_resolver
-    return None if resolver is None else getattr(resolver.wrapped_func, "guarded", None)
 
 
 def _all(shape: Shape, items: Sequence[Any]) -> list[Any] | None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from graphql import (
     FieldNode,
-    GraphQLField,
     GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
@@ -16,7 +15,7 @@ from graphql import (
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
 from schema.declare import LINK, Info
-from schema.execution.calls import Call, Given, call_key
+from schema.execution.calls import Call, Given, call_key, guarded_of
 from schema.execution.plans import MISSING, Block, Completion, Field, Inner, NotPlanned, NotYet, Plan, Start, Step
 from schema.execution.shapes import DEFINITION, Collect, compile_value, shape_of_all
 
@@ -69,16 +68,16 @@ class Planner:
         if definition.base_resolver is None:
             attribute = definition.python_name
             return Inner(name, lambda row: getattr(row, attribute), completion, None)
+        if guarded_of(field) is not None:
+            return step(self._call(kind, node))
         function = definition.base_resolver.wrapped_func
-        if hasattr(function, "guarded"):
-            return step(self._call(kind, field, node))
         if not set(signature(function).parameters) <= {"root", "info"}:
             raise NotPlanned
         if iscoroutinefunction(function):
             return step(_Unguarded(function))
         return Inner(name, function, completion, None)
 
-    def _call(self, kind: GraphQLObjectType, field: GraphQLField, node: FieldNode) -> Call:
+    def _call(self, kind: GraphQLObjectType, node: FieldNode) -> Call:
         key = call_key(kind, node)
         if key not in self._worked_out:
             raise NotYet

@@ -5,36 +5,26 @@ written before anybody sees that it is too much. So the database adds up their b
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import Integer, Select, Text, case, cast, func, literal_column, select
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import JSON
 
 from contract.errors import ResponseTooLarge
 from contract.limits import ROWS_MAX_BYTES
 from storage.base import LongText
+from storage.queries.dialects import Dialectal
 
 _BYTES = "long_bytes"
 
 
-class _bytes_of(FunctionElement[int]):
+class _bytes_of(Dialectal[int]):
     """How many bytes a text takes."""
 
     type = Integer()
     inherit_cache = True
     name = "bytes_of"
-
-
-@compiles(_bytes_of, "postgresql")
-def _octet_length(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"octet_length({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(_bytes_of, "sqlite")
-def _blob_length(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"length(CAST({compiler.process(element.clauses, **kw)} AS BLOB))"
+    templates: ClassVar = {"postgresql": "octet_length({})", "sqlite": "length(CAST({} AS BLOB))"}
 
 
 def bounded(statement: Select[Any]) -> Select[Any]:
@@ -46,7 +36,8 @@ def bounded(statement: Select[Any]) -> Select[Any]:
     long = [column for column in statement.selected_columns if _is_long(column)]
     if not long:
         return statement
-    sizes = _sizes(statement.with_only_columns(*long, maintain_column_froms=True).subquery("page"))
+    page = statement.with_only_columns(*long, maintain_column_froms=True).subquery("page")
+    sizes = select(_sum(page).label(_BYTES)).cte("sizes")
     return _kept_back(statement, statement.selected_columns, sizes.c[_BYTES])
 
 
@@ -56,10 +47,6 @@ def bounded_together(statement: Select[Any]) -> Select[Any]:
         return statement
     rows = statement.subquery("page")
     return _kept_back(select(), rows.c, _sum(rows).over())
-
-
-def _sizes(page: Any) -> Any:
-    return select(_sum(page).label(_BYTES)).cte("sizes")
 
 
 def _sum(page: Any) -> Any:

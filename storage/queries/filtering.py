@@ -7,7 +7,7 @@ Every condition is true or false, never unknown: a null is unequal to every valu
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 from sqlalchemy import Boolean, ColumnElement, Text, and_, bindparam, exists, false, func, not_, or_, true
@@ -21,6 +21,7 @@ from sqlalchemy.types import JSON, TypeDecorator, TypeEngine
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Related
 from contract.limits import MONEY_BELOW, MONEY_DECIMALS
 from storage.base import Identifier, Money, as_uuid
+from storage.queries.dialects import Dialectal
 from storage.queries.nouns import Noun
 
 
@@ -77,45 +78,28 @@ def these(column: Any, alone: bool) -> ColumnElement[bool]:
     return column == bindparam("id", type_=Identifier) if alone else one_of(column, "ids")
 
 
-class _position(FunctionElement[int]):
+class _position(Dialectal[int]):
     """Where the second text starts in the first, from 1; 0 where it does not."""
 
     inherit_cache = True
     name = "position_of"
+    templates: ClassVar = {"postgresql": "strpos({}, {})", "sqlite": "instr({}, {})"}
 
 
-@compiles(_position, "postgresql")
-def _strpos(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"strpos({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(_position, "sqlite")
-def _instr(element: Any, compiler: Any, **kw: Any) -> str:
-    return f"instr({compiler.process(element.clauses, **kw)})"
-
-
-class _has_item(FunctionElement[bool]):
+class _has_item(Dialectal[bool]):
     """Whether a JSON list of texts has the text as one of its items."""
 
     type = Boolean()
     inherit_cache = True
     name = "has_item"
+    templates: ClassVar = {
+        "postgresql": "(CAST({0} AS JSONB) @> to_jsonb(CAST({1} AS TEXT)))",
+        "sqlite": "({1} IN (SELECT value FROM json_each({0})))",
+    }
 
     def self_group(self, against: Any = None) -> Any:
         """As it is, like `any_of`."""
         return self
-
-
-@compiles(_has_item, "postgresql")
-def _contained(element: Any, compiler: Any, **kw: Any) -> str:
-    column, value = (compiler.process(part, **kw) for part in element.clauses)
-    return f"(CAST({column} AS JSONB) @> to_jsonb(CAST({value} AS TEXT)))"
-
-
-@compiles(_has_item, "sqlite")
-def _listed(element: Any, compiler: Any, **kw: Any) -> str:
-    column, value = (compiler.process(part, **kw) for part in element.clauses)
-    return f"({value} IN (SELECT value FROM json_each({column})))"  # noqa: S608  # compiled parts
 
 
 def contains(text: Any, value: Any) -> ColumnElement[bool]:

@@ -1,14 +1,13 @@
 """Statements on leads: the one of a card, and records that may be the same company or person."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import Boolean, ColumnElement, Integer, Select, Text, bindparam, func, literal_column, or_
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
 from sqlmodel import col
 
 from storage.prepared import ORGANIZATION
+from storage.queries.dialects import Dialectal
 from storage.queries.filtering import contains
 from storage.queries.nouns import ACCOUNTS, CONTACTS, Noun
 from storage.sessions import TenantSession
@@ -27,24 +26,13 @@ def _name() -> Any:
     return func.coalesce(col(Contact.first_name), empty) + blank + func.coalesce(col(Contact.last_name), empty)
 
 
-class _matches(FunctionElement[bool]):
+class _matches(Dialectal[bool]):
     """Whether a text has something in it that a pattern of letters and sets of letters stands for."""
 
     type = Boolean()
     inherit_cache = True
     name = "matches"
-
-
-@compiles(_matches, "postgresql")
-def _regular(element: Any, compiler: Any, **kw: Any) -> str:
-    text, pattern = (compiler.process(part, **kw) for part in element.clauses)
-    return f"({text} ~ {pattern})"
-
-
-@compiles(_matches, "sqlite")
-def _glob(element: Any, compiler: Any, **kw: Any) -> str:
-    text, pattern = (compiler.process(part, **kw) for part in element.clauses)
-    return f"({text} GLOB '*' || {pattern} || '*')"
+    templates: ClassVar = {"postgresql": "({} ~ {})", "sqlite": "({} GLOB '*' || {} || '*')"}
 
 
 _Finds = Callable[[Any, Any], ColumnElement[bool]]

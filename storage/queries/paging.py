@@ -150,8 +150,8 @@ async def pages_by_parent(
     def build() -> Select[Any]:
         children = noun.select(ORGANIZATION, *noun.columns, parent.label("parent_id"), _rank(noun, parent, order))
         ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
-        page = bounded_together(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
-        return page.order_by(page.selected_columns.rank)
+        first = bounded_together(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
+        return first.order_by(first.selected_columns.rank)
 
     key = ("children", noun, parent, shape, (order.field, order.direction), size)
     found: dict[str, list[Any]] = {i: [] for i in ids}

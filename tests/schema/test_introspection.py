@@ -54,6 +54,11 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def stranger() -> Context:
+    """A request without a credential."""
+    return Context(None, None, "x")  # type: ignore[arg-type]  # nothing is asked of the services
+
+
 @pytest.fixture(scope="module")
 def executor() -> Executor:
     return Executor(build().graphql)
@@ -63,7 +68,7 @@ def executor() -> Executor:
 async def test_the_answer_is_the_librarys(executor: Executor, query: str, values: dict[str, Any]) -> None:
     expected = execute_sync(executor.schema, parse(query), variable_values=values)
     for _ in range(2):
-        body = (await executor.run(Request(query, values), Context(None, None, "x"))).body  # type: ignore[arg-type]
+        body = (await executor.run(Request(query, values), stranger())).body
         assert body.get("data") == expected.data
         assert [e["message"] for e in body.get("errors", [])] == [e.message for e in expected.errors or []]
         assert [e.get("path") for e in body.get("errors", [])] == [e.path for e in expected.errors or []]
@@ -76,17 +81,16 @@ async def test_what_cannot_be_read_is_wrong_alone(executor: Executor, monkeypatc
     meta: Any = executor.schema.type_map["__Type"]
     monkeypatch.setattr(meta.fields["description"], "resolve", broken)
     asked = Request('{ __type(name: "Deal") { name description } }')
-    body = (await executor.run(asked, Context(None, None, "x"))).body  # type: ignore[arg-type]
+    body = (await executor.run(asked, stranger())).body
     assert body["data"] == {"__type": {"name": "Deal", "description": None}}
     assert [error["path"] for error in body["errors"]] == [["__type", "description"]]
 
 
 async def test_it_is_no_burden_to_answer_strangers(executor: Executor) -> None:
     """The library takes over 100 ms of the processor for each."""
-    context = Context(None, None, "x")  # type: ignore[arg-type]  # nothing is asked of the services
     seconds = []
     for _ in range(4):
         began = time.process_time()
-        await executor.run(Request(WHOLE), context)
+        await executor.run(Request(WHOLE), stranger())
         seconds.append(time.process_time() - began)
     assert min(seconds) < 0.05  # of the others some may be the collector's
