@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from typing import Any
 
 import uvicorn
@@ -47,7 +48,28 @@ def _is_idle(connection: Any) -> bool:
 
 
 class _Process(multiprocess.Process):
-    """One of several, with a server that ends as ours does."""
+    """One of several, with a server that ends as ours does. Whoever supervises it waits for no answer of it."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._heard = time.monotonic()
+        self._is_asked = False
+
+    def is_alive(self, timeout: float = 5) -> bool:
+        """Whether it runs, and has answered within so many seconds; what is asked now, a later call hears.
+
+        The supervisor's own way is to wait that long. One that died with a question open was not missed until then,
+        and nobody was told to end (decision 129).
+        """
+        if not self.process.is_alive():
+            return False
+        while self.parent_conn.poll():
+            self.parent_conn.recv()
+            self._heard, self._is_asked = time.monotonic(), False
+        if not self._is_asked:
+            self.parent_conn.send(b"ping")
+            self._is_asked = True
+        return time.monotonic() - self._heard < timeout
 
     @property
     def server(self) -> uvicorn.Server:

@@ -34,6 +34,8 @@ from storage import migrate
 
 GRACEFUL_SECONDS = 10
 _START_SECONDS = 60
+SILENCE_SECONDS = 60
+"""How long one of several processes may say nothing, as while it starts, before it is replaced."""
 
 
 def serve(
@@ -66,7 +68,7 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
-        timeout_worker_healthcheck=_START_SECONDS,  # a process says nothing while it starts, and is killed for silence
+        timeout_worker_healthcheck=SILENCE_SECONDS,
     )
     if configuration.workers > 1:
         with _adding_up():
