@@ -2,14 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import orjson
 from pydantic import AfterValidator, Field, StrictStr
 
-from contract.criteria import Listing, Page
+from contract.criteria import Listing, Page, Selection
 from contract.errors import Duplicate, NotFound, Problem, Problems
 from contract.limits import (
     ALIASES_MAX,
@@ -25,7 +25,11 @@ from resolvers.competitor_detection import APPLIED, Detected, Known, Source, det
 from resolvers.context import Context
 from resolvers.inputs import Input, storable
 from storage.queries import nouns, paging, records
+from storage.sessions import TenantSession
 from storage.tables import Activity, Competitor, Deal
+
+_HEARD = nouns.MEETINGS.selecting(Selection(frozenset({"subject", "body", "metadata", "due_at", "created_at"})))
+_READ_AT_ONCE = 20
 
 _DOMAIN = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?(?:\.[^\W_](?:[\w-]{0,61}[^\W_])?)+")
 
@@ -127,11 +131,10 @@ async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> 
         if deal is None:
             raise NotFound(field=("deal_id",))
         catalogue = await records.all_of(session, nouns.COMPETITORS)
-        latest = Listing(page=Page(first=DETECTION_MEETINGS_MAX))
-        meetings = await paging.page(session, nouns.MEETINGS, latest, parent=Activity.deal_id, parent_id=deal.id)
+        sources = await _sources(session, deal)
     known = [Known(row.name, row.aliases, row.domains) for row in catalogue]
     # Long transcripts take a while, during which nothing else should wait.
-    detected = await asyncio.to_thread(detect, known, _sources(deal, meetings.rows))
+    detected = await asyncio.to_thread(detect, known, sources)
     if not apply:
         return Detection(deal, detected)
     names = sorted((d.name for d in detected if d.confidence >= APPLIED), key=lambda n: (n.casefold(), n))
@@ -148,25 +151,36 @@ async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> 
     return Detection(changed, detected)
 
 
-def _sources(deal: Any, meetings: Sequence[Any]) -> list[Source]:
+async def _sources(session: TenantSession, deal: Any) -> list[Source]:
     """The deal's texts: its notes, then the meetings, latest first, as far as the room goes."""
-    texts = [Source("notes", deal.id, None, deal.notes or "")]
-    for meeting in meetings:
-        at = meeting.due_at or meeting.created_at
-        texts += [
-            Source(f"meeting.{name}", meeting.id, at, text)
+    room, kept = DETECTION_CHARACTERS_MAX, []
+    async for source in _texts(session, deal):
+        kept.append(replace(source, text=source.text[:room]))
+        room -= len(kept[-1].text)
+        if not room:
+            break
+    return kept
+
+
+async def _texts(session: TenantSession, deal: Any) -> AsyncIterator[Source]:
+    """Few meetings are in memory at a time: all of them could be a quarter of a gigabyte (decision 128)."""
+    yield Source("notes", deal.id, None, deal.notes or "")
+    after = None
+    for _ in range(0, DETECTION_MEETINGS_MAX, _READ_AT_ONCE):
+        window = Listing(page=Page(first=_READ_AT_ONCE, after=after))
+        meetings = await paging.page(session, _HEARD, window, parent=Activity.deal_id, parent_id=deal.id)
+        for meeting in meetings.rows:
+            at = meeting.due_at or meeting.created_at
             for name, text in (
                 ("subject", meeting.subject),
                 ("body", meeting.body),
                 ("transcript", _transcript(meeting.metadata)),
-            )
-            if text
-        ]
-    room, kept = DETECTION_CHARACTERS_MAX, []
-    for source in texts:
-        kept.append(Source(source.source, source.source_id, source.at, source.text[:room]))
-        room -= len(kept[-1].text)
-    return kept
+            ):
+                if text:
+                    yield Source(f"meeting.{name}", meeting.id, at, text)
+        if not meetings.has_next:
+            return
+        after = paging.cursor(_HEARD, None, meetings.rows[-1])
 
 
 def _transcript(metadata: Any) -> str | None:

@@ -1,9 +1,11 @@
 """The full-text search across the records that the caller may read (decisions 46 to 48)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from contract.criteria import Selection
 from contract.errors import Problem, Problems
 from contract.limits import SEARCH_DEFAULT, SEARCH_MAX, SEARCH_QUERY_MAX, SEARCH_WORDS_MAX
 from contract.scopes import ScopeGroup
@@ -19,8 +21,9 @@ from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.search_passages import Passage, passage
 from storage.full_text import words_of
-from storage.queries import nouns
+from storage.queries import nouns, paging
 from storage.queries import search as statements
+from storage.sessions import TenantSession
 from storage.tables import SEARCHED
 
 _NOUNS = {
@@ -33,22 +36,32 @@ _NOUNS = {
 """What a hit is, and the rule of the operation that reads it."""
 
 
+_READ_AT_ONCE = 10
+"""So many records' texts are in memory at a time, which are no more than a list may hold (decision 128)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record that has all the words, and where."""
+    """A record that has all the words, and where, if that is wanted."""
 
     node: Found
     type: SearchType
-    passage: Passage
+    passage: Passage | None
 
 
 @requires(ScopeGroup.CRM_READ)
 async def search(
-    ctx: Context, query: str, types: Sequence[SearchType] | None = None, first: int | None = None
+    ctx: Context,
+    query: str,
+    selections: Mapping[str, Selection],
+    types: Sequence[SearchType] | None = None,
+    first: int | None = None,
+    *,
+    with_passages: bool = True,
 ) -> list[Hit]:
     """The records of these types in which every word of the query begins some word; the best first.
 
-    Types that the caller may not read find nothing. Raises Problems.
+    They come with what is selected of their types. Types that the caller may not read find nothing. Raises Problems.
     """
     first = SEARCH_DEFAULT if first is None else first
     words = _words(query, first)
@@ -67,18 +80,42 @@ async def search(
             first=first,
             dialect=ctx.services.database.dialect,
         )
-    hits = await asyncio.gather(*(_hit(ctx, types_by_kind[row.kind], row.id, words) for row in rows))
-    return [hit for hit in hits if hit is not None]
+        found = [(types_by_kind[row.kind], row.id) for row in rows]
+        passages = await _passages(session, found, words) if with_passages else {}
+    hits = await asyncio.gather(
+        *(_hit(ctx, kind, identifier, selections, passages.get(identifier)) for kind, identifier in found)
+    )
+    return [hit for hit in hits if hit is not None and (hit.passage is not None or not with_passages)]
 
 
-async def _hit(ctx: Context, kind: SearchType, identifier: str, words: Sequence[str]) -> Hit | None:
+async def _passages(
+    session: TenantSession, found: Sequence[tuple[SearchType, str]], words: Sequence[str]
+) -> dict[str, Passage]:
+    """Where the records that were found have the words, by identifier, without those that went in between."""
+    passages: dict[str, Passage] = {}
+    for kind in dict.fromkeys(kind for kind, _ in found):
+        searched = SEARCHED[kind]
+        fields = (*searched.name, *searched.rest)
+        texts = _NOUNS[kind][1].selecting(Selection(frozenset(field.partition(".")[0] for field in fields)))
+        ids = [identifier for one, identifier in found if one is kind]
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            rows = await paging.by_ids(session, texts, ids[start : start + _READ_AT_ONCE])
+            passages |= await asyncio.to_thread(_passages_of, rows, fields, words)
+    return passages
+
+
+def _passages_of(rows: Mapping[str, Any], fields: Sequence[str], words: Sequence[str]) -> dict[str, Passage]:
+    """Long texts take a while, during which nothing else should wait."""
+    return {identifier: passage(row, fields, words) for identifier, row in rows.items()}
+
+
+async def _hit(
+    ctx: Context, kind: SearchType, identifier: str, selections: Mapping[str, Selection], passage: Passage | None
+) -> Hit | None:
     """The hit with its record, read beside all others of its type; None where it went in between."""
     name, noun, _ = _NOUNS[kind]
-    record = await by_id(ctx, noun, identifier)
-    if record is None:
-        return None
-    searched = SEARCHED[kind]
-    return Hit(Found(name, record), kind, passage(record, (*searched.name, *searched.rest), words))
+    record = await by_id(ctx, noun, identifier, selections[name])
+    return None if record is None else Hit(Found(name, record), kind, passage)
 
 
 def _words(query: str, first: int) -> list[str]:

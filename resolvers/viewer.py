@@ -1,7 +1,7 @@
 """Who is calling, and any record by its identifier."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from contract.criteria import Selection
 from identity.principal import Principal
@@ -57,20 +57,17 @@ _RECORDS = {
 }
 """The kinds that can be found by an identifier, each with the rule of the operation that reads it."""
 
-_LEADS = nouns.LEADS.selecting(Selection(frozenset(c.key for c in nouns.LEADS.columns) - {"capture_payload"}))
 _CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "UserToken": list_user_tokens}
 
 
 @requires(None, organization=False)
-async def get_node(ctx: Context, identifier: str, *, with_payload: bool = True) -> Found | None:
+async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selection]) -> Found | None:
     """Any record that the caller may read; None where it is missing, another organization's, or out of reach.
 
-    A lead comes `with_payload` or without.
+    It comes with what is selected of its kind.
     """
     readable = {kind: noun for kind, (noun, rule) in _RECORDS.items() if rule.admits(ctx.principal)}
-    if not with_payload and "Lead" in readable:
-        readable["Lead"] = _LEADS
-    found = await asyncio.gather(*(by_id(ctx, noun, identifier) for noun in readable.values()))
+    found = await asyncio.gather(*(by_id(ctx, noun, identifier, selections[kind]) for kind, noun in readable.items()))
     for kind, record in zip(readable, found, strict=True):
         if record is not None:
             return Found(kind, record)

@@ -9,7 +9,11 @@ from contract.vocabulary import SearchType
 from resolvers import search as service
 from schema.connections import Node
 from schema.declare import Info, argument, enum, operation, resolved, shown
+from schema.execution.selections import selected, selected_by_type
 from schema.filters import camel
+
+PASSAGE = "passage"
+"""What the two fields of a hit need that say where the words are: the texts themselves have to be read for it."""
 
 enum(
     SearchType,
@@ -27,11 +31,11 @@ class SearchHit:
     node: Node = shown("The record.")
     type: SearchType = shown("Its kind.")
 
-    @resolved("The field with the most of the words, such as `name` or `metadata.transcript`.")
+    @resolved("The field with the most of the words, such as `name` or `metadata.transcript`.", PASSAGE)
     def matched_field(root: strawberry.Parent[Any]) -> str:
         return ".".join(camel(root.passage.field.split(".")))
 
-    @resolved("A short passage of that field around a word, as plain text.")
+    @resolved("A short passage of that field around a word, as plain text.", PASSAGE)
     def snippet(root: strawberry.Parent[Any]) -> str:
         return root.passage.text
 
@@ -50,4 +54,11 @@ class SearchQueries:
         types: Annotated[list[SearchType] | None, argument("Which kinds of records; all unless told.")] = UNSET,
         first: Annotated[int | None, argument("At most this many hits, at most 100.")] = 20,
     ) -> list[SearchHit]:
-        return await service.search(info.context, query, None if types is UNSET else types, first)
+        return await service.search(
+            info.context,
+            query,
+            selected_by_type(info, "node"),
+            None if types is UNSET else types,
+            first,
+            with_passages=PASSAGE in selected(info).columns,
+        )

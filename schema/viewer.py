@@ -12,10 +12,7 @@ from identity.principal import Principal
 from resolvers import viewer as service
 from schema.connections import Node
 from schema.declare import RULES, Info, argument, enum, operation, resolved, shown
-from schema.execution.selections import names
-
-PAYLOAD = "capturePayload"
-"""The field of a lead that is too large to be read in vain."""
+from schema.execution.selections import selected_by_type
 
 enum(
     CredentialKind,
@@ -68,7 +65,7 @@ class ViewerQueries:
 
     @operation(service.get_node, "Any record by its id; null where it is missing or another organization's.")
     async def node(self, info: Info, id: Annotated[strawberry.ID, argument("The identifier.")]) -> Node | None:
-        return await service.get_node(info.context, id, with_payload=PAYLOAD in names(info))
+        return await service.get_node(info.context, id, selected_by_type(info))
 
     @operation(service.get_node, "Records by their ids, in the same order; null where one is missing.")
     async def nodes(
@@ -76,5 +73,5 @@ class ViewerQueries:
     ) -> list[Node | None]:
         if len(ids) > NODES_MAX:
             raise Problems([Problem(("ids",), f"must not have more than {NODES_MAX} items", "too_long")])
-        with_payload = PAYLOAD in names(info)
-        return await asyncio.gather(*(service.get_node(info.context, i, with_payload=with_payload) for i in ids))
+        selections = selected_by_type(info)
+        return await asyncio.gather(*(service.get_node(info.context, i, selections) for i in ids))

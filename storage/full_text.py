@@ -20,7 +20,7 @@ FULL_TEXT_TABLE, ENTRIES = "search_words", "search_entries"
 """SQLite's index, and the table with an entry per record; the migration makes both."""
 
 _WORD = re.compile(r"[^\W_]+")
-_ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
+_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 
 
 def fold(text: str) -> str:
@@ -28,7 +28,7 @@ def fold(text: str) -> str:
     lower = text.lower()
     if text.isascii():
         return lower
-    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", lower))
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFD", lower))
     return unicodedata.normalize("NFC", plain).replace("ς", "σ")
 
 

@@ -3,9 +3,9 @@
 @skip and @include are not looked at: a column too many costs little, a column too few would be missed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from graphql import (
     FieldNode,
@@ -14,13 +14,13 @@ from graphql import (
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLResolveInfo,
-    get_named_type,
 )
 
 from contract.criteria import Selection
 from schema.declare import LINK, NEEDS, Info
 from schema.execution.shapes import DEFINITION
 
+T = TypeVar("T")
 _Fields = list[tuple[GraphQLObjectType, FieldNode]]
 
 
@@ -34,14 +34,17 @@ def selected_nodes(info: Info) -> Selection:
     return _once(info, "nodes", _nodes)
 
 
-def names(info: Info) -> frozenset[str]:
-    """The names of the fields that are selected right below the field, whatever the type that they are on."""
-    return _once(info, "names", _names).columns
+def selected_by_type(info: Info, field: str | None = None) -> Mapping[str, Selection]:
+    """What is selected of a record that may be of any type, for each of them by its name.
+
+    The record is what the field gives, or what is found under this field of it.
+    """
+    return _once(info, "types", lambda raw: _by_type(raw, field))
 
 
-def _once(info: Info, kind: str, work: Any) -> Selection:
+def _once(info: Info, kind: str, work: Callable[[GraphQLResolveInfo[Any]], T]) -> T:
     raw = info._raw_info
-    known: dict[Any, Selection] = info.context.worked_out
+    known: dict[Any, T] = info.context.worked_out
     key = (kind, *map(id, raw.field_nodes))
     found = known.get(key)
     if found is None:
@@ -49,9 +52,14 @@ def _once(info: Info, kind: str, work: Any) -> Selection:
     return found
 
 
-def _names(raw: GraphQLResolveInfo[Any]) -> Selection:
-    kind: Any = get_named_type(raw.return_type)
-    return Selection(frozenset(node.name.value for _, node in _below(raw, kind, raw.field_nodes)))
+def _by_type(raw: GraphQLResolveInfo[Any], field: str | None) -> dict[str, Selection]:
+    above: Any = _object(raw.return_type)
+    nodes = list(raw.field_nodes)
+    if field is not None:
+        nodes = [node for _, node in _below(raw, above, nodes) if node.name.value == field]
+        above = _object(above.fields[field].type)
+    kinds = raw.schema.get_possible_types(above)
+    return {kind.name: _selection(raw, list(_below(raw, kind, nodes))) for kind in kinds}
 
 
 def _record(raw: GraphQLResolveInfo[Any]) -> Selection:
@@ -130,6 +138,9 @@ def _expanded(
         return
     if isinstance(selection, FragmentSpreadNode):
         selection = raw.fragments[selection.name.value]
+    condition = selection.type_condition
+    if condition is not None and condition.name.value not in (kind.name, *(i.name for i in kind.interfaces)):
+        return
     for inner in selection.selection_set.selections:
         yield from _expanded(raw, kind, inner)
 

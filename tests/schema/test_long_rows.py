@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import tracemalloc
+from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,15 +50,25 @@ LISTS = {
     "a list below rows": "{ accounts { nodes { meetings(first: %d) { nodes { subject metadata } } } } }",
     "letters of two bytes": "{ deals(first: %d) { nodes { name notes } } }",
 }
+OF_ANY_KIND = {
+    "records by their identifiers": "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Deal { notes } } }",
+    "what a search finds": '{ search(query: "deal", first: 100) { node { ... on Deal { notes } } } }',
+}
+
+
+async def _peak(answer: Awaitable[Any]) -> tuple[Any, int]:
+    """The answer, and how many bytes were in use for it at most."""
+    tracemalloc.start()
+    try:
+        return await answer, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("query", LISTS.values(), ids=LISTS)
 async def test_what_no_answer_can_hold_is_not_read(tenant: Tenant, query: str) -> None:
     for _ in range(2):
-        tracemalloc.start()
-        error = await tenant.error(query % ROWS)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+        error, peak = await _peak(tenant.error(query % ROWS))
         assert error["extensions"]["code"] == "RESPONSE_TOO_LARGE"
         assert peak < ROWS_MAX_BYTES / 3
     assert "metadata" not in str(await tenant.ask(query.replace("metadata", "").replace("notes", "id") % ROWS))
@@ -76,27 +89,69 @@ async def test_what_an_answer_can_hold_is_whole_and_in_order(tenant: Tenant, que
         assert len(long) >= LENGTH // 2
 
 
+@pytest.mark.parametrize("query", OF_ANY_KIND.values(), ids=OF_ANY_KIND)
+async def test_records_of_any_kind_are_bounded_as_well(tenant: Tenant, query: str) -> None:
+    ids = [identifier for (identifier,) in await tenant.rows(Deal.id)]
+    given = {"ids": ids} if "$ids" in query else {}
+    error, peak = await _peak(tenant.error(query, **given))
+    assert error["extensions"]["code"] == "RESPONSE_TOO_LARGE"
+    assert peak < ROWS_MAX_BYTES / 3
+
+
 SMALL = {
-    "records of several kinds": ("query($ids: [ID!]!) { nodes(ids: $ids) { id } }", ROWS + 1),
+    "records of several kinds": ("query($ids: [ID!]!) { nodes(ids: $ids) { id ... on Meeting { subject } } }", ROWS),
+    "what a search finds": ('{ search(query: "deal", first: 100) { type node { id ... on Deal { name } } } }', ROWS),
     "the board": ("{ dealBoard { unstaged { nodes { name } } } }", ROWS),
 }
 
 
 @pytest.mark.parametrize(("query", "number"), SMALL.values(), ids=SMALL)
 async def test_what_does_not_ask_for_the_long_texts_is_answered(tenant: Tenant, query: str, number: int) -> None:
-    ids = [identifier for (identifier,) in (*await tenant.rows(Activity.id), (await tenant.rows(Account.id))[0])]
-    found: Any = await tenant.ask(query, **({"ids": ids} if "$ids" in query else {}))
+    ids = [identifier for (identifier,) in await tenant.rows(Activity.id)]
+    found, peak = await _peak(tenant.ask(query, **({"ids": ids} if "$ids" in query else {})))
     assert len(found if isinstance(found, list) else found["unstaged"]["nodes"]) == number
+    assert peak < ROWS_MAX_BYTES / 3
+
+
+PASSAGES = '{ search(query: "%s", first: 100) { matchedField snippet node { id } } }'
+
+
+async def test_what_a_search_has_found_is_looked_for_in_few_texts_at_a_time(tenant: Tenant) -> None:
+    found, peak = await _peak(tenant.ask(PASSAGES % "deal"))
+    assert {(hit["matchedField"], hit["snippet"][:5]) for hit in found} == {("name", "deal ")}
+    assert len(found) == ROWS
+    assert peak < ROWS_MAX_BYTES
+
+
+async def test_nothing_waits_while_words_are_looked_for_in_long_texts(tenant: Tenant) -> None:
+    other = await new_tenant(tenant.gateway)
+    await other.add(*(Deal(name=f"{i}", notes="é" * 90_000 + f" seldom {i}") for i in range(20)))
+    pauses = [0.0]
+    ticking = asyncio.create_task(_tick(pauses))
+    found = await other.ask(PASSAGES % "seldom")
+    ticking.cancel()
+    assert ["seldom" in hit["snippet"] for hit in found] == [True] * 20
+    assert max(pauses) < 0.5
+
+
+async def _tick(pauses: list[float]) -> None:
+    """Note how long each turn of the loop took."""
+    while True:
+        began = time.monotonic()
+        await asyncio.sleep(0)
+        pauses.append(time.monotonic() - began)
 
 
 async def test_competitors_are_found_in_long_transcripts(tenant: Tenant) -> None:
     other = await new_tenant(tenant.gateway)
     deal = Deal(name="heard of")
     await other.add(deal)
-    for _ in range(ROWS):
+    for _ in range(3 * ROWS):
         await other.add(Activity(subject="s", deal_id=deal.id, details={"transcript": "z" * LENGTH}))
     query = "mutation($id: ID!) { dealCompetitorsDetect(dealId: $id) { userErrors { code } } }"
-    assert await other.ask(query, id=deal.id) == {"userErrors": []}
+    answer, peak = await _peak(other.ask(query, id=deal.id))
+    assert answer == {"userErrors": []}
+    assert peak < 2 * ROWS_MAX_BYTES
 
 
 async def test_the_rest_listing_says_so(tenant: Tenant) -> None:
