@@ -47,16 +47,15 @@ def _is_idle(connection: Any) -> bool:
     return cycle is None or bool(getattr(cycle, "response_complete", False))
 
 
-class _Process(multiprocess.Process):
-    """One of several, with a server that ends as ours does. Whoever supervises it waits for no answer of it."""
+class Process(multiprocess.Process):
+    """One of several, with a server that ends as ours does. That it lives is asked for without waiting."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
-        self._heard = time.monotonic()
-        self._is_asked = False
+        self._asked_at: float | None = None
 
     def is_alive(self, timeout: float = 5) -> bool:
-        """Whether it runs, and has answered within so many seconds; what is asked now, a later call hears.
+        """Whether it runs, and owes no answer for that many seconds; what is asked now, a later call hears.
 
         The supervisor's own way is to wait that long. One that died with a question open was not missed until then,
         and nobody was told to end (decision 129).
@@ -65,11 +64,11 @@ class _Process(multiprocess.Process):
             return False
         while self.parent_conn.poll():
             self.parent_conn.recv()
-            self._heard, self._is_asked = time.monotonic(), False
-        if not self._is_asked:
+            self._asked_at = None
+        if self._asked_at is None:
             self.parent_conn.send(b"ping")
-            self._is_asked = True
-        return time.monotonic() - self._heard < timeout
+            self._asked_at = time.monotonic()
+        return time.monotonic() - self._asked_at < timeout
 
     @property
     def server(self) -> uvicorn.Server:
@@ -83,5 +82,5 @@ class Processes(multiprocess.Multiprocess):
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         # The supervisor makes its processes by this name, and takes no other class for them.
-        multiprocess.Process = _Process  # type: ignore[misc]
+        multiprocess.Process = Process  # type: ignore[misc]
         super().__init__(config, sockets)

@@ -163,7 +163,10 @@ async def _sources(session: TenantSession, deal: Any) -> list[Source]:
 
 
 async def _texts(session: TenantSession, deal: Any) -> AsyncIterator[Source]:
-    """Few meetings are in memory at a time: all of them could be a quarter of a gigabyte (decision 128)."""
+    """Few meetings are in memory at a time: all of them could be a quarter of a gigabyte (decision 128).
+
+    One whose place in the order changes meanwhile may come twice or not at all.
+    """
     yield Source("notes", deal.id, None, deal.notes or "")
     after = None
     for _ in range(0, DETECTION_MEETINGS_MAX, _READ_AT_ONCE):

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from contract.criteria import Selection
-from contract.errors import Problem, Problems
+from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import SEARCH_DEFAULT, SEARCH_MAX, SEARCH_QUERY_MAX, SEARCH_WORDS_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import SearchType
@@ -19,11 +19,10 @@ from resolvers.found import Found
 from resolvers.leads import get_lead
 from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
-from resolvers.search_passages import Passage, passage
+from resolvers.search_passages import Passage, length, passage
 from storage.full_text import words_of
 from storage.queries import nouns, paging
 from storage.queries import search as statements
-from storage.sessions import TenantSession
 from storage.tables import SEARCHED
 
 _NOUNS = {
@@ -37,7 +36,10 @@ _NOUNS = {
 
 
 _READ_AT_ONCE = 10
-"""So many records' texts are in memory at a time, which are no more than a list may hold (decision 128)."""
+"""So many records' texts are in memory at a time where all of them together are too long (decision 128)."""
+
+_LOOKED_THROUGH_AT_ONCE = 50_000
+"""Characters, which take about two milliseconds; nothing else waits for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ async def search(
 ) -> list[Hit]:
     """The records of these types in which every word of the query begins some word; the best first.
 
-    They come with what is selected of their types. Types that the caller may not read find nothing. Raises Problems.
+    They come with what is selected of their types. Types that the caller may not read find nothing. Raises Problems,
+    and ResponseTooLarge where what is selected is more than an answer can hold.
     """
     first = SEARCH_DEFAULT if first is None else first
     words = _words(query, first)
@@ -80,42 +83,65 @@ async def search(
             first=first,
             dialect=ctx.services.database.dialect,
         )
-        found = [(types_by_kind[row.kind], row.id) for row in rows]
-        passages = await _passages(session, found, words) if with_passages else {}
-    hits = await asyncio.gather(
-        *(_hit(ctx, kind, identifier, selections, passages.get(identifier)) for kind, identifier in found)
+    found = [(types_by_kind[row.kind], row.id) for row in rows]
+    kinds = list(dict.fromkeys(kind for kind, _ in found))
+    read = (
+        _hits(ctx, kind, [i for one, i in found if one is kind], selections, words if with_passages else None)
+        for kind in kinds
     )
-    return [hit for hit in hits if hit is not None and (hit.passage is not None or not with_passages)]
+    hits = dict(zip(kinds, await asyncio.gather(*read), strict=True))
+    return [hits[kind][identifier] for kind, identifier in found if identifier in hits[kind]]
 
 
-async def _passages(
-    session: TenantSession, found: Sequence[tuple[SearchType, str]], words: Sequence[str]
+async def _hits(
+    ctx: Context, kind: SearchType, ids: Sequence[str], selections: Mapping[str, Selection], words: Sequence[str] | None
+) -> dict[str, Hit]:
+    """The hits of a type by identifier, without those that went in between; without passages where no words are given.
+
+    Their texts come with what is selected, unless all of them together are too long.
+    """
+    name, noun, _ = _NOUNS[kind]
+    selection = selections[name]
+    passages: Mapping[str, Passage | None] = dict.fromkeys(ids)
+    if words is None:
+        records = await _records(ctx, noun, ids, selection)
+    else:
+        fields = (*SEARCHED[kind].name, *SEARCHED[kind].rest)
+        texts = Selection(frozenset(field.partition(".")[0] for field in fields))
+        try:
+            with_texts = replace(selection, columns=selection.columns | texts.columns)
+            records = await _records(ctx, noun, ids, with_texts)
+            passages = await _passages(records, fields, words)
+        except ResponseTooLarge:
+            passages = await _passages_by_and_by(ctx, noun.selecting(texts), ids, fields, words)
+            records = await _records(ctx, noun, ids, selection)
+    return {i: Hit(Found(name, record), kind, passages[i]) for i, record in records.items() if i in passages}
+
+
+async def _records(ctx: Context, noun: nouns.Noun, ids: Sequence[str], selection: Selection) -> dict[str, Any]:
+    records = await asyncio.gather(*(by_id(ctx, noun, i, selection) for i in ids))
+    return {record.id: record for record in records if record is not None}
+
+
+async def _passages_by_and_by(
+    ctx: Context, texts: nouns.Noun, ids: Sequence[str], fields: Sequence[str], words: Sequence[str]
 ) -> dict[str, Passage]:
-    """Where the records that were found have the words, by identifier, without those that went in between."""
     passages: dict[str, Passage] = {}
-    for kind in dict.fromkeys(kind for kind, _ in found):
-        searched = SEARCHED[kind]
-        fields = (*searched.name, *searched.rest)
-        texts = _NOUNS[kind][1].selecting(Selection(frozenset(field.partition(".")[0] for field in fields)))
-        ids = [identifier for one, identifier in found if one is kind]
-        for start in range(0, len(ids), _READ_AT_ONCE):
-            rows = await paging.by_ids(session, texts, ids[start : start + _READ_AT_ONCE])
-            passages |= await asyncio.to_thread(_passages_of, rows, fields, words)
+    for start in range(0, len(ids), _READ_AT_ONCE):
+        async with ctx.reading() as session:
+            records = await paging.by_ids(session, texts, ids[start : start + _READ_AT_ONCE])
+        passages |= await _passages(records, fields, words)
     return passages
 
 
-def _passages_of(rows: Mapping[str, Any], fields: Sequence[str], words: Sequence[str]) -> dict[str, Passage]:
-    """Long texts take a while, during which nothing else should wait."""
-    return {identifier: passage(row, fields, words) for identifier, row in rows.items()}
+async def _passages(records: Mapping[str, Any], fields: Sequence[str], words: Sequence[str]) -> dict[str, Passage]:
+    """Where the records have the words; in a thread where that takes a while, during which nothing else should wait."""
 
+    def find() -> dict[str, Passage]:
+        return {identifier: passage(record, fields, words) for identifier, record in records.items()}
 
-async def _hit(
-    ctx: Context, kind: SearchType, identifier: str, selections: Mapping[str, Selection], passage: Passage | None
-) -> Hit | None:
-    """The hit with its record, read beside all others of its type; None where it went in between."""
-    name, noun, _ = _NOUNS[kind]
-    record = await by_id(ctx, noun, identifier, selections[name])
-    return None if record is None else Hit(Found(name, record), kind, passage)
+    is_long = sum(length(record, fields) for record in records.values()) > _LOOKED_THROUGH_AT_ONCE
+    return await asyncio.to_thread(find) if is_long else find()
 
 
 def _words(query: str, first: int) -> list[str]:

@@ -39,7 +39,7 @@ def selected_by_type(info: Info, field: str | None = None) -> Mapping[str, Selec
 
     The record is what the field gives, or what is found under this field of it.
     """
-    return _once(info, "types", lambda raw: _by_type(raw, field))
+    return _once(info, f"types of {field}", lambda raw: _by_type(raw, field))
 
 
 def _once(info: Info, kind: str, work: Callable[[GraphQLResolveInfo[Any]], T]) -> T:

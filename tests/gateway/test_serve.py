@@ -9,11 +9,14 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
+import uvicorn
 
 from contract.limits import HEALTH_FACTORS
+from gateway.serving import Process
 from storage.seeding.demo import SALES
 from tests.support.postgresql import Server
 from tests.support.service import SCRIPT, Commands, Service, environment
@@ -200,6 +203,32 @@ def test_several_processes_answer_on_one_socket(tmp_path: Path) -> None:
         assert time.monotonic() - began < 10
         assert [worker for worker in workers if _lives(worker)] == []
     assert "Traceback" not in service.log.read_text()
+
+
+def test_a_process_is_judged_by_what_it_owes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asks while others are replaced, which may take longer than a process may be silent (decision 129)."""
+    clock = [0.0]
+    monkeypatch.setattr("gateway.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    process = Process(uvicorn.Config("x"), [])
+    monkeypatch.setattr(process, "process", SimpleNamespace(is_alive=lambda: True))
+    clock[0] += 100
+    assert process.is_alive(60)
+    clock[0] += 100
+    process.child_conn.send(True)  # it had answered meanwhile
+    assert process.is_alive(60)
+    clock[0] += 59
+    assert process.is_alive(60)
+    clock[0] += 2
+    assert not process.is_alive(60)
+    process.child_conn.send(True)
+    assert process.is_alive(60)
+    questions = 0
+    while process.child_conn.poll():
+        assert process.child_conn.recv() == b"ping"
+        questions += 1
+    assert questions == 3
+    monkeypatch.setattr(process, "process", SimpleNamespace(is_alive=lambda: False))
+    assert not process.is_alive(60)
 
 
 def _started(service: Service) -> set[int]:
