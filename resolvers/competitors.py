@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import orjson
 from pydantic import AfterValidator, Field, StrictStr
 
 from contract.criteria import Listing, Page, Selection
@@ -24,12 +23,16 @@ from resolvers.access import requires
 from resolvers.competitor_detection import APPLIED, Detected, Known, Source, detect, folded_name
 from resolvers.context import Context
 from resolvers.inputs import Input, storable
+from storage.prepared import parsed
 from storage.queries import nouns, paging, records
 from storage.sessions import TenantSession
 from storage.tables import Activity, Competitor, Deal
 
 _HEARD = nouns.MEETINGS.selecting(Selection(frozenset({"subject", "body", "metadata", "due_at", "created_at"})))
+"""What is read of a meeting whose texts are looked through."""
+
 _READ_AT_ONCE = 20
+"""So many meetings are in memory at a time."""
 
 _DOMAIN = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?(?:\.[^\W_](?:[\w-]{0,61}[^\W_])?)+")
 
@@ -163,7 +166,7 @@ async def _sources(session: TenantSession, deal: Any) -> list[Source]:
 
 
 async def _texts(session: TenantSession, deal: Any) -> AsyncIterator[Source]:
-    """Few meetings are in memory at a time: all of them could be a quarter of a gigabyte (decision 128).
+    """Read by and by: all meetings at once could be a quarter of a gigabyte (decision 128).
 
     One whose place in the order changes meanwhile may come twice or not at all.
     """
@@ -187,7 +190,7 @@ async def _texts(session: TenantSession, deal: Any) -> AsyncIterator[Source]:
 
 
 def _transcript(metadata: Any) -> str | None:
-    details = orjson.loads(orjson.dumps(metadata)) if isinstance(metadata, orjson.Fragment) else metadata
+    details = parsed(metadata)
     text = details.get("transcript") if isinstance(details, dict) else None
     return text if isinstance(text, str) else None
 

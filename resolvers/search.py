@@ -113,8 +113,8 @@ async def _hits(
             records = await _records(ctx, noun, ids, with_texts)
             passages = await _passages(records, fields, words)
         except ResponseTooLarge:
-            passages = await _passages_by_and_by(ctx, noun.selecting(texts), ids, fields, words)
             records = await _records(ctx, noun, ids, selection)
+            passages = await _passages_by_and_by(ctx, noun.selecting(texts), ids, fields, words)
     return {i: Hit(Found(name, record), kind, passages[i]) for i, record in records.items() if i in passages}
 
 

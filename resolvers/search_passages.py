@@ -10,6 +10,7 @@ import orjson
 
 from contract.limits import SNIPPET_MAX
 from storage.full_text import INDEXED_CHARACTERS, fold
+from storage.prepared import parsed
 
 _BEFORE = 40
 _SPACE = re.compile(r"\s+")
@@ -61,7 +62,7 @@ def _text_of(record: Any, field: str) -> str:
     column, _, key = field.partition(".")
     value = getattr(record, column)
     if key:
-        details = orjson.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
+        details = parsed(value)
         value = details.get(key) if isinstance(details, dict) else None
     if isinstance(value, list):
         value = " ".join(item for item in value if isinstance(item, str))

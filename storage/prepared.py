@@ -123,6 +123,11 @@ def _encoder(kind: Any, dialect: Dialect) -> Decode | None:
     return kind.dialect_impl(dialect).bind_processor(dialect) if not isinstance(kind, JSON) else _dump
 
 
+def parsed(value: Any) -> Any:
+    """An opaque JSON value as what it stands for; any other as it is."""
+    return orjson.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
+
+
 def _dump(value: Any) -> str:
     return orjson.dumps(value).decode()
 

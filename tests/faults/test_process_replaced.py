@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -23,10 +22,6 @@ ASKED_EVERY_SECONDS = 0.5
 """How often the supervisor asks its processes whether they live."""
 
 
-def _numbers(service: Service, what: str) -> list[int]:
-    return [int(number) for number in re.findall(rf"{what} \[(\d+)\]", service.log.read_text())]
-
-
 def _seconds_until(condition: Callable[[], object], within: float) -> float:
     began = time.monotonic()
     while not condition():
@@ -39,18 +34,18 @@ def _seconds_until(condition: Callable[[], object], within: float) -> float:
 def service(tmp_path: Path) -> Iterator[Service]:
     """Two processes that have both started."""
     with Service(tmp_path, "--no-worker", "--workers", "2") as service:
-        _seconds_until(lambda: len(_numbers(service, "Started server process")) == 2, 60)
+        _seconds_until(lambda: len(service.processes()) == 2, 60)
         try:
             yield service
         finally:  # one that is stopped for good would outlive the test
-            for process in _numbers(service, "Started server process"):
+            for process in service.processes():
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGCONT)
 
 
 def _stopped(service: Service) -> int:
     """The process that was stopped, long enough ago to owe the supervisor an answer."""
-    process = _numbers(service, "Started server process")[0]
+    process = service.processes()[0]
     os.kill(process, signal.SIGSTOP)
     time.sleep(3 * ASKED_EVERY_SECONDS)
     return process
@@ -59,26 +54,26 @@ def _stopped(service: Service) -> int:
 def test_a_process_that_is_killed_before_it_answers_is_replaced_at_once(service: Service) -> None:
     process = _stopped(service)
     os.kill(process, signal.SIGKILL)
-    seconds = _seconds_until(lambda: len(_numbers(service, "Started server process")) == 3, 20)
+    seconds = _seconds_until(lambda: len(service.processes()) == 3, 20)
     print(f"another process after {seconds:.1f} s")
-    assert _numbers(service, "Child process") == [process]
+    assert service.processes("Child process") == [process]
     assert httpx.get(f"{service.address}/health").status_code == 200
     assert service.end() == 0
 
 
 def test_a_process_that_hangs_is_replaced(service: Service) -> None:
     process = _stopped(service)
-    seconds = _seconds_until(lambda: len(_numbers(service, "Started server process")) == 3, SILENCE_SECONDS + 20)
+    seconds = _seconds_until(lambda: len(service.processes()) == 3, SILENCE_SECONDS + 20)
     print(f"another process after {seconds:.1f} s")
     assert seconds > SILENCE_SECONDS - 5
-    assert _numbers(service, "Child process") == [process]
+    assert service.processes("Child process") == [process]
     assert service.end() == 0
 
 
 def test_an_end_waits_for_no_answer(service: Service) -> None:
     process = _stopped(service)
     os.kill(service.pid, signal.SIGTERM)
-    seconds = _seconds_until(lambda: len(_numbers(service, "Finished server process")) == 1, 10)
+    seconds = _seconds_until(lambda: len(service.processes("Finished server process")) == 1, 10)
     print(f"the other process ended after {seconds:.1f} s")
     os.kill(process, signal.SIGCONT)
     assert service.end() == 0

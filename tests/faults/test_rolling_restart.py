@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import time
 from collections import Counter
@@ -21,8 +20,8 @@ pytestmark = pytest.mark.long
 ROUNDS = pick(1, 3)
 
 
-def _said(live: Live, what: str) -> list[str]:
-    return re.findall(rf"{what} server process \[(\d+)\]", live.service.log.read_text())
+def _said(live: Live, what: str) -> list[int]:
+    return live.service.processes(f"{what} server process")
 
 
 async def _until(live: Live, started: int, finished: int) -> None:

@@ -54,10 +54,10 @@ _DEALS = 'crm_requests_total{door="rest",operation="GET /deals",status="401"}'
 def _started(service: Service, number: int) -> set[int]:
     """The processes that have started, once there are so many."""
     end = time.monotonic() + 60
-    while len(found := re.findall(r"Started server process \[(\d+)\]", service.log.read_text())) < number:
+    while len(found := service.processes()) < number:
         assert time.monotonic() < end, service.log.read_text()
         time.sleep(0.1)
-    return set(map(int, found))
+    return set(found)
 
 
 def _until(address: str, name: str, value: float) -> str:

@@ -191,12 +191,12 @@ def test_several_processes_answer_on_one_socket(tmp_path: Path) -> None:
     with Service(tmp_path, "--demo", "--workers", "2") as service:
         headers = {"Authorization": f"Bearer {service.value('Token')}"}
         end = time.monotonic() + 30
-        while len(_started(service)) < 2 and time.monotonic() < end:
+        while len(service.processes()) < 2 and time.monotonic() < end:
             time.sleep(0.05)
         for _ in range(20):  # a connection each, so that either may take it
             answer = httpx.post(f"{service.address}/graphql", headers=headers, json={"query": EXAMPLE})
             assert len(answer.json()["data"]["meetings"]["nodes"]) == 5
-        workers = _started(service)
+        workers = service.processes()
         assert len(workers) == 2
         began = time.monotonic()
         assert service.end() == 0
@@ -229,10 +229,6 @@ def test_a_process_is_judged_by_what_it_owes(monkeypatch: pytest.MonkeyPatch) ->
     assert questions == 3
     monkeypatch.setattr(process, "process", SimpleNamespace(is_alive=lambda: False))
     assert not process.is_alive(60)
-
-
-def _started(service: Service) -> set[int]:
-    return {int(number) for number in re.findall(r"Started server process \[(\d+)\]", service.log.read_text())}
 
 
 def _lives(process: int) -> bool:

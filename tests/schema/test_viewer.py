@@ -325,9 +325,8 @@ def _fields(kind: str) -> dict[str, str]:
     for name, field in committed().type_map[kind].fields.items():
         below = get_named_type(field.type)
         if not any(is_required_argument(argument) for argument in field.args.values()):
-            found[name] = (
-                name if is_leaf_type(below) else f"{name} {{ {'id' if 'id' in below.fields else '__typename'} }}"
-            )
+            inner = "" if is_leaf_type(below) else "{ id }" if "id" in below.fields else "{ __typename }"
+            found[name] = f"{name} {inner}"
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -143,6 +144,10 @@ class Service:
         """What the banner says under this name."""
         [line] = [line for line in self.banner if line.split()[:1] == [name]]
         return line.split()[1]
+
+    def processes(self, what: str = "Started server process") -> list[int]:
+        """The processes of which the log says this, in its order."""
+        return [int(number) for number in re.findall(rf"{what} \[(\d+)\]", self.log.read_text())]
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send the signal; the exit code."""
