@@ -1,4 +1,4 @@
-# The gateway as an image: locked dependencies with their hashes, an ordinary user, data in /data.
+# The gateway as an image: locked dependencies and extras (s3, redis) with their hashes, an ordinary user, data in /data.
 # docs/operations.md says how it is run; nothing secret belongs in here.
 FROM python:3.13-slim AS build
 
@@ -6,8 +6,8 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=igno
 WORKDIR /build
 RUN python -m venv /opt/crm
 # First what seldom changes, so that a change of the source installs nothing anew.
-COPY requirements.lock ./
-RUN /opt/crm/bin/pip install --require-hashes --no-deps -r requirements.lock
+COPY requirements-image.lock ./
+RUN /opt/crm/bin/pip install --require-hashes --no-deps -r requirements-image.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY contract contract
 COPY storage storage

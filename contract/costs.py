@@ -24,9 +24,27 @@ from contract.limits import (
     WEBHOOKS_MAX,
 )
 
-READ, COUNT, WRITE, WORK, PURCHASE = 1, 20, 50, 500, 1_000
-"""A row, a count of a whole list, a change, a computation over many rows, and what costs money outside."""
+READ, FOUND, COUNT, WRITE, WORK, PURCHASE = 1, 2, 20, 50, 500, 1_000
+"""A row, one whose kind is to be found out first, a count of a whole list, a change, a computation over many rows, and
+what costs money outside."""
 ROWS_PER_POINT = 10
+CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
+"""Of a filter: a comparison, one that looks into texts, a branch of an `or`, and a link to another record.
+
+What is said of a linked record weighs once more for each link that leads there (decision 140).
+"""
+LISTED_PER_CONDITION = 100
+"""Values of a list that weigh as much as a comparison with one."""
+LOOKED_THROUGH = 2
+"""How often a filter weighs where every row of a list is looked at: for a count, or sums."""
+MILLISECONDS_PER_POINT = 10
+"""Of the database's time: who spends a whole budget on it has one connection's (decision 141)."""
+TIME_FORGIVEN, TIME_FORGIVEN_PER_SECOND = 50, 5
+"""The points for time that are forgiven a member in an organization, and those of them that come back each second."""
+HEAVY_POINTS = 20
+"""Reads that ask for more points than this are heavy: those of one organization come one after the other."""
+SKIPPED_PER_ROW, SKIPPED_MAX = 100, 100_000
+"""Rows that are skipped by an offset and weigh as much as one that is read, and the most that are reckoned with."""
 LEAST = 1
 """The points of a call that asks for next to nothing."""
 
@@ -63,7 +81,8 @@ class CostReport:
 
 COSTS: Final[Mapping[str, Cost]] = {
     "Query.costEstimate": Cost(0),
-    "Query.nodes": Cost(READ, ("ids",), most=NODES_MAX),
+    "Query.node": Cost(FOUND),
+    "Query.nodes": Cost(FOUND, ("ids",), most=NODES_MAX),
     "Query.search": Cost(READ, ("first",), SEARCH_DEFAULT, SEARCH_MAX),
     "Query.dealBoard": Cost(COUNT),
     "Query.leadConversionPreview": Cost(WORK),
@@ -107,6 +126,31 @@ COSTS: Final[Mapping[str, Cost]] = {
 """Fields whose cost differs from what follows from their type (`root_cost`, `page_cost`, schema/costs.py)."""
 
 
+def time_points(seconds: float) -> int:
+    """The whole points of the time that the database worked."""
+    return int(seconds * 1_000) // MILLISECONDS_PER_POINT
+
+
+def list_condition(items: int) -> int:
+    """The weight of a comparison with any of so many values."""
+    return CONDITION * max(1, -(-items // LISTED_PER_CONDITION))
+
+
+def condition_points(weight: int) -> int:
+    """The points of conditions of this weight: those that are complete."""
+    return weight // ROWS_PER_POINT
+
+
+def pages(rows: int) -> int:
+    """How many pages of the usual size so many rows are."""
+    return -(-rows // PAGE_DEFAULT)
+
+
+def skipped(offset: int) -> int:
+    """The weight of an offset; one that is out of range is refused by the field itself."""
+    return min(max(offset, 0), SKIPPED_MAX) // SKIPPED_PER_ROW
+
+
 def root_cost(field: str) -> Cost:
     """The cost of a root field, such as `Mutation.dealCreate`, that gives no page."""
     return COSTS.get(field) or Cost(WRITE if field.startswith("Mutation.") else READ)
@@ -117,12 +161,16 @@ def page_cost(field: str, arguments: tuple[str, ...]) -> Cost:
     return COSTS.get(field) or Cost(READ, arguments, PAGE_DEFAULT)
 
 
-def rest_cost(twin: str | None, rows: int | None) -> int:
-    """The points of a REST call whose GraphQL twin is this field, and which asks for so many rows if it says."""
+def rest_cost(twin: str | None, rows: int | None, offset: int = 0) -> int:
+    """The points of a REST call whose GraphQL twin is this field, and which asks for so many rows if it says.
+
+    What it filters by are values of the record's own columns, and weighs nothing.
+    """
     if twin is None:
         return LEAST
     cost = root_cost(twin)
-    return points(cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX)))
+    read = cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX))
+    return points(read) + condition_points(skipped(offset))
 
 
 def points(weight: int) -> int:

@@ -12,6 +12,7 @@ GatewayError
 ├── CostExceeded          400  a GraphQL operation that may cost more than one may
 ├── OrganizationMismatch  403  X-Service-Org is none of the caller's organizations
 ├── Forbidden             403  no scope of the operation's group
+├── NotInPerson           403  a key, or an exchanged token, where its owner has to come with more
 ├── Problems              422  a list of what is wrong with the input, each with its path
 ├── NotFound              404  what the operation names is not in this organization
 ├── MethodNotAllowed      405  a method that the address, or the operation, does not go by
@@ -26,6 +27,7 @@ GatewayError
 ├── AddressTooLong        414  an address over the limit
 ├── UnsupportedMedia      415  a body of another type than the operation takes
 ├── RangeNotSatisfiable   416  a part of a file that lies behind its end
+├── Misdirected           421  a request that was sent to a name that is none of the service's
 ├── TooManyStreams        429  as many subscriptions run as may
 ├── RateLimited           429  the caller's budget does not reach for the operation
 ├── AuthenticationLimited 429  too many credentials from there were refused, and this one is not known
@@ -170,6 +172,14 @@ class Forbidden(GatewayError):
         self.granted_scopes: list[str] = sorted(granted)
 
 
+class NotInPerson(GatewayError):
+    """Neither an organization key nor an exchanged token touches what belongs to its owner alone (decision 154)."""
+
+    status = 403
+    code = "FORBIDDEN"
+    message = "User tokens are managed with a session or a user token, not with an organization key or exchanged token"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with the input: where (a path into the operation's arguments), what, and its kind."""
@@ -300,6 +310,14 @@ class RangeNotSatisfiable(GatewayError):
         self.size = size
 
 
+class Misdirected(GatewayError):
+    """The request was sent to a name that is none of the service's (decision 161)."""
+
+    status = 421
+    code = "MISDIRECTED_REQUEST"
+    message = "The service is not known under the name in Host"
+
+
 class TooManyStreams(GatewayError):
     """As many subscriptions run as one connection, one caller or one process may have (decisions 81 and 107)."""
 
@@ -313,13 +331,21 @@ class RateLimited(GatewayError):
 
     status = 429
     code = "RATE_LIMITED"
-    message = "The budget of this credential is used up for now"
+    message = "The budget of this member is used up for now"
 
-    def __init__(self, requested: int = 0, available: int = 0, retry_after: int = 1) -> None:
-        super().__init__()
+    def __init__(
+        self, requested: int = 0, available: int = 0, retry_after: int = 1, *, of_organization: bool = False
+    ) -> None:
+        super().__init__("The budget of this organization is used up for now" if of_organization else None)
         self.requested = requested
         self.available = available
         self.retry_after = retry_after
+
+
+class StrangersLimited(RateLimited):
+    """The budget of an address for what comes without a credential is used up (decision 147)."""
+
+    message = "The budget of this address for requests without a credential is used up for now; show a credential"
 
 
 class AuthenticationLimited(GatewayError):

@@ -1,4 +1,8 @@
-"""The types of the events in the change log: what happened to what (decision 67)."""
+"""The types of the events in the change log: what happened to what (decision 67), and who sees it."""
+
+from enum import StrEnum
+
+from contract.scopes import ScopeGroup
 
 _PAST = {
     "account": "created updated deleted",
@@ -25,3 +29,20 @@ _PAST = {
 }
 EVENT_TYPES = frozenset(f"{noun}_{past}" for noun, pasts in _PAST.items() for past in pasts.split())
 """Every type that there is, and that a webhook may ask for."""
+
+AREAS = {"crm": ScopeGroup.CRM_READ, "outreach": ScopeGroup.OUTREACH_READ, "admin": ScopeGroup.ORG_ADMIN}
+"""Who sees the events of an area."""
+
+
+def areas_seen(scopes: frozenset[str]) -> list[str]:
+    """The areas that a caller with these scopes sees."""
+    return [area for area, group in AREAS.items() if group.passes(scopes)]
+
+
+class WebhookEnd(StrEnum):
+    """Why a webhook was switched off: `reason` of `webhook_disabled`."""
+
+    FAILING = "failing"
+    MAKER_REMOVED = "maker_removed"
+    MAKER_LOST_SCOPE = "maker_lost_scope"
+    RESTORED = "restored"

@@ -70,12 +70,16 @@ HEALTH_FACTORS = 9
 RESEARCH_TARGETS_MAX = 200
 RESEARCH_NAME_MAX = 200
 REPORT_MAX_BYTES = 1024 * 1024
+REPORT_TEXT_MAX = 250_000
+REPORT_PARAGRAPH_WEIGHT = 100
+"""What a report says in bytes, each paragraph and heading counted as so many more: its pages cost memory by both."""
 
 # Idempotency keys (decision 110).
 IDEMPOTENCY_KEY_MAX = 255
 IDEMPOTENCY_HOURS = 24
 
-# Credentials.
+# Credentials; the first is the setting's default (decision 154).
+CREDENTIALS_MAX = 100
 ACCESS_TOKEN_SECONDS = 300
 LAST_USED_SECONDS = 60
 
@@ -104,6 +108,13 @@ CONNECTION_INIT_SECONDS = 10
 ANONYMOUS_IDLE_SECONDS = 10
 SOCKET_MESSAGE_MAX_BYTES = 1024 * 1024
 
+# What a WebSocket may send before it has begun, and what may be unfinished of messages (decision 137).
+SOCKET_INIT_MAX_BYTES = 4 * 1024
+SOCKET_FRAGMENTS_MAX = 1_000
+SOCKET_QUEUED_MAX = 1_000
+UNFINISHED_MAX_BYTES = 8 * 1024 * 1024
+SOCKETS_UNFINISHED_MAX_BYTES = 64 * 1024 * 1024
+
 # GraphQL documents, whatever brings them (decision 85).
 DOCUMENT_MAX_BYTES = 32 * 1024
 TOKENS_MAX = 2_000
@@ -124,6 +135,19 @@ INPUT_LIST_MAX = 2_000
 ERRORS_MAX = 5
 ERRORS_TEXT_MAX = 800
 
+# What a caller without a credential may send, and has to spend at one address (decisions 146 and 147).
+STRANGER_BODY_MAX_BYTES = 16 * 1024
+STRANGER_DOCUMENT_MAX = 8 * 1024
+STRANGER_TOKENS_MAX = 500
+STRANGER_POINTS_MAX = 500
+STRANGER_POINTS_PER_SECOND = 10
+STRANGER_DOCUMENT_POINTS = 1
+STRANGER_RUN_POINTS = 9
+
+# What is kept of documents: bytes of text, of which a part is kept parsed (decision 148).
+DOCUMENT_CACHE_BYTES = 8 * 1024 * 1024
+PUBLIC_ANSWERS_MAX_BYTES = 4 * 1024 * 1024
+
 # What variables weigh together, JSON values in them, objects in a document's text, filters, and how many variants of
 # a document are remembered (decision 126).
 INPUT_WEIGHT_MAX = 10_000
@@ -134,11 +158,16 @@ FILTER_DEPTH_MAX = 12
 FILTER_LIST_MAX = 1_000
 VARIANTS_MAX = 16
 
-# What an operation may cost, and what a caller has to spend (decision 86).
+# What is kept of statements: what goes with a text takes up to ten times as much (decision 126).
+STATEMENTS_MAX = 2_000
+STATEMENTS_CHARACTERS_MAX = 4_000_000
+
+# What an operation may cost, and what a member and an organization have to spend (decisions 86 and 100).
 OPERATION_NODES_MAX = 10_000
 COST_MAX = 5_000
 BUDGET_MAX = 2_000
 BUDGET_PER_SECOND = 100
+ORGANIZATION_BUDGET_MAX = 10_000
 HEAVIEST_SHOWN = 3
 REDIS_SECONDS = 0.2
 

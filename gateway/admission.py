@@ -7,7 +7,7 @@ the path, what a group has must be less than what is left; so a group alone gets
 each, and there is always one left for a group that has none. An operation on a WebSocket is counted like a request.
 """
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
@@ -18,6 +18,7 @@ from gateway.receiving import WHOLE
 from gateway.refusals import refused
 from identity.principal import Principal
 from rest_compat.serving import address_of
+from storage.kept import Kept
 
 Group = Hashable
 Path = tuple[Group, ...]
@@ -96,7 +97,7 @@ class Admission:
     def __init__(self, app: ASGIApp, places: Places) -> None:
         self.app = app
         self.places = places
-        self._known: OrderedDict[int, Group] = OrderedDict()
+        self._known: Kept[int, Group] = Kept(entries=_KNOWN_MAX)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -148,11 +149,9 @@ class Admission:
     def _learn(self, credential: int, principal: Principal | None, status: int) -> None:
         if principal is None:
             if status == Unauthenticated.status:
-                self._known.pop(credential, None)
-        elif credential not in self._known:
-            self._known[credential] = group_of(principal)
-            if len(self._known) > _KNOWN_MAX:
-                self._known.popitem(last=False)
+                self._known.pop(credential)
+        elif self._known.peek(credential) is None:
+            self._known.put(credential, group_of(principal))
 
 
 def _credential(scope: Scope) -> int | None:

@@ -1,5 +1,6 @@
 """The application: both doors, the pages, and what an operator looks at."""
 
+import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -16,8 +17,10 @@ from starlette.routing import BaseRoute, Route
 from contract.limits import SOCKETS_PER_PROCESS
 from gateway import logs
 from gateway.admission import Admission, Places
+from gateway.demo_links import PATH, DemoLinks, exchange
 from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.graphql_ws import WebSocketEndpoint
+from gateway.hosts import Hosts, hosts_of
 from gateway.llms import llms_text
 from gateway.middleware import Requests, Straight, Unbroken
 from gateway.observing import Observing
@@ -40,17 +43,21 @@ from schema.execution import Executor
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def create(settings: Settings | None = None) -> Starlette:
-    """The application for these settings; each process makes its own."""
+def create(settings: Settings | None = None, *, demo: bool = False) -> Starlette:
+    """The application for these settings; each process makes its own. A demo takes the codes of its links."""
     settings = settings or Settings()
     logs.configure(settings)
-    return application(Runtime(settings), working=settings.worker)
+    return application(Runtime(settings), working=settings.worker, demo=demo, hosts=hosts_of(settings))
 
 
-def application(runtime: Runtime, *, working: bool = False) -> Starlette:
-    """The application over services that are made already; `working` runs background jobs beside it."""
+def application(
+    runtime: Runtime, *, working: bool = False, demo: bool = False, hosts: frozenset[str] | None = None
+) -> Starlette:
+    """The application over services that are made already; `working` runs background jobs beside it.
+
+    `hosts` are the names that it is known under besides the machine's own; None for any.
+    """
     places = Places(runtime.settings.requests_in_flight)
-    observing = Observing(runtime, places)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -58,16 +65,26 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
             # What is there now stays: the collector need not walk it again and again while requests are served.
             gc.collect()
             gc.freeze()
+            ending = asyncio.create_task(runtime.ending())
             with noticing(runtime.stopping):
                 yield
+            runtime.stopping.set()
+            await ending
 
     schema = build()
     settings = runtime.settings
-    executor = Executor(schema.graphql, introspection=settings.introspection, budget=runtime.services.budget)
     path = settings.persisted_documents
-    operations = Operations(
-        read_manifest(path) if path else {}, executor.accepts, registered_only=settings.persisted_only
+    registered = read_manifest(path) if path else {}
+    executor = Executor(
+        schema.graphql,
+        introspection=settings.introspection,
+        budget=runtime.services.budget,
+        strangers=runtime.limiting.strangers,
+        document_bytes=settings.document_cache_bytes,
+        registered=registered.values(),
     )
+    operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
+    observing = Observing(runtime, places, executor.documents)
     streams = Streams(runtime.services.identity, runtime.stopping)
     shared = Shared(runtime.services, executor, operations, streams, places, Places(SOCKETS_PER_PROCESS))
     graphql = Middleware(
@@ -77,9 +94,9 @@ def application(runtime: Runtime, *, working: bool = False) -> Starlette:
         socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
-        routes=_routes(runtime, schema, observing),
+        routes=[*_routes(runtime, schema, observing), *(_of_demo(runtime) if demo else ())],
         lifespan=lifespan,
-        middleware=[*_middleware(settings), Middleware(Admission, places=places), graphql],
+        middleware=[*_middleware(settings, hosts, runtime.stopping), Middleware(Admission, places=places), graphql],
         exception_handlers={HTTPException: _on_error},
     )
     app.router.redirect_slashes = False  # an address is what it says, or a 404
@@ -118,8 +135,10 @@ _WRITTEN_HEADERS = [
 ]
 
 
-def _middleware(settings: Settings) -> list[Middleware]:
-    layers = [Middleware(Requests, security=SecurityHeaders(settings.public_url))]
+def _middleware(settings: Settings, hosts: frozenset[str] | None, stopping: asyncio.Event) -> list[Middleware]:
+    layers = [Middleware(Requests, security=SecurityHeaders(settings.public_url), stopping=stopping)]
+    if hosts is not None:
+        layers.append(Middleware(Hosts, names=hosts))
     if settings.cors_origins:
         layers.append(
             Middleware(
@@ -155,6 +174,11 @@ def _routes(runtime: Runtime, schema: Schema, observing: Observing) -> list[Base
             Route(DISCOVERY_PATH, _discovery(runtime)),
         ]
     return routes
+
+
+def _of_demo(runtime: Runtime) -> list[BaseRoute]:
+    links = DemoLinks(runtime.settings.data_dir)
+    return [Route(PATH, exchange(links, runtime.issuer), methods=["POST"])]
 
 
 def _fixed(content: bytes, media_type: str) -> Endpoint:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from contract.scopes import Role
+from gateway.demo_links import DemoLinks, Invitation, token_for
 from gateway.demo_research import write_research
 from gateway.runtime import embedded_issuer
 from gateway.settings import Settings
@@ -17,7 +17,6 @@ from storage.seeding import Demo, seed_demo
 from storage.seeding.outreach import add_outreach
 from storage.tables import Credential
 
-TOKEN_SECONDS = 12 * 3600
 _KEYS = ("Nightly export", "Website forms")
 
 
@@ -26,8 +25,12 @@ class Ready:
     """What to paste: a session token of the demo's administrator, and the organization; `created` if it is new."""
 
     created: bool
+    administrator: Invitation
     token: str
-    organization: str
+
+    @property
+    def organization(self) -> str:
+        return self.administrator.organization
 
 
 async def prepare(settings: Settings, database: Database) -> Ready:
@@ -37,10 +40,13 @@ async def prepare(settings: Settings, database: Database) -> Ready:
         await _write_keys(settings, database, demo)
         await write_research(database, demo.organization, demo.member)
         await _write_outreach(database, demo)
-    token = embedded_issuer(settings).mint(
-        demo.admin, organization=demo.organization, scopes=sorted(Role.ADMIN.scopes), ttl=TOKEN_SECONDS
-    )
-    return Ready(demo.created, token, demo.organization)
+    administrator = Invitation(demo.admin, demo.organization)
+    return Ready(demo.created, administrator, token_for(embedded_issuer(settings), administrator))
+
+
+def code_for(settings: Settings, ready: Ready) -> str:
+    """A new one-time code that signs the same administrator in."""
+    return DemoLinks(settings.data_dir).make(ready.administrator)
 
 
 async def _write_keys(settings: Settings, database: Database, demo: Demo) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from contract.errors import GatewayError
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
 from gateway.runtime import Runtime
-from gateway.settings import Settings
+from gateway.settings import Settings, unfit_to_serve
 from identity import directory
 from identity.secrets import mark, peppers
 from storage.base import now
@@ -111,8 +111,10 @@ def _of_settings(settings: Settings) -> Iterator[Finding]:
         secure = issuer.scheme == "https" or is_of_this_machine(issuer.hostname)
         advice = "use https in CRM_OIDC_ISSUER: whoever can answer in its place can sign tokens"
         yield Finding("oidc_issuer", secure, settings.oidc_issuer, advice)
-        advice = "set CRM_OIDC_AUDIENCE: tokens that the provider made for other services are taken too"
-        yield Finding("oidc_audience", bool(settings.oidc_audience), settings.oidc_audience or "not set", advice)
+        advice = "set CRM_OIDC_AUDIENCE: `serve` and `worker` do not start without it, since tokens that the provider "
+        advice += "made for other services would be taken too"
+        fit = unfit_to_serve(settings) is None
+        yield Finding("oidc_audience", fit, (fit and settings.oidc_audience) or "not set", advice)
     yield Finding(
         "job_lease",
         settings.job_lease_seconds >= BEAT_LEAST,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from email.message import Message
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect
@@ -19,11 +20,12 @@ from contract.errors import (
     Unauthenticated,
     UnsupportedMedia,
 )
-from contract.limits import BODY_MAX_BYTES
+from contract.limits import BODY_MAX_BYTES, STRANGER_BODY_MAX_BYTES
+from gateway.addresses import is_loopback
 from gateway.encoding import encoded
 from gateway.graphql_sse import EVENT_STREAM, EventStream
 from gateway.headers import Headers, headers_of
-from gateway.operations import Operations, fields_of_body, fields_of_query, key_of
+from gateway.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
 from gateway.streams import STREAM, Streams
@@ -73,7 +75,8 @@ class GraphQLEndpoint:
         """Answer one request, of any method."""
         headers = headers_of(scope)
         if scope["method"] in _READING and self.settings.graphiql and _is_page(scope, headers):
-            await graphiql_page()(scope, receive, send)
+            led_by = _text(headers, b"sec-fetch-site") or ""
+            await graphiql_page(self._hosts(headers), led_by)(scope, receive, send)
             return
         answer = await self.serve(scope, receive, headers)
         if isinstance(answer, EventStream):
@@ -82,6 +85,13 @@ class GraphQLEndpoint:
             return
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": answer.content})
+
+    def _hosts(self, headers: Headers) -> list[str]:
+        """Under which a page reaches this service: as the request did, unless the settings know better."""
+        asked, public = _text(headers, b"host") or "", self.settings.public_url
+        if public is None:
+            return [asked]
+        return [urlsplit(public).netloc, *([asked] if is_loopback(asked) else ())]
 
     async def serve(self, scope: Scope, receive: Receive, headers: Headers) -> Reply | EventStream:
         """The answer; every error body has the shape that GraphQL clients expect."""
@@ -110,9 +120,10 @@ class GraphQLEndpoint:
         await vigil.begin()
         scope["state"]["principal"] = vigil.principal
         record.principal = vigil.principal
-        operation = self.operations.read(await _fields(scope, receive, headers))
+        stranger = vigil.address if vigil.principal is None else None
+        operation = self.operations.read(await _fields(scope, receive, headers, stranger is not None), stranger)
         key = key_of(operation, _text(headers, b"idempotency-key"))
-        self.executor.describe(operation, record)
+        await self.executor.open(operation, record)
         context = Context(self.services, vigil.principal, record.request_id, key=key)
         if self.executor.is_subscription(operation):
             if scope["method"] == "HEAD":
@@ -214,8 +225,12 @@ def _weight(parameter: str) -> float:
         return 0.0
 
 
-async def _fields(scope: Scope, receive: Receive, headers: Headers) -> Any:
-    """What a request holds. Raises BadRequest, UnsupportedMedia, TooLarge or MethodNotAllowed."""
+async def _fields(scope: Scope, receive: Receive, headers: Headers, is_stranger: bool) -> Any:
+    """What a request holds.
+
+    Raises BadRequest, UnsupportedMedia, TooLarge or MethodNotAllowed, and Unauthenticated for more than who shows no
+    credential has to say.
+    """
     if scope["method"] in _READING:
         return fields_of_query(scope["query_string"])
     if scope["method"] != "POST":
@@ -225,10 +240,17 @@ async def _fields(scope: Scope, receive: Receive, headers: Headers) -> Any:
     length = headers.get(b"content-length", b"")
     if length.isdigit() and int(length[:_DIGITS]) > BODY_MAX_BYTES:
         raise TooLarge()
-    return fields_of_body(await _body(receive))
+    body = await _body(receive)
+    if is_stranger and len(body) > STRANGER_BODY_MAX_BYTES:
+        if body.count(b",") <= _COMMAS_READ:
+            read_json(body, "The body")
+        raise Unauthenticated()
+    return fields_of_body(body)
 
 
 _DIGITS = 18
+_COMMAS_READ = 1_000
+"""A long body that will be refused is read, to tell whether it is JSON, where that takes no time: it has few parts."""
 
 
 @lru_cache(maxsize=50)

@@ -9,6 +9,7 @@ from contract.errors import Overloaded
 from gateway.admission import path_of
 from gateway.headers import headers_of
 from gateway.refusals import refused
+from gateway.sockets import RECEIVED, Sockets
 from gateway.streams import STREAM
 from gateway.ws_connection import Connection, Shared
 from rest_compat.serving import address_of
@@ -31,7 +32,11 @@ class WebSocketEndpoint:
         if not self._admits(headers):
             await send({"type": "websocket.close", "code": 1008, "reason": "Origin not allowed"})
             return
-        path = path_of(None, address_of(scope))
+        address = address_of(scope)
+        received: Sockets | None = scope.get("extensions", {}).get(RECEIVED)
+        if received is not None:
+            received.belong_to(address)
+        path = path_of(None, address)
         if not self.shared.sockets.take(path):
             await refused(Overloaded(), scope["path"], scope["state"]["request_id"])(scope, receive, send)
             return

@@ -8,22 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gateway.settings import Settings
-from identity import budget, failures
+from identity import budget, failures, strangers
 from identity.buckets import Buckets, MemoryBuckets, Size
 from identity.budget import Budget, Metered, Unmetered
 from identity.failures import Failures
+from identity.pairs import MemoryPairs, Pairs, Sizes
+from identity.strangers import Strangers
 from rest_compat.operations import Check
 
 if TYPE_CHECKING:
-    from identity.redis_buckets import RedisLink
+    from identity.redis_link import RedisLink
 
 
 @dataclass(frozen=True, slots=True)
 class Limiting:
-    """The budgets of callers, the limits on failed authentications, and the connections to Redis where it is used."""
+    """The budgets of callers and of strangers' addresses, the limits on failed authentications, and the connections to
+    Redis where it is used.
+    """
 
     budget: Budget
     failures: Failures | None
+    strangers: Strangers | None
     link: RedisLink | None
 
     async def check(self) -> Check:
@@ -41,17 +46,22 @@ class Limiting:
 def limiting_of(settings: Settings, pepper: bytes) -> Limiting:
     """What the settings ask for."""
     if not settings.rate_limit:
-        return Limiting(Unmetered(), None, None)
-    buckets, link = _buckets(settings.redis_url.get_secret_value())
+        return Limiting(Unmetered(), None, None, None)
+    buckets, pairs, link = _counted(settings.redis_url.get_secret_value())
     refused = Failures(buckets("key", failures.KEY_SIZE), buckets("address", failures.ADDRESS_SIZE), pepper)
-    return Limiting(Metered(buckets("budget", budget.SIZE)), refused, link)
+    unknown = Strangers(buckets("stranger", strangers.SIZE))
+    return Limiting(Metered(pairs(budget.sizes_of(settings.organization_budget))), refused, unknown, link)
 
 
-def _buckets(address: str) -> tuple[Callable[[str, Size], Buckets], RedisLink | None]:
-    """How buckets of a size are made, and the connections that they share."""
+def _counted(address: str) -> tuple[Callable[[str, Size], Buckets], Callable[[Sizes], Pairs], RedisLink | None]:
+    """How buckets of a size and pairs of them are made, and the connections that they share."""
     if not address:
-        return lambda _name, size: MemoryBuckets(size), None
-    # Only here: its package belongs to an extra, and takes its time to load.
+        return lambda _name, size: MemoryBuckets(size), MemoryPairs, None
+    # Only here: their package belongs to an extra, and takes its time to load.
+    link: RedisLink = import_module("identity.redis_link").RedisLink(address)
     redis = import_module("identity.redis_buckets")
-    link: RedisLink = redis.RedisLink(address)
-    return lambda name, size: redis.RedisBuckets(link, f"crm:{name}:", size), link
+    return (
+        lambda name, size: redis.RedisBuckets(link, f"crm:{name}:", size),
+        lambda sizes: redis.RedisPairs(link, "crm:budget:", sizes),
+        link,
+    )

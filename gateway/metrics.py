@@ -7,6 +7,7 @@ import os
 from collections import Counter as Numbers
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -15,6 +16,7 @@ from providers.calls import breakers, observers
 from providers.notifications import Fate
 from resolvers.record import Record
 from storage.connections import PoolState
+from storage.kept import Kept
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder through which processes add up; the library reads it when it is loaded."""
@@ -78,6 +80,28 @@ BREAKERS = Gauge(
 )
 
 
+class CacheMetrics(NamedTuple):
+    """What is told of one cache of each process."""
+
+    hits: Counter
+    misses: Counter
+    entries: Gauge
+    size: Gauge
+
+
+def _cache(name: str, what: str, unit: str) -> CacheMetrics:
+    return CacheMetrics(
+        Counter(f"crm_{name}_cache_hits_total", f"{what} that were there already.", registry=REGISTRY),
+        Counter(f"crm_{name}_cache_misses_total", f"{what} that had to be made.", registry=REGISTRY),
+        Gauge(f"crm_{name}_cache_entries", f"{what} that are kept.", registry=REGISTRY, multiprocess_mode="livesum"),
+        Gauge(f"crm_{name}_cache_{unit}", f"Their {unit}.", registry=REGISTRY, multiprocess_mode="livesum"),
+    )
+
+
+DOCUMENT_CACHE = _cache("document", "GraphQL documents", "bytes")
+STATEMENT_CACHE = _cache("statement", "SQL statements", "characters")
+
+
 @cache
 def _of(door: str, operation: str, status: int) -> tuple[Counter, Histogram]:
     return REQUESTS.labels(door, operation or "none", status), SECONDS.labels(door)
@@ -129,6 +153,7 @@ class Sampled:
     def __init__(self) -> None:
         self._pool = PoolState(0, 0, 0, 0, 0)
         self._kinds: set[str] = set()
+        self._looked_up: dict[CacheMetrics, tuple[int, int]] = {}
 
     def pool(self, state: PoolState) -> None:
         """The connections of this process, as they are now."""
@@ -138,6 +163,15 @@ class Sampled:
         POOL_WAITS.inc(state.waits - self._pool.waits)
         POOL_TIMEOUTS.inc(state.timeouts - self._pool.timeouts)
         self._pool = state
+
+    def cache(self, metrics: CacheMetrics, kept: Kept[Any, Any]) -> None:
+        """A cache of this process, as it is now."""
+        hits, misses = self._looked_up.get(metrics, (0, 0))
+        metrics.hits.inc(kept.hits - hits)
+        metrics.misses.inc(kept.misses - misses)
+        metrics.entries.set(len(kept))
+        metrics.size.set(kept.used)
+        self._looked_up[metrics] = (kept.hits, kept.misses)
 
     def places(self, taken: int) -> None:
         """How many requests are in flight in this process now."""

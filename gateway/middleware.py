@@ -1,5 +1,6 @@
 """Around every request: its id, its log line, its count, and an answer whatever breaks."""
 
+import asyncio
 import re
 import time
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from contract.errors import Unavailable
 from contract.limits import REQUEST_ID_MAX
 from gateway import logs
 from gateway.metrics import count_request
@@ -47,12 +49,17 @@ def _cost(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
 class Requests:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, security: SecurityHeaders) -> None:
+    def __init__(self, app: ASGIApp, security: SecurityHeaders, stopping: asyncio.Event | None = None) -> None:
+        """`stopping` is set once the process is told to end; then the server cancels what does not end by itself."""
         self.app = app
         self.security = security
+        self._stopping = stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; one whose client left before the answer counts with the status 0."""
+        """Serve one request; one whose client left before the answer counts with the status 0.
+
+        A request that the end of the process cuts off before it has an answer is told so.
+        """
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -67,7 +74,7 @@ class Requests:
                 status = message["status"]
                 if record.cost is None and record.door == "rest":
                     record.cost = _cost(message.get("headers", ()))
-                headers = self.security.around(message.get("headers", ()), scope["path"])
+                headers = self.security.around(message.get("headers", ()))
                 headers.append((b"x-request-id", identifier.encode()))
                 message["headers"] = headers
             elif message["type"] == "websocket.accept":
@@ -79,6 +86,10 @@ class Requests:
 
         try:
             await self.app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if status or scope["type"] != "http" or self._stopping is None or not self._stopping.is_set():
+                raise
+            await error_response(Unavailable(), identifier)(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - began
             if status >= 400 and not record.code:

@@ -11,8 +11,9 @@ from starlette.responses import Response
 
 from contract.errors import Unavailable
 from gateway.admission import Places
-from gateway.metrics import Sampled, exposition
+from gateway.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
 from gateway.runtime import Runtime
+from schema.execution import Documents
 from storage.base import now
 from storage.queries import jobs
 from storage.queries.jobs import Depth
@@ -26,9 +27,10 @@ _QUEUE_DEADLINE = 2.0
 class Observing:
     """Looks every second as long as the process runs, so that another process tells something recent of this one."""
 
-    def __init__(self, runtime: Runtime, places: Places | None = None) -> None:
+    def __init__(self, runtime: Runtime, places: Places | None = None, documents: Documents | None = None) -> None:
         self._runtime = runtime
         self._places = places
+        self._documents = documents
         self._sampled = Sampled()
         self._queue = b""
         self._queue_until = 0.0
@@ -56,10 +58,13 @@ class Observing:
         return Response(counted + self._queue, media_type=CONTENT_TYPE_LATEST)
 
     def look(self) -> None:
-        """Note the state of the pool, of the places and of the jobs."""
+        """Note the state of the pool, of the places, of the caches and of the jobs."""
         self._sampled.pool(self._runtime.database.connections.state)
         if self._places is not None:
             self._sampled.places(self._places.taken)
+        self._sampled.cache(STATEMENT_CACHE, self._runtime.database.statements)
+        if self._documents is not None:
+            self._sampled.cache(DOCUMENT_CACHE, self._documents.texts)
         if self._runtime.worker is not None:
             self._sampled.jobs(self._runtime.worker.running)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import orjson
@@ -89,9 +90,10 @@ class Operations:
         self._automatic = Automatic(accepts)
         self._registered_only = registered_only
 
-    def read(self, fields: Any) -> Operation:
+    def read(self, fields: Any, stranger: str | None) -> Operation:
         """The operation in query or documentId, variables, operationName and extensions; null is as good as nothing.
 
+        `stranger` is the address of who shows no credential: what they send is kept apart, and only if they may run it.
         Raises BadRequest where a field is not as it must be, and DocumentRefused where its document cannot be had.
         """
         if not isinstance(fields, dict):
@@ -106,10 +108,13 @@ class Operations:
         key = extensions.get("idempotencyKey") if extensions else None
         if key is not None and not isinstance(key, str):
             raise BadRequest("extensions.idempotencyKey must be a text")
-        text = self._document(fields.get("query"), fields.get("documentId"), extensions or {})
-        return Operation(text, variables or None, name or None, key)
+        text = self._document(fields.get("query"), fields.get("documentId"), extensions or {}, stranger is not None)
+        operation = Operation(text, variables or None, name or None, key, stranger)
+        if stranger is not None and _is_persisted(extensions) and fields.get("query"):
+            operation.accepted = partial(self._automatic.keep_public, digest(text), text)
+        return operation
 
-    def _document(self, query: Any, identifier: Any, extensions: dict[str, Any]) -> str:
+    def _document(self, query: Any, identifier: Any, extensions: dict[str, Any], is_stranger: bool) -> str:
         if query is not None and not isinstance(query, str):
             raise BadRequest("query must be a text")
         persisted = extensions.get("persistedQuery")
@@ -118,33 +123,34 @@ class Operations:
                 raise BadRequest("query and documentId exclude each other")
             if persisted is not None:
                 raise BadRequest("documentId and extensions.persistedQuery exclude each other")
-            return self._identified(identifier)
+            return self._identified(identifier, is_stranger)
         if persisted is not None:
-            return self._persisted(_hash(persisted), query)
+            return self._persisted(_hash(persisted), query, is_stranger)
         if query is None or not query.strip():
             raise BadRequest("query must be a text that is not empty, unless documentId names one")
         if self._registered_only:
             raise DocumentRefused()
         return query
 
-    def _identified(self, identifier: Any) -> str:
+    def _identified(self, identifier: Any, is_stranger: bool) -> str:
         if not isinstance(identifier, str) or not identifier:
             raise BadRequest("documentId must be a text that is not empty")
         text = self._registered.get(identifier)
         if text is None and identifier.startswith(_PREFIX) and not self._registered_only:
-            text = self._automatic.get(identifier.removeprefix(_PREFIX))
+            text = self._automatic.get(identifier.removeprefix(_PREFIX), is_stranger=is_stranger)
         if text is None:
             raise DocumentNotFound()
         return text
 
-    def _persisted(self, sha256: str, query: str | None) -> str:
+    def _persisted(self, sha256: str, query: str | None, is_stranger: bool) -> str:
         """The document by Apollo's protocol: by its hash alone, or sent beside it to be kept (decision 77)."""
         if query:
             if digest(query) != sha256:
                 raise BadRequest("extensions.persistedQuery.sha256Hash is not the SHA-256 of query")
             if self._registered_only:
                 raise DocumentRefused()
-            self._automatic.keep(sha256, query)
+            if not is_stranger:
+                self._automatic.keep(sha256, query)
             return query
         text = self._registered.get(sha256)
         if text is None:
@@ -152,10 +158,14 @@ class Operations:
         if text is None and self._registered_only:
             raise DocumentNotFound()
         if text is None:
-            text = self._automatic.get(sha256)
+            text = self._automatic.get(sha256, is_stranger=is_stranger)
         if text is None:
             raise PersistedQueryNotFound()
         return text
+
+
+def _is_persisted(extensions: Any) -> bool:
+    return bool(extensions) and extensions.get("persistedQuery") is not None
 
 
 def _hash(persisted: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,22 +21,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from gateway.addresses import sockets_at
+
 _STATIC: Final = Path(__file__).with_name("static")
 
 # Inline styles are Monaco's and Swagger UI's way to lay themselves out, data: images their underlines and arrows.
-# ws: and wss: are spelled out for browsers that do not count a socket to the same host as 'self'.
 _CONTENT_SECURITY_POLICY: Final = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; worker-src 'self'; "
-    "connect-src 'self' ws: wss:; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    "{connect}; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_SITES: Final = frozenset({"none", "same-origin", "same-site", "cross-site"})
 # The first page has a stylesheet and links, and nothing else.
 _WITHOUT_SCRIPT: Final = (
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*)?")
 _HEADERS: Final = {
-    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": _CONTENT_SECURITY_POLICY.format(connect="connect-src 'self'"),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -53,14 +55,25 @@ _ASK_AGAIN: Final = "no-cache"
 _COMPRESSED_FROM: Final = 1024
 
 
-def graphiql_page() -> Response:
-    """GraphiQL, for ``GET /graphql`` of a browser; it posts to the address that served it."""
-    return _page("graphiql/index.html", vary="Accept")
+def graphiql_page(hosts: Iterable[str] = (), led_by: str = "") -> Response:
+    """GraphiQL, for ``GET /graphql`` of a browser; it posts to the address that served it.
+
+    It may open sockets to these hosts, the names that it is reached under. `led_by` is what the browser's
+    `Sec-Fetch-Site` says of who led here: a page that hides where its links come from cannot hide that (decision 166).
+    """
+    content = _text("graphiql/index.html").replace(b"{{site}}", led_by.encode() if led_by in _SITES else b"")
+    page = _page(content, vary="Accept, Sec-Fetch-Site")
+    # Spelled out for browsers that do not count a socket to the same host as 'self' (decision 169).
+    sockets = dict.fromkeys(source for host in hosts for source in sockets_at(host))
+    page.headers["Content-Security-Policy"] = _CONTENT_SECURITY_POLICY.format(
+        connect=" ".join(("connect-src 'self'", *sockets))
+    )
+    return page
 
 
 def docs_page() -> Response:
     """Swagger UI over ``openapi.json``, for ``GET /docs``."""
-    return _page("swagger/index.html")
+    return _page(_text("swagger/index.html"))
 
 
 def first_page(address: str) -> Response:
@@ -139,8 +152,8 @@ def _text(name: str) -> bytes:
     return (_STATIC / name).read_bytes()
 
 
-def _page(name: str, *, vary: str | None = None) -> Response:
+def _page(content: bytes, *, vary: str | None = None) -> Response:
     headers = {**_HEADERS, "Cache-Control": _ASK_AGAIN}
     if vary is not None:
         headers["Vary"] = vary
-    return Response(_text(name), media_type="text/html", headers=headers)
+    return Response(content, media_type="text/html", headers=headers)

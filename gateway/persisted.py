@@ -2,15 +2,17 @@
 
 import hashlib
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from storage.kept import Kept
+
 ENTRIES_MAX = 1_000
 BYTES_MAX = 8 * 1024 * 1024
+PUBLIC_ENTRIES_MAX = 100
 _APOLLO = "apollo-persisted-query-manifest"
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _IDENTIFIER = re.compile(r"(sha256:[0-9a-f]{64})|(x-[\w.~-]+:)?[\w.~-]+", re.ASCII)
@@ -74,27 +76,21 @@ class Automatic:
 
     def __init__(self, accepts: Callable[[str], bool]) -> None:
         self._accepts = accepts
-        self._kept: OrderedDict[str, str] = OrderedDict()
-        self._bytes = 0
+        self._kept: Kept[str, str] = Kept(entries=ENTRIES_MAX, size=BYTES_MAX)
+        self._public: Kept[str, str] = Kept(entries=PUBLIC_ENTRIES_MAX)
 
-    def get(self, sha256: str) -> str | None:
-        """The document, as long as it is kept."""
-        text = self._kept.get(sha256)
-        if text is not None:
-            self._kept.move_to_end(sha256)
-        return text
+    def get(self, sha256: str, *, is_stranger: bool = False) -> str | None:
+        """The document, as long as it is kept; by asking, a stranger keeps no member's for longer."""
+        found = self._kept.peek(sha256) if is_stranger else self._kept.get(sha256)
+        return self._public.get(sha256) if found is None else found
+
+    def keep_public(self, sha256: str, text: str) -> None:
+        """Keep a document that a stranger may run, in place of other strangers' alone."""
+        if self._kept.peek(sha256) is None and self._public.peek(sha256) is None:
+            self._public.put(sha256, text)
 
     def keep(self, sha256: str, text: str) -> None:
         """Keep a document under its hash, in place of those that were longest not asked for."""
-        size = _size(text)
-        if sha256 in self._kept or size > BYTES_MAX // 8 or not self._accepts(text):
-            return
-        self._kept[sha256] = text
-        self._bytes += size
-        while len(self._kept) > ENTRIES_MAX or self._bytes > BYTES_MAX:
-            self._bytes -= _size(self._kept.popitem(last=False)[1])
-
-
-def _size(text: str) -> int:
-    """The most bytes that a text of this length takes."""
-    return 4 * len(text)
+        size = 4 * len(text)  # the most bytes that a text of this length takes
+        if self._kept.peek(sha256) is None and size <= BYTES_MAX // 8 and self._accepts(text):
+            self._kept.put(sha256, text, size)

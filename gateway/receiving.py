@@ -11,10 +11,7 @@ from urllib.parse import unquote
 
 import httptools
 from starlette.responses import Response
-from uvicorn._types import ASGI3Application
-from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
-from uvicorn.server import ServerState
+from uvicorn import Config
 
 from contract.errors import AddressTooLong, BadRequest, GatewayError, HeadersTooLarge, TooSlow
 from contract.limits import (
@@ -26,6 +23,7 @@ from contract.limits import (
     PIPELINED_MAX,
 )
 from gateway import logs
+from gateway.adapters.uvicorn import STATUS_LINE, HttpProtocol, RequestResponseCycle, ServerState
 from gateway.answering import Answering
 from gateway.metrics import count_request
 from gateway.middleware import shown
@@ -58,7 +56,7 @@ class _Stopped(Exception):
     """Ends the parser's work on a request that is refused."""
 
 
-class Receiving(HttpToolsProtocol):
+class Receiving(HttpProtocol):
     """One connection. `seconds` is the time for a request's head, and for its body besides that of its length."""
 
     def __init__(
@@ -108,11 +106,11 @@ class Receiving(HttpToolsProtocol):
         """Read on."""
         if self._over:
             return
-        self._unset_keepalive_if_required()
+        self.end_idleness()
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            if self._should_upgrade():
+            if self.follows_upgrade():
                 self._still()
                 self.handle_websocket_upgrade()
                 return
@@ -186,7 +184,7 @@ class Receiving(HttpToolsProtocol):
         super().on_headers_complete()
         self._part, self._came, self._waiting_since = _Part.BODY, 0, None
         if upgrade:
-            if self._should_upgrade():
+            if self.follows_upgrade():
                 return
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
         self.cycle.transport = Answering(self.loop, self.transport, self._linger)  # type: ignore[assignment]  # enough
@@ -222,12 +220,13 @@ class Receiving(HttpToolsProtocol):
         self._over = True
         super().handle_websocket_upgrade()
 
-    def _get_upgrade(self) -> bytes | None:
+    def asked_upgrade(self) -> bytes | None:
+        """WebSocket is the only protocol that there is besides."""
         return b"websocket" if is_upgrade(self.headers) else None
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def begins(self, cycle: RequestResponseCycle) -> None:
+        """The application is about to be started."""
         self._running = cycle
-        super()._start_asgi_task(cycle, app)
 
     def _watch_writing(self) -> None:
         if self._stalls is not None:
@@ -322,7 +321,7 @@ class Receiving(HttpToolsProtocol):
     def _bytes(self, answer: Response, request_id: str) -> bytes:
         headers = [
             *self.server_state.default_headers,
-            *self._security.around(answer.raw_headers, ""),
+            *self._security.around(answer.raw_headers),
             (b"x-request-id", request_id.encode()),
             (b"connection", b"close"),
         ]

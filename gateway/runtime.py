@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 import httpx
@@ -14,6 +14,7 @@ from gateway.limiting import limiting_of
 from gateway.metrics import count_job, count_notification
 from gateway.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.settings import SequencingProvider, Settings
+from gateway.stopping import LAST_WORK_SECONDS
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
@@ -21,6 +22,7 @@ from identity.keyfiles import pepper, previous_signing_key, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from jobs.worker import Worker
 from providers.artifacts import artifacts_at
+from providers.children import Children
 from providers.instantly import InstantlySequencing
 from providers.local_sequencing import LocalSequencing
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
@@ -39,6 +41,7 @@ _log = logging.getLogger(__name__)
 
 AUDIENCE = "crm-gateway"
 _HTTP = httpx.Timeout(5.0)
+_CLOSING_SECONDS = 3.0
 
 
 def database_of(settings: Settings, *, statement_seconds: float | None = STATEMENT_SECONDS) -> Database:
@@ -91,6 +94,7 @@ class Runtime:
             sequencing=sequencing_of(settings),
             outbound=self.outbound,
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
+            children=Children(),
             pepper=secret,
         )
         self.limiting = limiting_of(settings, secret)
@@ -103,6 +107,8 @@ class Runtime:
             feed=Feed(self.database, settings.database_listen_url.get_secret_value() or None),
             sequencing=self.ports.sequencing,
             outbound=self.outbound,
+            credentials_max=settings.credentials_max,
+            children=self.ports.children,
             public_url=(settings.public_url or "").rstrip("/"),
         )
         self.stopping = asyncio.Event()
@@ -136,15 +142,33 @@ class Runtime:
             async with self.services.feed.running():
                 yield
         finally:
-            await self.services.notifications.close()
-            await self.services.identity.close()
-            await self.ports.sequencing.close()
-            if self.keys is not None:
-                await self.keys.stop()
-            await self.outbound.close()
-            await self.limiting.close()
-            await self.http.aclose()
-            await self.database.close()
+            await self._close()
+
+    async def _close(self) -> None:
+        """Close everything; what takes longer than the end may is left as it is."""
+        closing = [
+            self.services.notifications.close,
+            self.services.identity.close,
+            self.ports.sequencing.close,
+            *([] if self.keys is None else [self.keys.stop]),
+            self.ports.children.close,
+            self.outbound.close,
+            self.limiting.close,
+            self.http.aclose,
+            self.database.close,
+        ]
+        end = asyncio.get_running_loop().time() + _CLOSING_SECONDS
+        for close in closing:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(end):
+                    await close()
+
+    async def ending(self) -> None:
+        """Once the service is told to end, have what runs be done soon."""
+        await self.stopping.wait()
+        self.services.deadlines.end(LAST_WORK_SECONDS)
+        if self.worker is not None:
+            await self.worker.stop(LAST_WORK_SECONDS)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[Worker]:
@@ -154,7 +178,7 @@ class Runtime:
         try:
             yield self.worker
         finally:
-            await self.worker.stop()
+            await self.worker.stop(LAST_WORK_SECONDS)
 
     def _probes(self) -> dict[str, Probe]:
         url = self.settings.database_url.get_secret_value()

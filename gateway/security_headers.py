@@ -6,7 +6,8 @@ Headers = list[tuple[bytes, bytes]]
 
 _API_POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _HTML = b"text/html"
-_PUBLIC_FILES = "/media/"
+_SHOWN_ANYWHERE = (b"cross-origin-resource-policy", b"cross-origin")
+_NO_FRAMES = (b"x-frame-options", b"DENY")
 # Also those of the pages, which use nothing of the sort.
 _OF_PAGES = (
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -23,7 +24,7 @@ class SecurityHeaders:
         strict = (public_url or "").startswith("https://")
         self._always: tuple[tuple[bytes, bytes], ...] = (
             (b"x-content-type-options", b"nosniff"),
-            (b"x-frame-options", b"DENY"),
+            _NO_FRAMES,
             (b"referrer-policy", b"no-referrer"),
             (b"content-security-policy", _API_POLICY),
             (b"cache-control", b"no-store"),
@@ -33,18 +34,16 @@ class SecurityHeaders:
 
         self._names = frozenset(name for name, _ in self._always)
 
-    def around(self, given: Iterable[tuple[bytes, bytes]], path: str) -> Headers:
-        """These headers of an answer from this path, and all that it lacks."""
+    def around(self, given: Iterable[tuple[bytes, bytes]]) -> Headers:
+        """These headers of an answer, and all that it lacks; frames are no matter where it may be shown anywhere."""
         headers = list(given)
         names = set()
         page = False
         for name, value in headers:
             names.add(name)
             page = page or (name == b"content-type" and value.startswith(_HTML))
-        if path.startswith(_PUBLIC_FILES):
-            # Whoever has its key may show it anywhere.
-            headers.append((b"cross-origin-resource-policy", b"cross-origin"))
-            names.add(b"cross-origin-resource-policy")
+        if _SHOWN_ANYWHERE in headers:
+            names.add(_NO_FRAMES[0])
         if names.isdisjoint(self._names):
             headers += self._always
         else:

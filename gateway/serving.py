@@ -1,16 +1,22 @@
 """The server as it is run: it says where it listens, and ends without losing a request that is on its way."""
 
 import asyncio
+import math
+import signal
 import socket
 import time
-from typing import Any
+from types import FrameType
 
 import uvicorn
-from uvicorn.supervisors import multiprocess
+
+from gateway.adapters import uvicorn as adapter
+from gateway.stopping import END_SECONDS
 
 LAST_REQUEST_SECONDS = 1.0
 """How long connections without a request are kept at the end: one may be on its way (decision 116)."""
 _TICK_SECONDS = 0.02
+_LATE_SECONDS = 0.7
+"""How long after its end by force a process is killed."""
 
 
 class Server(uvicorn.Server):
@@ -28,8 +34,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End: each further answer closes its connection, and what stays idle for a moment is closed."""
-        for server in self.servers:
-            server.close()
+        adapter.stop_listening(self)
         self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
         loop = asyncio.get_running_loop()
         end = loop.time() + LAST_REQUEST_SECONDS
@@ -38,16 +43,10 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _any_idle(self) -> bool:
-        return any(_is_idle(connection) for connection in self.server_state.connections)
+        return any(adapter.is_idle(connection) for connection in self.server_state.connections)
 
 
-def _is_idle(connection: Any) -> bool:
-    """Whether an HTTP connection waits for a request; a WebSocket never does."""
-    cycle = getattr(connection, "cycle", connection)
-    return cycle is None or bool(getattr(cycle, "response_complete", False))
-
-
-class Process(multiprocess.Process):
+class Process(adapter.Process):
     """One of several, with a server that ends as ours does. That it lives is asked for without waiting."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
@@ -70,17 +69,56 @@ class Process(multiprocess.Process):
             self._asked_at = time.monotonic()
         return time.monotonic() - self._asked_at < timeout
 
-    @property
-    def server(self) -> uvicorn.Server:
-        if self._server is None:
-            self._server = Server(self.config)
-        return self._server
+    def make_server(self) -> Server:
+        """A server that ends as ours does."""
+        return Server(self.config)
 
 
-class Processes(multiprocess.Multiprocess):
+class Processes(adapter.Multiprocess):
     """Processes on one socket. SIGHUP replaces one after the other, each once its successor answers."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
-        # The supervisor makes its processes by this name, and takes no other class for them.
-        multiprocess.Process = Process  # type: ignore[misc]
-        super().__init__(config, sockets)
+        super().__init__(config, sockets, Process)
+        self.should_exit = _Flag()  # type: ignore[assignment]  # what is asked of an event
+        self._end_at = math.inf
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._end)
+
+    def _end(self, _number: int, _frame: FrameType | None) -> None:
+        """Tell every process at once, also while one of them is being replaced (decision 138)."""
+        if not self.should_exit.is_set():
+            self._end_at = time.monotonic() + END_SECONDS + _LATE_SECONDS
+            self.should_exit.set()
+        for process in self.processes:
+            if process.process.is_alive():
+                process.process.terminate()
+
+    def join_all(self) -> None:
+        """Wait for the processes, and kill one that hangs so that not even its own end by force comes."""
+        for process in self.processes:
+            process.process.join(max(0.0, min(self._end_at - time.monotonic(), END_SECONDS + _LATE_SECONDS)))
+            if process.process.is_alive():
+                process.kill()
+                process.join()
+
+
+class _Flag:
+    """As much of an event as the supervisor uses. A signal's handler may set it while it is waited for."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        """Whether it is."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Set it for good."""
+        self._is_set = True
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long for it; whether it is set."""
+        end = time.monotonic() + seconds
+        while not self._is_set and time.monotonic() < end:
+            time.sleep(_TICK_SECONDS)
+        return self._is_set

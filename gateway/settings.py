@@ -1,5 +1,6 @@
 """The settings: environment variables, and a `.env` file; `crm-gateway config show` lists them all."""
 
+import re
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,9 +10,12 @@ from urllib.parse import urlsplit
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from contract.limits import BUDGET_MAX, CREDENTIALS_MAX, DOCUMENT_CACHE_BYTES, ORGANIZATION_BUDGET_MAX
 from gateway.persisted import read_manifest
 from providers.artifacts import check_artifacts_address
 from storage.migrate import check_address
+
+_HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+")
 
 
 class LogFormat(StrEnum):
@@ -76,8 +80,20 @@ class Settings(BaseSettings):
         validation_alias="CRM_OIDC_SCOPE_CLAIM",
         description="The claim with the scopes: a string or an array.",
     )
+    credentials_max: int = Field(
+        default=CREDENTIALS_MAX,
+        ge=1,
+        le=100_000,
+        validation_alias="CRM_CREDENTIALS_MAX",
+        description="Live organization keys of a member in an organization, and live user tokens of a member.",
+    )
     public_url: str | None = Field(
         default=None, validation_alias="CRM_PUBLIC_URL", description="The outside address, in links and as issuer."
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        validation_alias="CRM_ALLOWED_HOSTS",
+        description="Further names in Host, by commas, where it is looked at: on loopback, and with CRM_PUBLIC_URL.",
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), validation_alias="CRM_CORS_ORIGINS", description="Origins that browsers may call from, by commas."
@@ -118,6 +134,13 @@ class Settings(BaseSettings):
         validation_alias="CRM_RATE_LIMIT",
         description="Whether callers have budgets and failed authentications are limited; off for benchmarks.",
     )
+    organization_budget: int = Field(
+        default=ORGANIZATION_BUDGET_MAX,
+        ge=BUDGET_MAX,
+        le=1_000_000,
+        validation_alias="CRM_ORGANIZATION_BUDGET",
+        description="Points that all members of an organization have together; they come back within 20 seconds.",
+    )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
         validation_alias="CRM_REDIS_URL",
@@ -136,6 +159,13 @@ class Settings(BaseSettings):
         default=False,
         validation_alias="CRM_PERSISTED_ONLY",
         description="Whether those are the only documents that are run.",
+    )
+    document_cache_bytes: int = Field(
+        default=DOCUMENT_CACHE_BYTES,
+        ge=0,
+        le=1024**3,
+        validation_alias="CRM_DOCUMENT_CACHE_BYTES",
+        description="Bytes of GraphQL documents that are kept per process; in memory they take up to 16 times as much.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", validation_alias="LOG_LEVEL", description="What is worth a log line."
@@ -188,6 +218,14 @@ class Settings(BaseSettings):
         if not isinstance(value, str):
             return value
         return tuple(part.strip().rstrip("/") for part in value.split(",") if part.strip())
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        if any(not _HOST_NAME.fullmatch(name) for name in names):
+            raise ValueError("must be names of hosts without ports, by commas")
+        return tuple(names)
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -266,6 +304,19 @@ class Settings(BaseSettings):
         self.database_url = SecretStr(_async_driver(self.database_url.get_secret_value()))
         check_address(self.database_url.get_secret_value())
         return self
+
+
+def unfit_to_serve(settings: Settings) -> str | None:
+    """Why no process of the service may start with these settings, though commands on the database may; None if it may.
+
+    An issuer signs tokens for other services too, and each of them could act here with what its users show it.
+    """
+    if settings.oidc_issuer is None or (settings.oidc_audience or "").strip():
+        return None
+    return (
+        "CRM_OIDC_AUDIENCE: must be set beside CRM_OIDC_ISSUER, to what the provider's session tokens for this service "
+        "have in `aud`: tokens that it made for other services would be taken too"
+    )
 
 
 def _is_web_address(text: str) -> bool:

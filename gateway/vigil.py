@@ -1,4 +1,4 @@
-"""Looking again, while a stream runs, whether the credential that began it still holds (decision 82)."""
+"""Looking again, before an operation and while a stream runs, whether its credential still holds (decision 82)."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -30,6 +30,11 @@ class Vigil:
                 self.authorization, self.organization, self.address
             )
 
+    async def renew(self) -> None:
+        """Look whether the credential still holds, at this moment. Raises what `authenticate` raises."""
+        if self.authorization is not None:
+            self._follow(await self.streams.identity.authenticate(self.authorization, self.organization, self.address))
+
     @property
     def path(self) -> Path:
         """Where what the caller does is counted."""
@@ -54,12 +59,16 @@ class Vigil:
             if self.principal is None or self.authorization is None:
                 continue
             try:
-                found = await self.streams.look(self.authorization, self.organization)
+                self._follow(await self.streams.look(self.authorization, self.organization))
             except Unavailable:
                 continue
             except GatewayError as error:
                 return error
-            if not self.principal.scopes <= found.scopes or self.principal.organization != found.organization:
-                return Unauthenticated("The caller's scopes have changed")
-            for context in self._acting.values():
-                context.principal = found
+
+    def _follow(self, found: Principal) -> None:
+        """Act for the caller as it is now. Raises Unauthenticated where that is less than at the beginning."""
+        began = self.principal
+        if began is None or not began.scopes <= found.scopes or began.organization != found.organization:
+            raise Unauthenticated("The caller's scopes have changed")
+        for context in self._acting.values():
+            context.principal = found

@@ -20,6 +20,8 @@ from gateway.admission import Path, Places
 from gateway.encoding import encoded
 from gateway.metrics import count_request
 from gateway.operations import Operations, key_of
+from gateway.sockets import RECEIVED, Sockets
+from gateway.stopping import LAST_WORK_SECONDS
 from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
@@ -30,7 +32,7 @@ from rest_compat.serving import address_of
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
 
-_LAST_ANSWERS_SECONDS = 5.0
+_LAST_ANSWERS_SECONDS = LAST_WORK_SECONDS + 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,12 @@ class Connection:
         self._address = address_of(scope)
         self._headers = headers
         self._receive = receive
+        self._received: Sockets | None = scope.get("extensions", {}).get(RECEIVED)
         self._send = send
         self._vigil: Vigil | None = None
         self._begun: asyncio.Future[Vigil] = asyncio.get_running_loop().create_future()
         self._operations: dict[str, asyncio.Task[None]] = {}
+        self._renewing = asyncio.Lock()
         self._idle_since = 0.0
         self._streams: set[asyncio.Task[Any] | None] = set()
         self._trouble: asyncio.Future[Closed] = asyncio.get_running_loop().create_future()
@@ -174,6 +178,8 @@ class Connection:
             raise Closed(4403, f"Forbidden: {error.message}") from None
         if vigil.principal is not None:
             self._move(vigil.path)
+        if self._received is not None:
+            self._received.begin()
         await self._put({"type": "connection_ack"})
         self._begun.set_result(vigil)
 
@@ -193,7 +199,7 @@ class Connection:
         if not isinstance(payload, dict):
             raise Closed(4400, "Invalid message: payload must be an object")
         try:
-            request = self._shared.operations.read(payload)
+            request = self._shared.operations.read(payload, self._address if vigil.principal is None else None)
             key = key_of(request, None)
             if len(self._operations) >= STREAMS_PER_CONNECTION:
                 raise TooManyStreams()
@@ -213,6 +219,7 @@ class Connection:
         status = 0
         try:
             try:
+                await self._renew(vigil)
                 status = await self._execute(identifier, request, context, record, vigil.path)
             except GatewayError as error:
                 record.refused(error)
@@ -237,6 +244,19 @@ class Connection:
             if self._operations.get(identifier) is asyncio.current_task():
                 del self._operations[identifier]
 
+    async def _renew(self, vigil: Vigil) -> None:
+        """Have the credential hold at this moment, as for each request over HTTP. Raises Closed, and Unavailable.
+
+        One after the other, so that operations begin in the order in which they were sent.
+        """
+        try:
+            async with self._renewing:
+                await vigil.renew()
+        except Unavailable:
+            raise
+        except GatewayError as error:
+            raise Closed(4403, f"Forbidden: {error.message}") from None
+
     async def _execute(self, identifier: str, request: Request, context: Context, record: Record, path: Path) -> int:
         """Send the operation's answers; the status that they would have over HTTP.
 
@@ -244,7 +264,7 @@ class Connection:
         What is wrong with it as a whole is an error, which ends it as well.
         """
         executor = self._shared.executor
-        executor.describe(request, record)
+        await executor.open(request, record)
         if not executor.is_subscription(request):
             with self._shared.places.one(path):
                 answer = await executor.run(request, context)

@@ -49,7 +49,7 @@ class Identity:
         credential that is not known is an AuthenticationLimited.
         """
         token = bearer(authorization)
-        service_org = service_org.strip() or None if service_org else None
+        service_org = _chosen(service_org)
         if token.startswith(("ak_", "pat_")):
             return (await self._granted(token, address)).principal(service_org)
         try:
@@ -73,7 +73,7 @@ class Identity:
         if not token.startswith(("ak_", "pat_")):
             raise Unauthenticated()
         grant = await self._granted(token, address)
-        principal = grant.principal(service_org.strip() or None if service_org else None)
+        principal = grant.principal(_chosen(service_org))
         if admit is not None:
             await admit(principal)
         return exchange.mint(self.embedded, grant, principal)
@@ -146,10 +146,10 @@ class Identity:
         grant = await exchange.by_key_id(self.database, key_id)
         minted_for = claims.organizations[0] if claims.organizations else None
         if grant.kind is CredentialKind.ORGANIZATION_KEY:
-            return grant.principal(service_org)
+            return grant.principal(service_org, exchanged=True)
         if service_org not in (None, minted_for):
             raise OrganizationMismatch()
-        return grant.principal(minted_for)
+        return grant.principal(minted_for, exchanged=True)
 
     def _touch(self, grant: Grant) -> None:
         """Note the use beside the request, at most once a minute; a failure costs the note, never the request."""
@@ -170,6 +170,11 @@ class Identity:
                 self._touching.pop(grant.id, None)
 
         self._touching[grant.id] = asyncio.create_task(note())
+
+
+def _chosen(service_org: str | None) -> str | None:
+    """What X-Service-Org says, without the blanks that no header's value begins or ends with, and no others."""
+    return (service_org or "").strip(" \t") or None
 
 
 def bearer(authorization: str | None) -> str:

@@ -3,17 +3,23 @@
 from typing import NamedTuple, Protocol
 
 from contract.errors import RateLimited
-from contract.limits import BUDGET_MAX, BUDGET_PER_SECOND
-from identity.buckets import MICROSECONDS, Buckets, Size, Taken
+from contract.limits import BUDGET_MAX, BUDGET_PER_SECOND, ORGANIZATION_BUDGET_MAX
+from identity.buckets import MICROSECONDS, Size
+from identity.pairs import Drawn, Pairs, Sizes
 from identity.principal import Principal
 
 SIZE = Size(BUDGET_MAX, MICROSECONDS // BUDGET_PER_SECOND)
 
 
+def sizes_of(organization: int = ORGANIZATION_BUDGET_MAX) -> Sizes:
+    """The sizes where an organization has so many points, which come back in the same time as a member's."""
+    return Sizes(SIZE, Size(organization, SIZE.span // organization))
+
+
 class Throttle(NamedTuple):
     """The state of a budget in points: the most that it holds, what is in it, and what comes back each second.
 
-    `reset` is the number of seconds until it is full again.
+    `reset` is the number of seconds until it is full again. Whoever is in an organization has no more than that has.
     """
 
     maximum: int
@@ -30,11 +36,11 @@ class Budget(Protocol):
 
     is_metered: bool
 
-    async def charge(self, principal: Principal, points: int) -> Taken:
+    async def charge(self, principal: Principal, points: int) -> Drawn:
         """Take the points that an operation asks for. Raises RateLimited where the caller has not got them."""
         ...
 
-    async def settle(self, taken: Taken, actual: int) -> Throttle:
+    async def settle(self, taken: Drawn, actual: int) -> Throttle:
         """Give back what was charged and not used, or take what was used beyond it; and tell the state."""
         ...
 
@@ -44,52 +50,64 @@ class Unmetered:
 
     is_metered = False
 
-    async def charge(self, principal: Principal, points: int) -> Taken:
+    async def charge(self, principal: Principal, points: int) -> Drawn:
         """Take nothing."""
         return _NOTHING
 
-    async def settle(self, taken: Taken, actual: int) -> Throttle:
+    async def settle(self, taken: Drawn, actual: int) -> Throttle:
         """Give nothing back."""
         return FULL
 
 
-_NOTHING = Taken(True, 0, None, "", 0)
+_NOTHING = Drawn(True, 0, 0, 0, None, None)
 
 
 class Metered:
-    """A bucket for each credential in each organization that it acts in (decision 100)."""
+    """A bucket for each member in each organization, and one for each organization as a whole (decision 100)."""
 
     is_metered = True
 
-    def __init__(self, buckets: Buckets) -> None:
-        self._buckets = buckets
+    def __init__(self, pairs: Pairs) -> None:
+        self._buckets = pairs
+        self._sizes = pairs.sizes
 
-    async def charge(self, principal: Principal, points: int) -> Taken:
+    async def charge(self, principal: Principal, points: int) -> Drawn:
         """Take the points; what is free is never refused."""
-        taken = await self._buckets.take(bucket_of(principal), points)
+        organization = principal.organization
+        name = "" if organization is None else organization.id
+        taken = await self._buckets.take(name, principal.subject, points)
         if not taken.granted:
-            wait = SIZE.wait(taken.missing, points)
-            raise RateLimited(points, throttle(taken.missing).available, -(-wait // MICROSECONDS))
+            raise self._refusal(taken)
         return taken
 
-    async def settle(self, taken: Taken, actual: int) -> Throttle:
+    async def settle(self, taken: Drawn, actual: int) -> Throttle:
         """Give back to where the points were taken from; where nothing changes, nothing is asked."""
         unused = taken.points - actual
-        if not unused or taken.buckets is None:
-            return throttle(taken.missing)
-        return throttle(await taken.buckets.give(taken.name, unused))
+        if not unused or taken.pairs is None:
+            return throttle(taken.missing, taken.shared, self._sizes)
+        missing, shared = await taken.pairs.give(taken, unused)
+        return throttle(missing, shared, self._sizes)
+
+    def _refusal(self, taken: Drawn) -> RateLimited:
+        """What is told of the organization's bucket is what the member may take of it, and when."""
+        member, organization = self._sizes
+        own, shared = member.wait(taken.missing, taken.points), organization.wait(taken.shared, taken.points)
+        available = throttle(taken.missing, taken.shared, self._sizes).available
+        return RateLimited(taken.points, available, -(-max(own, shared) // MICROSECONDS), of_organization=shared > own)
 
 
-def bucket_of(principal: Principal) -> str:
-    """The bucket's name. All sessions of a member share one, as a key shares its own with its access tokens."""
-    organization = principal.organization
-    caller = principal.credential_id or f"session:{principal.subject}"
-    return f"{caller}:{organization.id}" if organization is not None else caller
+def throttle(missing: int, shared: int, sizes: Sizes) -> Throttle:
+    """The state of buckets that are full again in so many microseconds; what is owed is not shown as points.
 
-
-def throttle(missing: int) -> Throttle:
-    """The state of a bucket that is full again in so many microseconds; what is owed is not shown as points."""
+    The points are those that both hold. The most of them, and what comes back, are told of the member's, which is the
+    smaller one: a limit that changed from one answer to the next would be of no use to a client.
+    """
+    if not missing and not shared:
+        return FULL
     available = BUDGET_MAX - -(-missing // _POINT)
+    if shared:
+        available = min(available, sizes.organization.available(shared))
+        missing = max(missing, shared)
     return Throttle(BUDGET_MAX, available if available > 0 else 0, BUDGET_PER_SECOND, -(-missing // MICROSECONDS))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 
 from identity.signatures import InvalidToken, Unverified
@@ -25,6 +26,8 @@ _LAST_SECOND = 253_402_300_799
 class Claims:
     """A verified token. Times are whole seconds since 1970; `organizations` keeps the token's order.
 
+    `lists_organizations` says that they came as a list, which is all that the subject is in; a single one may be no
+    more than the one that is active.
     `credential_id` and `kind` are the embedded issuer's own (claims `crm_cred` and `crm_kind`): what an external
     provider says there is not read.
     """
@@ -39,6 +42,7 @@ class Claims:
     issuer: str
     credential_id: str | None = None
     kind: str | None = None
+    lists_organizations: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ class Rules:
             raise InvalidToken("a token for another audience")
         return Claims(
             subject=_required_identifier(payload, "sub"),
-            organizations=_identifiers(payload, self.organization_claim),
+            organizations=_organizations(payload, self.organization_claim),
+            lists_organizations=isinstance(payload.get(self.organization_claim), list),
             scopes=_scopes(payload, self.scope_claim),
             name=_label(payload, "name"),
             email=_label(payload, "email"),
@@ -143,8 +148,23 @@ def _strings(payload: dict[str, object], claim: str) -> list[str]:
     return texts
 
 
-def _identifiers(payload: dict[str, object], claim: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_strings(payload, claim)))
+def _organizations(payload: dict[str, object], claim: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(_strings(payload, claim)))
+    if not all(map(names_organization, names)):
+        raise InvalidToken(f"{claim} is malformed")
+    return names
+
+
+def names_organization(text: str) -> bool:
+    """Whether an organization may be called so: 1 to 255 characters, none of control, and no blanks around them.
+
+    What X-Service-Org could not carry as it is would be read there as the name of another organization (decision 5).
+    """
+    return 0 < len(text) <= IDENTIFIER_MAX and text.strip() == text and not any(map(_is_control, text))
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs")
 
 
 def _scopes(payload: dict[str, object], claim: str) -> frozenset[str]:

@@ -1,20 +1,17 @@
 """What the service knows of members: kept by hand in the embedded directory, or learned from session tokens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
-from contract.scopes import Role, Scope
+from contract.errors import Unavailable
+from contract.event_types import WebhookEnd
+from contract.scopes import Role, Scope, ScopeGroup
 from identity.principal import Belonging, Organization
 from identity.tokens import Claims
-from storage.base import as_uuid
+from storage.base import is_identifier, new_id
 from storage.database import Database
 from storage.queries import organizations as statements
-
-
-def organization_id(external_id: str) -> str:
-    """The key of an organization's rows: its external id if that is a UUID, else one derived from it (decision 5)."""
-    return as_uuid(external_id) or str(uuid5(NAMESPACE_URL, f"crm-gateway:organization:{external_id}"))
+from storage.queries import webhooks
 
 
 def belonging(row: Any) -> Belonging:
@@ -30,6 +27,10 @@ SUBJECT_MAX = 255
 
 async def memberships(database: Database, subject: str) -> Sequence[Any]:
     """The member's organizations by name."""
+    return [row for row in await _known(database, subject) if row.ended_at is None]
+
+
+async def _known(database: Database, subject: str) -> Sequence[Any]:
     async with database.directory() as session:
         return await statements.memberships(session, subject)
 
@@ -38,16 +39,20 @@ async def learn(database: Database, claims: Claims) -> tuple[Belonging, ...]:
     """The organizations of an external session, remembered for the credentials that its subject makes.
 
     Written only when the token is newer than the last one seen, or says something else at the same second; a token
-    issued earlier changes nothing, though it is still good for its own call.
+    issued earlier changes nothing, though it is still good for its own call. It is not where the membership has ended
+    since (decision 153).
     """
-    rows = {row.external_id: row for row in await memberships(database, claims.subject)}
+    rows = {row.external_id: row for row in await _known(database, claims.subject)}
     news = [name for name in claims.organizations if _is_news(rows.get(name), claims)]
-    if news:
+    gone = [row.org_id for row in rows.values() if _is_gone(row, claims)]
+    if news or gone:
         is_newest = all((row.token_issued_at or 0) <= (claims.issued_at or 0) for row in rows.values())
-        await _remember(database, claims, news, with_name=is_newest)
-        rows = {row.external_id: row for row in await memberships(database, claims.subject)}
+        await _remember(database, claims, news, gone, with_name=is_newest)
+        before, rows = rows, {row.external_id: row for row in await _known(database, claims.subject)}
+        await _end_webhooks(database, claims.subject, before.values(), rows)
     scopes = claims.scopes & KNOWN_SCOPES
-    return tuple(Belonging(belonging(rows[name]).organization, scopes) for name in claims.organizations)
+    held = [rows[name] for name in claims.organizations if name in rows and rows[name].ended_at is None]
+    return tuple(Belonging(belonging(row).organization, scopes) for row in held)
 
 
 def _is_news(row: Any, claims: Claims) -> bool:
@@ -59,11 +64,20 @@ def _is_news(row: Any, claims: Claims) -> bool:
         and claims.name in (None, row.name)
         and claims.email in (None, row.email)
     )
-    return issued > seen or (issued == seen and not same)
+    return issued > seen or (issued == seen and not same and row.ended_at is None)
 
 
-async def _remember(database: Database, claims: Claims, organizations: Iterable[str], *, with_name: bool) -> None:
-    known = [await _organization(database, external_id) for external_id in organizations]
+def _is_gone(row: Any, claims: Claims) -> bool:
+    """Whether a newer token that lists the member's organizations no longer lists this one, which a token taught."""
+    if not claims.lists_organizations or row.ended_at is not None or row.token_issued_at is None:
+        return False
+    return row.external_id not in claims.organizations and (claims.issued_at or 0) > row.token_issued_at
+
+
+async def _remember(
+    database: Database, claims: Claims, organizations: Iterable[str], gone: Iterable[str], *, with_name: bool
+) -> None:
+    known = [(await _allotted(database, external_id, external_id))[0] for external_id in organizations]
     name, email = (claims.name, claims.email) if with_name else (None, None)
     async with database.directory(writing=True) as session:
         await statements.put_member(session, claims.subject, name=name, email=email)
@@ -76,26 +90,49 @@ async def _remember(database: Database, claims: Claims, organizations: Iterable[
                 scopes=claims.scopes & KNOWN_SCOPES,
                 issued_at=claims.issued_at or 0,
             )
+        for org_id in gone:
+            await statements.remove_membership(session, org_id, claims.subject, issued_at=claims.issued_at)
 
 
-async def _organization(database: Database, external_id: str) -> str:
-    """The key of the organization's rows; one that is not known yet is made."""
+async def _end_webhooks(database: Database, subject: str, before: Iterable[Any], after: Mapping[str, Any]) -> None:
+    """Switch off what the member could make before, and could not now."""
+    for row in before:
+        current = after.get(row.external_id)
+        if row.ended_at is not None or not _may_make_webhooks(row):
+            continue
+        if current is None or current.ended_at is not None:
+            await webhooks.end_of_maker(database, row.org_id, subject, WebhookEnd.MAKER_REMOVED)
+        elif not _may_make_webhooks(current):
+            await webhooks.end_of_maker(database, row.org_id, subject, WebhookEnd.MAKER_LOST_SCOPE)
+
+
+def _may_make_webhooks(row: Any) -> bool:
+    return ScopeGroup.ORG_ADMIN.passes(frozenset(row.scopes))
+
+
+async def _allotted(database: Database, external_id: str, name: str) -> tuple[str, bool]:
+    """The key of the organization's rows, and whether it is a new organization (decision 5).
+
+    Its own identifier is the key where it can be one and no other organization has it; else one is made up. Whoever
+    sees the organization first at the same time gets the same.
+    """
     async with database.directory() as session:
         known = await statements.organization(session, external_id)
     if known is not None:
-        return known.id
-    org_id = organization_id(external_id)
-    await statements.create_organization(database, external_id, external_id, org_id)
-    return org_id
+        return known.id, False
+    for org_id in (external_id if is_identifier(external_id) else new_id(), new_id()):
+        if await statements.create_organization(database, name, external_id, org_id):
+            return org_id, True
+        async with database.directory() as session:
+            known = await statements.organization(session, external_id)
+        if known is not None:
+            return known.id, False
+    raise Unavailable()
 
 
 async def create_organization(database: Database, name: str, external_id: str) -> bool:
     """A new organization of the embedded directory; False where the identifier is taken."""
-    async with database.directory() as session:
-        if await statements.organization(session, external_id) is not None:
-            return False
-    await statements.create_organization(database, name, external_id, organization_id(external_id))
-    return True
+    return (await _allotted(database, external_id, name))[1]
 
 
 async def add_member(
@@ -109,17 +146,30 @@ async def add_member(
     scopes: Iterable[str],
 ) -> bool:
     """Make someone a member, or change what a member is; False where there is no such organization."""
+    granted = frozenset(scopes)
     async with database.directory(writing=True) as session:
         organization = await statements.organization(session, external_id)
         if organization is None:
             return False
         await statements.put_member(session, subject, name=name, email=email)
-        await statements.put_membership(session, organization.id, subject, role=role, scopes=scopes)
+        await statements.put_membership(session, organization.id, subject, role=role, scopes=granted)
+    if not ScopeGroup.ORG_ADMIN.passes(granted):
+        await webhooks.end_of_maker(database, organization.id, subject, WebhookEnd.MAKER_LOST_SCOPE)
     return True
 
 
 async def remove_member(database: Database, external_id: str, subject: str) -> bool:
-    """End a membership; False where there was none."""
+    """End a membership, with the keys and webhooks that the member made; False where there was none."""
     async with database.directory(writing=True) as session:
         organization = await statements.organization(session, external_id)
-        return organization is not None and await statements.remove_membership(session, organization.id, subject)
+        if organization is None or not await statements.remove_membership(session, organization.id, subject):
+            return False
+    await webhooks.end_of_maker(database, organization.id, subject, WebhookEnd.MAKER_REMOVED)
+    return True
+
+
+async def resume_member(database: Database, external_id: str, subject: str) -> bool:
+    """Have a suspended membership go on as it was; False where there is none."""
+    async with database.directory(writing=True) as session:
+        organization = await statements.organization(session, external_id)
+        return organization is not None and await statements.resume(session, organization.id, subject)

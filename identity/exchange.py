@@ -35,11 +35,12 @@ class Grant:
     email: str | None
     belongings: tuple[Belonging, ...]
     last_used_at: datetime | None
+    expires_at: datetime | None
     renewed: str | None = None
     """What is to be stored of the secret now, where it is stored under an earlier pepper."""
 
-    def principal(self, service_org: str | None) -> Principal:
-        """The caller that the credential makes of a request with this X-Service-Org.
+    def principal(self, service_org: str | None, *, exchanged: bool = False) -> Principal:
+        """The caller that the credential, or what it was exchanged for, makes of a request with this X-Service-Org.
 
         Raises OrganizationHeader beside an organization key, OrganizationMismatch for an organization that is none of
         the owner's (specification 5.5, 5.6, 5.10).
@@ -59,6 +60,8 @@ class Grant:
             name=self.name,
             email=self.email,
             credential_id=self.id,
+            expires_at=self.expires_at,
+            is_exchanged=exchanged,
         )
 
 
@@ -111,12 +114,16 @@ async def by_key_id(database: Database, key_id: str) -> Grant:
 
 
 def _holds(rows: Sequence[Any]) -> bool:
-    """Whether these are of a credential that is neither revoked nor over, and whose owner is still a member."""
+    """Whether these are of a credential that is neither over nor revoked, and whose owner is still a member.
+
+    A credential that another one made ends with it (decision 154).
+    """
     if not rows:
         return False
     first = rows[0]
     over = first.expires_at is not None and first.expires_at <= now()
-    return first.revoked_at is None and not over and first.external_id is not None
+    revoked = first.revoked_at is not None or first.maker_revoked_at is not None
+    return not (revoked or over) and first.external_id is not None
 
 
 def _grant(rows: Sequence[Any]) -> Grant:
@@ -131,6 +138,7 @@ def _grant(rows: Sequence[Any]) -> Grant:
         email=first.member_email,
         belongings=belongings,
         last_used_at=first.last_used_at,
+        expires_at=first.expires_at,
     )
 
 

@@ -4,12 +4,10 @@ What is saved is the look-up in the database. Nobody is locked out of a credenti
 other addresses do not count, and a secret that fits what was last read of its key is let through to be judged.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from time import monotonic_ns
-from typing import TypeVar
 
 from contract.errors import AuthenticationLimited
 from contract.limits import (
@@ -20,12 +18,12 @@ from contract.limits import (
 )
 from identity import secrets
 from identity.buckets import MICROSECONDS, Buckets, Size
+from storage.kept import Kept
 
 KEY_SIZE = Size(FAILURES_PER_KEY, MICROSECONDS // FAILURES_PER_KEY_SECOND)
 ADDRESS_SIZE = Size(FAILURES_PER_ADDRESS, MICROSECONDS // FAILURES_PER_ADDRESS_SECOND)
 _MOST = 10_000
 _NETWORK = 64
-T = TypeVar("T")
 
 
 class Failures:
@@ -38,16 +36,16 @@ class Failures:
         self._by_address = by_address
         self._pepper = pepper
         self._clock = clock
-        self._until: OrderedDict[str, int] = OrderedDict()
+        self._until: Kept[str, int] = Kept(entries=_MOST)
         self._latest = 0
-        self._hashes: OrderedDict[str, str] = OrderedDict()
+        self._hashes: Kept[str, str] = Kept(entries=_MOST)
 
     def remember(self, key_id: str, stored_hash: str | None) -> None:
         """What the database has for this key id, as it was just read; None for nothing that can be used."""
         if stored_hash is None:
-            self._hashes.pop(key_id, None)
+            self._hashes.pop(key_id)
         else:
-            _put(self._hashes, key_id, stored_hash)
+            self._hashes.put(key_id, stored_hash)
 
     def admit(self, text: str, address: str | None) -> None:
         """Let a key or token be looked up. Raises AuthenticationLimited."""
@@ -88,7 +86,7 @@ class Failures:
         now = self._clock() // 1000
         if now >= self._latest:
             self._until.clear()
-        until = max(self._until.get(place, 0), self._until.get(f"{key_id}@{place}", 0))
+        until = max(self._until.get(place) or 0, self._until.get(f"{key_id}@{place}") or 0)
         return -(-max(0, until - now) // MICROSECONDS)
 
     async def _count(self, buckets: Buckets, name: str) -> None:
@@ -96,16 +94,9 @@ class Failures:
         if wait := buckets.size.wait(taken.missing, 1):
             until = self._clock() // 1000 + wait
             self._latest = max(self._latest, until)
-            _put(self._until, name, until)
+            self._until.put(name, until)
         else:
-            self._until.pop(name, None)
-
-
-def _put(kept: OrderedDict[str, T], name: str, value: T) -> None:
-    kept[name] = value
-    kept.move_to_end(name)
-    if len(kept) > _MOST:
-        kept.popitem(last=False)
+            self._until.pop(name)
 
 
 @lru_cache(maxsize=4096)

@@ -19,14 +19,15 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey
 
 from identity.secrets import Pepper
+from storage.folders import file_fault, folder_fault, make
 
 SIGNING_KEY_FILE = "signing-key.pem"
 PREVIOUS_KEY_FILE = "signing-key.previous.pem"
 PEPPER_FILE = "pepper"
 PREVIOUS_PEPPER_FILE = "pepper.previous"
+KEY_FILES = (SIGNING_KEY_FILE, PREVIOUS_KEY_FILE, PEPPER_FILE, PREVIOUS_PEPPER_FILE)
 PEPPER_BYTES = 32
 
-_FOLDER_MODE = 0o700
 _LARGEST = 16_384
 
 
@@ -106,22 +107,21 @@ def _content(path: Path, fresh: Callable[[], bytes]) -> bytes:
 
 
 def _prepare(folder: Path) -> None:
-    folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    make(folder)
     # A folder that someone else made may be open to readers, because the files are not; but whoever can write in it
     # could put keys of their own there.
-    if folder.stat().st_mode & stat.S_IWOTH:
-        raise KeyFileError(folder, "is writable by everyone; chmod o-w, or name another folder")
+    if fault := folder_fault(folder):
+        raise KeyFileError(folder, fault)
 
 
 def _read(path: Path) -> bytes:
-    # Not blocking, for a pipe of that name would have the start wait for ever.
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
+    if fault := file_fault(path):
+        raise KeyFileError(path, fault)
+    # Nobody else can change the folder; but a link is not followed in any case, and a pipe is not waited for.
+    flags_more = os.O_NONBLOCK | os.O_NOFOLLOW
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | flags_more)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise KeyFileError(path, "is not a file")
-        if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            mode = stat.S_IMODE(status.st_mode)
-            raise KeyFileError(path, f"is open to others than its owner (mode {mode:04o}); chmod 600")
         return file.read(_LARGEST)
 
 

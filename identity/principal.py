@@ -1,6 +1,7 @@
 """Who is calling, in which organization, with which scopes."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from contract.vocabulary import CredentialKind
 
@@ -27,7 +28,8 @@ class Principal:
     """The caller of one request.
 
     `scopes` are those of the active organization; without one, of all the caller's organizations together, which then
-    guard only what belongs to the caller alone (decision 6).
+    guard only what belongs to the caller alone (decision 6). `expires_at` is the end of the credential, where it has
+    one; `is_exchanged` says that not the credential itself came but the access token that it was exchanged for.
     """
 
     subject: str
@@ -38,3 +40,10 @@ class Principal:
     name: str | None = None
     email: str | None = None
     credential_id: str | None = None
+    expires_at: datetime | None = None
+    is_exchanged: bool = False
+
+    @property
+    def manages_user_tokens(self) -> bool:
+        """Whether the caller came with what its user tokens may be touched with (decision 154)."""
+        return not self.is_exchanged and self.kind is not CredentialKind.ORGANIZATION_KEY

@@ -1,92 +1,44 @@
 """Buckets that several processes share: kept in Redis, and in the process's own memory while that is away.
 
-What a bucket is, is told in buckets.py; here the same sums are done by Redis in one step, with its own clock.
+What a bucket is, is told in buckets.py and pairs.py; here the same sums are done by Redis in one step, with its own
+clock. That may be set back, so a bucket is kept with what it was missing when it was last written: it misses no more
+than that however long ago, by the clock, this will have been (decision 160).
 """
 
-import asyncio
-import logging
-from typing import Any, Final
+from typing import Final
 
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-
-from contract.limits import REDIS_SECONDS
 from identity.buckets import MemoryBuckets, Size, Taken
+from identity.pairs import Drawn, MemoryPairs, Sizes
+from identity.redis_link import RedisLink
 
-_log = logging.getLogger(__name__)
-
-_CONNECTIONS = 16
-_AGAIN_SECONDS = 1.0
-
-# Takes (`forced` = 0) or gives: the points' time, the time a bucket fills in, and whether what is there is looked at.
-_SCRIPT: Final = """
+# Takes (`forced` = 0) out of every key's bucket or of none, or gives: whether what is there is looked at, and for each
+# key the points' time and the time that the bucket fills in. A bucket is when it is full, and what was missing.
+SCRIPT: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local wanted, span, forced = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
-local missing = math.max(0, tonumber(redis.call('GET', KEYS[1]) or '0') - now)
-if not forced and wanted > 0 and missing + math.min(wanted, span) > span then
-  return {0, missing}
+local granted, missing, stepped = 1, {}, {}
+for i, key in ipairs(KEYS) do
+  local wanted, span = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  local full, most = string.match(redis.call('GET', key) or '', '^(%d+) ?(%d*)$')
+  local left, bound = math.max(0, (tonumber(full) or 0) - now), tonumber(most) or span
+  stepped[i] = left > bound
+  missing[i] = math.min(left, bound)
+  if ARGV[1] == '0' and wanted > 0 and missing[i] + math.min(wanted, span) > span then
+    granted = 0
+  end
 end
-missing = math.max(0, missing + wanted)
-if missing == 0 then
-  redis.call('DEL', KEYS[1])
-elseif wanted ~= 0 then
-  redis.call('SET', KEYS[1], string.format('%.0f', now + missing), 'PX', math.ceil(missing / 1000))
+for i, key in ipairs(KEYS) do
+  local wanted = tonumber(ARGV[2 * i]) * granted
+  missing[i] = math.max(0, missing[i] + wanted)
+  if missing[i] == 0 then
+    redis.call('DEL', key)
+  elseif wanted ~= 0 or stepped[i] then
+    local text = string.format('%.0f %.0f', now + missing[i], missing[i])
+    redis.call('SET', key, text, 'PX', math.ceil(missing[i] / 1000))
+  end
 end
-return {1, missing}
+return {granted, unpack(missing)}
 """
-
-
-class RedisLink:
-    """The connections of one process to Redis. Whether it can be reached is noticed, and logged when it changes."""
-
-    def __init__(self, address: str) -> None:
-        pool = BlockingConnectionPool.from_url(
-            address,
-            max_connections=_CONNECTIONS,
-            timeout=REDIS_SECONDS,
-            socket_connect_timeout=REDIS_SECONDS,
-            retry=Retry(NoBackoff(), 1),  # a connection may have been closed while it was idle
-        )
-        self._client: Redis = Redis(connection_pool=pool)
-        self._script: Any = self._client.register_script(_SCRIPT)
-        self._again = 0.0
-        self.is_away = False
-
-    async def run(self, name: str, *arguments: int) -> list[int] | None:
-        """The script's answer in one round trip; None without one, and for a second after that without asking."""
-        loop = asyncio.get_running_loop()
-        if self.is_away and loop.time() < self._again:
-            return None
-        self._again = loop.time() + _AGAIN_SECONDS  # while Redis is away, one at a time asks whether it is back
-        try:
-            async with asyncio.timeout(REDIS_SECONDS):
-                found: list[int] = await self._script(keys=[name], args=arguments)
-        except (RedisError, OSError, TimeoutError) as error:
-            if not self.is_away:
-                _log.warning("Redis cannot be reached (%s); each process counts for itself", type(error).__name__)
-            self.is_away = True
-            return None
-        if self.is_away:
-            _log.warning("Redis can be reached again")
-        self.is_away = False
-        return found
-
-    async def answers(self) -> bool:
-        """Whether Redis can be reached now."""
-        try:
-            async with asyncio.timeout(REDIS_SECONDS):
-                await self._client.ping()
-        except (RedisError, OSError, TimeoutError):
-            return False
-        return True
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
-        await self._client.connection_pool.disconnect()
 
 
 class RedisBuckets:
@@ -100,13 +52,47 @@ class RedisBuckets:
 
     async def take(self, name: str, points: int) -> Taken:
         """Take the points if they are there; while Redis is away, from this process's own buckets."""
-        found = await self._link.run(self._prefix + name, points * self.size.point, self.size.span, 0)
+        found = await self._run(name, points, forced=0)
         if found is None:
             return await self.local.take(name, points)
-        granted, missing = found
-        return Taken(bool(granted), missing, self, name, points)
+        return Taken(bool(found[0]), found[1], self, name, points)
 
     async def give(self, name: str, points: int) -> int:
         """Give points back, or take them. What cannot be given back while Redis is away comes back with time."""
-        found = await self._link.run(self._prefix + name, -points * self.size.point, self.size.span, 1)
+        found = await self._run(name, -points, forced=1)
         return 0 if found is None else found[1]
+
+    async def _run(self, name: str, points: int, forced: int) -> list[int] | None:
+        return await self._link.run(SCRIPT, [self._prefix + name], [forced, points * self.size.point, self.size.span])
+
+
+class RedisPairs:
+    """The buckets of members and organizations in Redis, below one prefix; both of a pair in one slot of a cluster."""
+
+    def __init__(self, link: RedisLink, prefix: str, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.local = MemoryPairs(sizes)
+        self._link = link
+        self._prefix = prefix
+
+    async def take(self, organization: str, member: str, points: int) -> Drawn:
+        """Take the points if they are there; while Redis is away, from this process's own buckets."""
+        # An identifier has no colon and no brace, and a member's name comes last: no two pairs share a key.
+        keys = [f"{self._prefix}{{{organization}}}:{member}"]
+        if organization:
+            keys.append(f"{self._prefix}{{{organization}}}")
+        found = await self._run(keys, points, forced=0)
+        if found is None:
+            return await self.local.take(organization, member, points)
+        return Drawn(bool(found[0]), found[1], found[2] if organization else 0, points, self, keys)
+
+    async def give(self, drawn: Drawn, points: int) -> tuple[int, int]:
+        """Give points back, or take them. What cannot be given back while Redis is away comes back with time."""
+        found = await self._run(drawn.place, -points, forced=1)
+        return (0, 0) if found is None else (found[1], found[2] if len(found) > 2 else 0)
+
+    async def _run(self, keys: list[str], points: int, forced: int) -> list[int] | None:
+        arguments = [forced]
+        for size in self.sizes[: len(keys)]:
+            arguments += [points * size.point, size.span]
+        return await self._link.run(SCRIPT, keys, arguments)

@@ -14,7 +14,8 @@ import orjson
 from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
-from joserfc.util import urlsafe_b64decode
+
+from identity.adapters.joserfc import urlsafe_b64decode
 
 TOKEN_MAX = 16 * 1024
 

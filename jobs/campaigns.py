@@ -338,9 +338,7 @@ async def _running(session: TenantSession, row: Any) -> Running:
 
 
 async def _note(session: TenantSession, campaign: Campaign, progress: Progress) -> None:
-    for move in progress.moves:
-        if move.id is not None and move.step is not None:
-            await _note_step(session, campaign, move)
+    await _note_steps(session, campaign, [m for m in progress.moves if m.id is not None and m.step is not None])
     for status in EnrollmentStatus:
         keys = [m.email.casefold() for m in progress.moves if m.id is None and m.status is status]
         for start in range(0, len(keys), LEADS_MAX):
@@ -360,25 +358,31 @@ async def _is_done(session: TenantSession, campaign: Campaign) -> bool:
     return bool(await statements.enrolled(session, campaign.id))
 
 
-async def _note_step(session: TenantSession, campaign: Campaign, move: Move) -> None:
-    """The embedded provider's move, unless the recipient has gone or moved on since it was read."""
-    message = move.message
-    seen = message.step if message is not None else move.step
-    values = {"status": move.status.value, "step": move.step, "next_at": move.at}
-    if move.id is None or seen is None or not await statements.move(session, move.id, seen, values):
-        return
-    if message is not None:
-        await session.insert(
-            OutreachMessage(
-                campaign_id=campaign.id,
-                enrollment_id=move.id,
-                step=message.step,
-                sender=message.sender,
-                recipient=message.recipient,
-                subject=message.subject,
-                body=message.body,
+async def _note_steps(session: TenantSession, campaign: Campaign, moves: Sequence[Move]) -> None:
+    """The embedded provider's moves, but of recipients that have gone or moved on since they were read."""
+    there = await statements.unfinished(session, [move.id for move in moves if move.id is not None])
+    messages = []
+    for move in moves:
+        message, recipient = move.message, there.get(move.id or "")
+        seen = message.step if message is not None else move.step
+        if recipient is None or recipient.step != seen or move.step is None:
+            continue
+        recipient.status, recipient.step, recipient.next_at = move.status.value, move.step, move.at
+        if move.status.value not in statements.UNFINISHED:
+            del there[recipient.id]
+        if message is not None:
+            messages.append(
+                OutreachMessage(
+                    campaign_id=campaign.id,
+                    enrollment_id=recipient.id,
+                    step=message.step,
+                    sender=message.sender,
+                    recipient=message.recipient,
+                    subject=message.subject,
+                    body=message.body,
+                )
             )
-        )
+    await session.insert(*messages)
 
 
 @work(REMOVE, attempts=_ATTEMPTS)

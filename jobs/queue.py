@@ -1,10 +1,9 @@
 """The port to what runs later: enqueue, schedule and status, inside the transaction of the business (decision 32)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from contract.vocabulary import JobStatus
 from storage.base import now
 from storage.queries import jobs, nouns, records
 from storage.sessions import TenantSession
@@ -30,6 +29,13 @@ async def enqueue(
     return await _put(session, Job(kind=kind, key=key, arguments=dict(arguments)), delay)
 
 
+async def enqueue_each(session: TenantSession, kind: str, arguments: Sequence[Mapping[str, Any]]) -> list[Job]:
+    """The same for many at once, in as many statements as for one; their rows."""
+    made = [Job(org_id=session.org_id, kind=kind, arguments=dict(each)) for each in arguments]
+    await jobs.put(session, *made, due_at=now())
+    return made
+
+
 async def schedule(
     session: TenantSession, kind: str, arguments: Mapping[str, Any], *, every: timedelta, key: str = ""
 ) -> Job:
@@ -45,7 +51,7 @@ async def _put(session: TenantSession, job: Job, delay: timedelta) -> Job:
     job.org_id = session.org_id
     if job.key is not None:
         return await jobs.put_once(session, job, now() + delay)
-    await jobs.put(session, job, now() + delay)
+    await jobs.put(session, job, due_at=now() + delay)
     return job
 
 
@@ -56,12 +62,9 @@ async def status(session: TenantSession, job_id: object) -> Any:
 
 async def supersede(session: TenantSession, job_id: str) -> bool:
     """Take a job back that waits, for its first attempt or another: it will not run. False where it runs or ended."""
-    place = await jobs.place(session, job_id)
-    job = await jobs.find(session, job_id, lock=True) if place is not None else None
-    if job is None or job.status != JobStatus.QUEUED:
-        return False
-    await jobs.remove(session, job.id)
-    job.status = JobStatus.SUPERSEDED.value
-    job.finished_at = now()
-    await session.flush()
-    return True
+    return bool(await jobs.supersede(session, [job_id]))
+
+
+async def supersede_each(session: TenantSession, job_ids: Sequence[str]) -> None:
+    """The same for many at once, in as many statements as for one."""
+    await jobs.supersede(session, job_ids)

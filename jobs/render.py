@@ -7,21 +7,17 @@ an import contract says so.
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
-from contract.errors import Problems
 from jobs.queue import enqueue
-from jobs.work import LeaseLost, Run, WorkFailed, work
+from jobs.work import SECONDS_MAX, LeaseLost, Retry, Run, WorkFailed, work
 from providers.artifacts import Artifacts
-from reports.content import Content
-from reports.reading import content_of
+from providers.children import ChildError, OutOfMemory, OutOfTime
+from reports.rendering import DRAWING, RENDERING, RenderedFile, is_drawable, render_stored
 from storage.base import new_id
 from storage.queries import artifacts, research
 from storage.sessions import TenantSession
 from storage.tables import Artifact, CXReport, Job
-
-if TYPE_CHECKING:
-    from reports.files import RenderedFile
 
 RENDER = "cx_report_render"
 
@@ -33,13 +29,13 @@ async def enqueue_render(session: TenantSession, report: CXReport) -> Job:
     return job
 
 
-@work(RENDER, seconds=300)
+@work(RENDER, seconds=SECONDS_MAX)
 async def render_report(run: Run, report_id: str, revision: int) -> None:
     """Render the revision and put its files in the place of the last ones, unless newer ones are there by now."""
-    content = await _content(run, report_id, revision)
-    if content is None:
+    stored = await _stored(run, report_id, revision)
+    if stored is None:
         return
-    rendered = await asyncio.to_thread(_rendered, content)
+    rendered = await _rendered(run, stored)
     await run.progress(0.7)
     files = [_file(run, report_id, revision, file) for file in rendered]
     names = [file.storage_name for file in files]
@@ -58,37 +54,52 @@ async def render_report(run: Run, report_id: str, revision: int) -> None:
     await _delete(run.ports.artifacts, obsolete)
 
 
-async def _content(run: Run, report_id: str, revision: int) -> Content | None:
-    """What is to be rendered; None where newer files are there, or the report is not. Raises WorkFailed."""
+async def _stored(run: Run, report_id: str, revision: int) -> dict[str, Any] | None:
+    """What is to be rendered; None where newer files are there, or the report is not."""
     async with run.reading() as session:
         written = await research.to_render(session, report_id, revision)
     if written is None or written.published_revision >= revision:
         return None
+    return {
+        "company": written.company_name,
+        "domain": written.domain,
+        "score": written.score,
+        "factors": written.factors,
+        "copy_blobs": written.copy_blobs,
+        "analysis": written.analysis,
+        "brand": await _drawable(run, written.brand),
+        "bpo_prefix": written.bpo_prefix,
+        "revision": revision,
+        "generated_at": written.created_at,
+    }
+
+
+async def _drawable(run: Run, brand: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The brand, without a logo that cannot be drawn: tried alone, so that a bad one costs the report nothing else."""
+    logo = (brand or {}).get("logo")
+    if brand is None or not isinstance(logo, str) or not logo:
+        return brand
     try:
-        return await asyncio.to_thread(
-            content_of,
-            company=written.company_name,
-            domain=written.domain,
-            score=written.score,
-            factors=written.factors,
-            copy_blobs=written.copy_blobs,
-            analysis=written.analysis,
-            brand=written.brand,
-            bpo_prefix=written.bpo_prefix,
-            revision=revision,
-            generated_at=written.created_at,
-        )
-    except Problems as error:
-        raise WorkFailed(f"The report cannot be rendered: {error.message}") from None
+        if await run.ports.children.run(DRAWING, is_drawable, logo):
+            return brand
+    except ChildError as error:
+        if not (run.is_last or isinstance(error, OutOfMemory | OutOfTime)):  # it may not be the logo's fault
+            raise Retry(f"Drawing the logo {error}") from None
+    return {name: value for name, value in brand.items() if name != "logo"}
 
 
-def _rendered(content: Content) -> "tuple[RenderedFile, ...]":
-    from reports.files import render_all  # the libraries take their time to load, and most processes never render
+async def _rendered(run: Run, stored: dict[str, Any]) -> tuple[RenderedFile, ...]:
+    """The files. Raises WorkFailed or Retry."""
+    try:
+        made = await run.ports.children.run(RENDERING, render_stored, stored)
+    except ChildError as error:
+        raise Retry(f"The rendering {error}") from None
+    if isinstance(made, str):
+        raise WorkFailed(f"The report cannot be rendered: {made}")
+    return made
 
-    return render_all(content)
 
-
-def _file(run: Run, report_id: str, revision: int, made: "RenderedFile") -> Artifact:
+def _file(run: Run, report_id: str, revision: int, made: RenderedFile) -> Artifact:
     identifier = new_id()
     return Artifact(
         id=identifier,

@@ -60,10 +60,10 @@ async def _look(run: Run, result_id: str, company: str, domain: str) -> tuple[Si
             if not await research.is_wanted(session, result_id):
                 raise _Stopped
 
-    reader = SiteReader(run.ports.outbound, checkpoint)
+    reader = SiteReader(run.ports.outbound, run.ports.children, checkpoint)
     site = await reader.read(domain)
     await run.progress(0.7)
-    return site, await brand_of(reader, company, site.home)
+    return site, await brand_of(reader, run.ports.children, company, site.home)
 
 
 async def _begin(run: Run, result_id: str) -> tuple[str, str | None]:

@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 from standardwebhooks.webhooks import Webhook as Signer
 
-from contract.vocabulary import SYSTEM_ACTOR
+from contract.event_types import WebhookEnd, areas_seen
+from contract.scopes import ScopeGroup
 from identity.secrets import peppers
 from identity.webhook_secrets import webhook_secret
 from jobs.queue import enqueue
@@ -18,7 +19,7 @@ from providers.outbound import Limits, Outbound, OutboundError, retry_after
 from storage.base import now
 from storage.database import Database
 from storage.queries import events as log
-from storage.queries import jobs, records, webhooks
+from storage.queries import jobs, organizations, webhooks
 from storage.tables import Webhook, WebhookDelivery
 
 KIND = "webhook_delivery"
@@ -119,15 +120,38 @@ async def deliver(run: Run, webhook_id: str) -> None:
             if webhook is None or not webhook.active:
                 return
             events = await log.after(session, webhook.cursor)
-        if not events or not await _deliver(run, webhook, events, end):
+        if not events:
+            return
+        areas = await _areas(run, webhook)
+        if areas is None or not await _deliver(run, webhook, areas, events, end):
             return
 
 
-async def _deliver(run: Run, webhook: Webhook, events: Sequence[Any], end: float) -> bool:
+async def _areas(run: Run, webhook: Webhook) -> frozenset[str] | None:
+    """What of the log the webhook is told: what its maker saw then and sees now.
+
+    None, and it is off, where the maker could not make it any more (decision 155): what ends a membership switches its
+    webhooks off, and this is for what came in between. One that no member made is told what it says.
+    """
+    if webhook.created_by is None:
+        return frozenset(webhook.areas)
+    async with run.directory() as session:
+        scopes = await organizations.scopes_in(session, run.org_id, webhook.created_by)
+    if scopes is not None and ScopeGroup.ORG_ADMIN.passes(scopes):
+        return frozenset(webhook.areas) & frozenset(areas_seen(scopes))
+    async with run.writing() as session:
+        current = await webhooks.find(session, webhook.id, lock=True)
+        if current is not None and current.active:
+            reason = WebhookEnd.MAKER_REMOVED if scopes is None else WebhookEnd.MAKER_LOST_SCOPE
+            await webhooks.switch_off(session, current, reason)
+    return None
+
+
+async def _deliver(run: Run, webhook: Webhook, areas: frozenset[str], events: Sequence[Any], end: float) -> bool:
     """One batch; False once the webhook is gone or the run has lasted long enough."""
     unwanted = None
     for event in events:
-        if not _wants(webhook, event):
+        if not _wants(webhook, areas, event):
             unwanted = event.sequence
             continue
         if time.monotonic() >= end:
@@ -145,8 +169,8 @@ async def _deliver(run: Run, webhook: Webhook, events: Sequence[Any], end: float
     return True
 
 
-def _wants(webhook: Webhook, event: Any) -> bool:
-    if event.type == TESTED or event.area not in webhook.areas:
+def _wants(webhook: Webhook, areas: frozenset[str], event: Any) -> bool:
+    if event.type == TESTED or event.area not in areas:
         return False
     return not webhook.types or event.type in webhook.types
 
@@ -165,16 +189,8 @@ async def _note(run: Run, webhook_id: str, event: Any, result: Result) -> bool:
         webhook.failures += 1
         webhook.failing_since = webhook.failing_since or moment
         if moment - webhook.failing_since >= GIVE_UP:
-            webhook.active = False
-            await webhooks.unwatch(session, webhook.id)
-            await records.append_event(
-                session,
-                type="webhook_disabled",
-                area="admin",
-                actor=SYSTEM_ACTOR,
-                request_id=None,
-                data={"webhook_id": webhook.id, "failing_since": webhook.failing_since.isoformat()},
-            )
+            since = webhook.failing_since.isoformat()
+            await webhooks.switch_off(session, webhook, WebhookEnd.FAILING, failing_since=since)
             return False
         after = pause(webhook.failures, webhook.failing_since, moment, result.wait)
     raise Retry(result.error, after=after)

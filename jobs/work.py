@@ -55,6 +55,10 @@ class Run:
         """Reads of the job's organization."""
         return self._database.reading(self.org_id)
 
+    def directory(self) -> AbstractAsyncContextManager[TenantSession]:
+        """Reads of the directory."""
+        return self._database.directory()
+
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[TenantSession]:
         """A transaction of the job's organization. Raises LeaseLost, so that only one run of a job can ever write."""

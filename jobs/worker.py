@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ SLOTS_OF_ONE = 8
 """How many of them one organization may have, so that there is room for the others (decision 35)."""
 _POLL_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 2.0
-_GRACE_SECONDS = 8.0
+_FAREWELL_SECONDS = 1.0
 
 Count = Callable[[str, str, float], None]
 """Called with the kind, the outcome and the seconds of every attempt."""
@@ -51,6 +51,7 @@ class Worker:
         self._doubtful: set[str] = set()
         self._stopping, self._freed, self._ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
+        self._stopped: asyncio.Task[None] | None = None
         self._heard = now()
 
     @property
@@ -73,23 +74,27 @@ class Worker:
             asyncio.create_task(self._steadily(self._upkeep.turn, self._stopping, self._stopping)),
         ]
 
-    async def stop(self) -> None:
-        """Take nothing more, let what runs finish for a while, give back the rest, and say goodbye."""
+    async def stop(self, seconds: float) -> None:
+        """Take nothing more, let what runs finish for so long, give back the rest, and say goodbye.
+
+        Whoever else asks for it waits for the same end.
+        """
+        if self._stopped is None:
+            self._stopped = asyncio.create_task(self._stop(seconds))
+        await asyncio.shield(self._stopped)
+
+    async def _stop(self, seconds: float) -> None:
         taking, beating, keeping = self._loops
         self._stopping.set()
         self._freed.set()
-        await asyncio.gather(taking, keeping)
-        tasks = [task for _, task in self._running.values()]
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=_GRACE_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        end = asyncio.get_running_loop().time() + seconds
+        await _ended([taking, keeping], seconds)  # what is claimed on the way counts as running
+        await _ended([task for _, task in self._running.values()], end - asyncio.get_running_loop().time())
         self._ended.set()
-        await beating
+        await _ended([beating], _FAREWELL_SECONDS)
         self._loops = []
         with suppress(Exception):  # its silence says the same in a while
-            async with self._database.directory(writing=True) as session:
+            async with asyncio.timeout(_FAREWELL_SECONDS), self._database.directory(writing=True) as session:
                 await jobs.leave(session, self._row)
         _log.info("worker stopped worker=%s", self._row.id)
 
@@ -165,6 +170,16 @@ class Worker:
             self._count(attempt.kind, outcome.value, seconds)
             line = "job job=%s organization=%s kind=%s outcome=%s ms=%.1f"
             _log.info(line, claim.job_id, claim.org_id, attempt.kind, outcome, seconds * 1000)
+
+
+async def _ended(tasks: Collection[asyncio.Task[None]], seconds: float) -> None:
+    """Wait for the tasks so long; cancel what has not ended by then, which gives back what it holds."""
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=max(seconds, 0))
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late, timeout=_FAREWELL_SECONDS)
 
 
 def _type(error: Exception) -> str:

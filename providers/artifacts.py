@@ -129,7 +129,7 @@ class Files:
         """The bytes from there on."""
         path = self.folder / checked(name)
         try:
-            file = await asyncio.to_thread(path.open, "rb")
+            file = await asyncio.to_thread(_opened, path)
         except (FileNotFoundError, NotADirectoryError):
             raise ArtifactMissing(name) from None
         return _FilePieces(file, start, length)
@@ -137,6 +137,10 @@ class Files:
     async def delete(self, name: str) -> None:
         """Remove the file."""
         await asyncio.to_thread((self.folder / checked(name)).unlink, missing_ok=True)
+
+
+def _opened(path: Path) -> BinaryIO:
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW))
 
 
 class _FilePieces:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from providers.artifacts import Artifacts
+from providers.children import Children
 from providers.local_sequencing import LocalSequencing
 from providers.notifications import Notifications
 from providers.outbound import Outbound
@@ -20,6 +21,8 @@ class Ports:
     outbound: Outbound
     """For addresses that somebody else chose: web sites to look at, receivers of webhooks."""
     artifacts: Artifacts
+    children: Children = field(default_factory=Children)
+    """For what native code does with the input of others."""
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     pepper: bytes = field(default=b"", repr=False)
     """What the secrets of webhooks are worked out from."""

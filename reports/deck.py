@@ -11,6 +11,7 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from reports import facts
+from reports.adapters.pptx import to_front
 from reports.content import Content, Factor, Finding, Section
 from reports.deck_parts import (
     HAIR,
@@ -110,7 +111,7 @@ class _Deck:
         name = cut(content.company, 70) or content.title
         title = slide.shapes.title
         title.left, title.top, title.width, title.height = (Inches(value) for value in (0.9, 2.35, 8.9, 1.3))
-        title._element.getparent().append(title._element)  # above the ground that was painted after it
+        to_front(title)  # above the ground that was painted after it
         title_words(title, name, 48 if len(name) <= 22 else 36 if len(name) <= 40 else 26, colors.on_primary)
         headline = content.section("headline")
         if headline is not None:

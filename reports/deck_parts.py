@@ -14,6 +14,7 @@ from pptx.enum.shapes import MSO_SHAPE
 from pptx.enum.text import MSO_ANCHOR, MSO_AUTO_SIZE, PP_ALIGN
 from pptx.util import Emu, Inches, Pt
 
+from reports.adapters.pptx import describe, element_of, paragraph_properties
 from reports.fitting import Paragraphs
 from reports.text import is_right_to_left
 
@@ -131,7 +132,7 @@ def ring(slide: Any, box: tuple[float, float, float, float], score: int | None, 
         point.fill.solid()
         point.fill.fore_color.rgb = paint(fill_color)
         point.line.fill.background()
-    for hole in chart.plots[0]._element.iter("{*}holeSize"):
+    for hole in element_of(chart.plots[0]).iter("{*}holeSize"):
         hole.set("val", "74")
     left, top, width, height = box
     middle = (left, top + height / 2 - 0.52, width, 0.75)
@@ -152,7 +153,7 @@ def picture(slide: Any, data: bytes, box: tuple[float, float, float, float], des
     shape = slide.shapes.add_picture(BytesIO(data), Inches(box[0]), Inches(box[1]))
     scale = min(Inches(box[2]) / shape.width, Inches(box[3]) / shape.height)
     shape.width, shape.height = Emu(int(shape.width * scale)), Emu(int(shape.height * scale))
-    shape._element.nvPicPr.cNvPr.set("descr", description)
+    describe(shape, description)
 
 
 def repacked(data: bytes, moment: datetime) -> bytes:
@@ -188,13 +189,13 @@ def _fill(paragraph: Any, text: str, size: float, color: str, *, bold: bool = Fa
     run.font.color.rgb = paint(color)
     paragraph.alignment = _ALIGN.get(align, PP_ALIGN.LEFT)
     if is_right_to_left(text):
-        paragraph._p.get_or_add_pPr().set("rtl", "1")
+        paragraph_properties(paragraph).set("rtl", "1")
         if not align:
             paragraph.alignment = PP_ALIGN.RIGHT
 
 
 def _hang(paragraph: Any, size: float, mark: str) -> None:
-    properties = paragraph._p.get_or_add_pPr()
+    properties = paragraph_properties(paragraph)
     properties.set("marR" if properties.get("rtl") else "marL", str(Pt(size * 1.1)))
     properties.set("indent", str(-Pt(size * 1.1)))
     for tag, attributes in (("buClr", None), ("buFont", {"typeface": "Arial"}), ("buChar", {"char": "•"})):

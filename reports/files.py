@@ -1,34 +1,22 @@
 """All files of one revision of a report: rendered from one content, with the names that a reader saves them under."""
 
-from dataclasses import dataclass
 from hashlib import sha256
 
 from contract.vocabulary import MediaType
 from reports.content import ArtifactKind, Content
 from reports.deck import render_deck
 from reports.pdf import render_pdf
+from reports.rendering import RenderedFile
 from reports.spreadsheet import render_spreadsheet
 from reports.text import cut, one_line
 
 _FORBIDDEN = str.maketrans(dict.fromkeys('/\\:*?"<>|', " "))
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedFile:
-    """A file and what is said about it; `suffix` is that of its name, without the dot."""
-
-    kind: ArtifactKind
-    name: str
-    suffix: str
-    content_type: str
-    data: bytes
-    sha256: str
-
-
 def render_all(content: Content) -> tuple[RenderedFile, ...]:
     """PDF, spreadsheet and deck, or an exception and none of them.
 
-    CPU-bound, half a second to a few seconds: call it in a worker thread or in a process of its own.
+    CPU-bound, half a second to a few seconds, and done in a child process.
     """
     return tuple(_file(content, kind, render(content)) for kind, render in _RENDERERS.items())
 

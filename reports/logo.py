@@ -15,6 +15,8 @@ from xml.parsers import expat
 
 MOST_BYTES = 256 * 1024
 MOST_PIXELS = 4_000_000
+MOST_RATIO = 20
+"""How much longer one side may be than the other: what is drawn has as many pixels as its ratio says."""
 _URI = re.compile(r"data:(image/(?:png|jpeg|jpg|svg\+xml))((?:;[\w=\-]+)*?)(;base64)?,(.*)", re.DOTALL | re.IGNORECASE)
 _SVG = "image/svg+xml"
 _RASTER = {"image/png": "PNG", "image/jpeg": "JPEG"}
@@ -44,6 +46,18 @@ _ELEMENTS = frozenset(
         "style",
     )
 )
+_LENGTH = re.compile(r"(\+?(?:\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(?:e[+-]?\d{1,2})?)([a-z]*)$", re.IGNORECASE)
+_UNITS = {
+    "": 1.0,
+    "px": 1.0,
+    "pt": 4 / 3,
+    "pc": 16.0,
+    "mm": 96 / 25.4,
+    "cm": 96 / 2.54,
+    "in": 96.0,
+    "em": 12.0,
+    "ex": 6.0,
+}
 _REFERENCE = re.compile(r"url\(\s*['\"]?\s*(?!#)|@import|\bsrc\s*:", re.IGNORECASE)
 
 
@@ -78,6 +92,12 @@ def read_logo(uri: str) -> Logo:
     return Logo(media_type, data)
 
 
+def check_size(width: float, height: float) -> None:
+    """Raise ValueError where one side is too much longer than the other, or either is no length."""
+    if not (0 < width <= MOST_RATIO * height and 0 < height <= MOST_RATIO * width):
+        raise ValueError(f"must not be more than {MOST_RATIO} times as wide as high, or as high as wide")
+
+
 def _decoded(text: str, *, base64_coded: bool) -> bytes:
     raw = unquote_to_bytes(text)
     if not base64_coded:
@@ -89,7 +109,7 @@ def _decoded(text: str, *, base64_coded: bool) -> bytes:
 
 
 def _check_raster(data: bytes, form: str) -> None:
-    from PIL import Image  # 2 MiB, which only the first such logo takes
+    from PIL import Image  # 2 MiB, which only child processes take
 
     try:
         with warnings.catch_warnings():
@@ -98,9 +118,30 @@ def _check_raster(data: bytes, form: str) -> None:
                 width, height = image.size
                 if width * height > MOST_PIXELS:
                     raise ValueError(f"must have at most {MOST_PIXELS} pixels")
+                check_size(width, height)
                 image.load()
     except (OSError, SyntaxError, Image.DecompressionBombError):
         raise ValueError(f"is no readable {form} image") from None
+
+
+def _size_problem(attributes: dict[str, str]) -> str:
+    """What is wrong with the size that an SVG image says it has; whether it is drawn so is asked before it is drawn."""
+    box = [_length(part, 0.0) for part in re.split(r"[\s,]+", attributes.get("viewBox", "").strip()[:200])]
+    width, height = (box[2], box[3]) if len(box) == 4 else (0.0, 0.0)
+    sides = [(width, height), (_length(attributes.get("width"), width), _length(attributes.get("height"), height))]
+    try:
+        for wide, high in sides:
+            if wide > 0 and high > 0:  # else it has a size that is usual, or none
+                check_size(wide, high)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _length(text: str | None, fallback: float) -> float:
+    """A length of a number and a unit, in pixels; the fallback where it is none, or a share of what is around it."""
+    found = _LENGTH.match((text or "").strip()[:50])
+    return float(found[1]) * _UNITS[found[2].lower()] if found and found[2].lower() in _UNITS else fallback
 
 
 def _check_svg(data: bytes) -> None:
@@ -112,6 +153,8 @@ def _check_svg(data: bytes) -> None:
         nonlocal depth, count, problem
         depth, count = depth + 1, count + 1
         local = name.rpartition("}")[2]
+        if count == 1:
+            problem = problem or _size_problem(attributes)
         if count == 1 and local != "svg":
             problem = problem or "is no readable SVG image"
         if "}" in name and not name.startswith(f"{_NAMESPACE}}}"):

@@ -1,17 +1,22 @@
-"""A logo as what each file can hold: Typst draws vectors, a workbook and a deck take pictures only."""
+"""A logo as what each file can hold: Typst draws vectors, a workbook and a deck take pictures only.
 
+For child processes: what is drawn may be meant to keep the machine busy.
+"""
+
+import re
 from functools import lru_cache
 from io import BytesIO
 
 import typst
 from PIL import Image
 
-from reports.logo import Logo
+from reports.logo import Logo, check_size
 
 _LONGEST = 1_000
 _PAGE = b"""#set page(width: auto, height: auto, margin: 0pt, fill: none)
 #image(bytes(sys.inputs.logo), width: 240pt)
 """
+_PAGE_SIZE = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def drawable(logo: Logo | None) -> Logo | None:
@@ -57,8 +62,24 @@ def _png(picture: Image.Image) -> bytes:
 
 
 def _drawn(svg: bytes) -> bytes:
-    made = typst.compile(_PAGE, ignore_system_fonts=True, format="png", ppi=220, sys_inputs={"logo": svg.decode()})
+    """The picture. Raises ValueError or TypstError where it cannot be drawn; asked for its size before it is."""
+    inputs = {"logo": svg.decode()}
+    page = typst.compile(_PAGE, ignore_system_fonts=True, format="svg", sys_inputs=inputs)
+    found = _PAGE_SIZE.search(page, 0, 2_000)
+    if found is None:
+        raise ValueError("has no size")
+    check_size(float(found[1]), float(found[2]))
+    made = typst.compile(_PAGE, ignore_system_fonts=True, format="png", ppi=220, sys_inputs=inputs)
     return made  # one page, one picture
+
+
+def in_pdf(logo: Logo) -> bool:
+    """Whether a PDF can have a logo of vectors, which it takes as they are."""
+    try:
+        typst.compile(_PAGE, ignore_system_fonts=True, format="pdf", sys_inputs={"logo": logo.data.decode()})
+    except (typst.TypstError, ValueError):
+        return False
+    return True
 
 
 def size_of(picture: bytes) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """The PDF of a CX report, set by Typst: the template is `report.typ`, the fonts lie in `fonts/`.
 
-CPU-bound, 0.1 to 2 seconds: call it in a worker thread (Typst lets go of the interpreter) or in a process of its own.
+CPU-bound, 0.1 to 2 seconds, and done in a child process.
 The same content gives the same bytes: no font of the system, no clock and no network has a part in it.
 """
 

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from contract.errors import Path, Problem, Problems
+from contract.limits import REPORT_PARAGRAPH_WEIGHT, REPORT_TEXT_MAX
 from reports.colors import Palette, hex_color
 from reports.content import SLOTS, Benchmark, Brand, Content, Factor, Finding, Section, Severity
 from reports.logo import Logo, read_logo
@@ -62,6 +63,7 @@ def content_of(
         revision=revision,
         generated_at=generated_at.astimezone(UTC),
     )
+    reader.weigh(content)
     if reader.problems:
         raise Problems(reader.problems)
     return content
@@ -75,6 +77,21 @@ class _Reader:
 
     def wrong(self, path: Path, message: str) -> None:
         self.problems.append(Problem(path, message))
+
+    def weigh(self, content: Content) -> None:
+        """Note where there is more text than the pages may have, at what has the most of it."""
+        weights: dict[str, int] = {
+            "copy_blobs": sum(_weight(part.title, *(text for _, text in part.paragraphs)) for part in content.sections),
+            "analysis": sum(
+                _weight(one.title, *(text for _, text in paragraphs(one.detail))) for one in content.findings
+            ),
+            "factors": sum(_weight(one.name, one.finding, one.evidence_url) for one in content.factors),
+        }
+        total = sum(weights.values())
+        if total > REPORT_TEXT_MAX:
+            words = f"the report says too much: its texts weigh {total}, of at most {REPORT_TEXT_MAX}; a text weighs"
+            most = max(weights, key=lambda name: weights[name])
+            self.wrong((most,), f"{words} its bytes as UTF-8 and {REPORT_PARAGRAPH_WEIGHT} more for each paragraph")
 
     def mapping(self, path: Path, value: Any) -> Mapping[str, Any]:
         if value is None:
@@ -237,6 +254,10 @@ class _Reader:
                 self.wrong(("analysis",), f"must have at most {_MOST_EXTRAS} values of its own")
                 return
             yield name[:MOST_LINE], value[:MOST_TEXT]
+
+
+def _weight(*texts: str) -> int:
+    return sum(len(text.encode()) + REPORT_PARAGRAPH_WEIGHT for text in texts)
 
 
 def _flat(value: Any, name: str, depth: int) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from contract.errors import Forbidden, OrganizationRequired, Unauthenticated
+from contract.errors import Forbidden, NotInPerson, OrganizationRequired, Unauthenticated
 from contract.scopes import ScopeGroup
 from identity.principal import Principal
 from resolvers.context import Context
@@ -25,28 +25,32 @@ class Rule:
     """Who may: holders of any scope of the group, with an active organization unless it needs none.
 
     Without a group any valid credential will do. What `writes` is made once under an idempotency key, which some
-    operations need (decision 112).
+    operations need (decision 112). What is `in_person` belongs to the caller alone, and is out of the reach of
+    organization keys and exchanged tokens (decision 154).
     """
 
     group: ScopeGroup | None
     organization: bool = True
     writes: bool = False
     needs_key: bool = False
+    in_person: bool = False
 
     def enforce(self, principal: Principal | None) -> None:
-        """Let the caller through, or raise, in this order: Unauthenticated, OrganizationRequired, Forbidden."""
+        """Let the caller through; else Unauthenticated, OrganizationRequired, Forbidden, NotInPerson, in this order."""
         if principal is None:
             raise Unauthenticated()
         if self.organization and principal.organization is None:
             raise OrganizationRequired()
         if self.group is not None and not self.group.passes(principal.scopes):
             raise Forbidden(self.group, principal.scopes)
+        if self.in_person and not principal.manages_user_tokens:
+            raise NotInPerson()
 
     def admits(self, principal: Principal | None) -> bool:
         """Whether the caller would be let through."""
         try:
             self.enforce(principal)
-        except (Unauthenticated, OrganizationRequired, Forbidden):
+        except (Unauthenticated, OrganizationRequired, Forbidden, NotInPerson):
             return False
         return True
 
@@ -57,7 +61,8 @@ class Rule:
             return "Needs a valid credential."
         scopes = sorted(self.group.value)
         any_of = scopes[0] if len(scopes) == 1 else "any of " + ", ".join(scopes)
-        return f"Needs {any_of}{' and an active organization' if self.organization else ''}."
+        way = "Only with a session or a user token itself. " if self.in_person else ""
+        return f"{way}Needs {any_of}{' and an active organization' if self.organization else ''}."
 
 
 OPERATIONS: dict[str, Rule] = {}
@@ -65,13 +70,18 @@ OPERATIONS: dict[str, Rule] = {}
 
 
 def requires(
-    group: ScopeGroup | None, *, organization: bool = True, writes: bool = False, needs_key: bool = False
+    group: ScopeGroup | None,
+    *,
+    organization: bool = True,
+    writes: bool = False,
+    needs_key: bool = False,
+    in_person: bool = False,
 ) -> Callable[[_Resolver[P, R]], _Resolver[P, R]]:
     """Guard a resolver: `@requires(CRM_MANAGE)`. The rule is checked before the body runs.
 
     A resolver that `writes` is run once for each idempotency key; one that `needs_key` is not run without.
     """
-    rule = Rule(group, organization, writes, needs_key)
+    rule = Rule(group, organization, writes, needs_key, in_person)
 
     def guard(resolver: _Resolver[P, R]) -> _Resolver[P, R]:
         name = f"{resolver.__module__.rpartition('.')[2]}.{resolver.__name__}"

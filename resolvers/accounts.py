@@ -3,33 +3,27 @@
 from typing import Any
 
 from contract.criteria import Listing, Selection
-from contract.errors import NotFound, Problem, Problems
+from contract.errors import Problem, Problems
 from contract.scopes import ScopeGroup
-from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
-from resolvers.inputs import Input, Line, RequiredLine, not_null
+from resolvers.inputs import Input
 from resolvers.lists import PageOf, by_id, children, page_of
+from resolvers.record_inputs import fields_of
+from resolvers.writing import change_record, create_record, delete_record
+from storage.columns import CREATE, UPDATE
 from storage.queries import nouns, records
 from storage.tables import Account, Activity, Contact, Deal, Lead
 
 
+@fields_of(Account, CREATE)
 class AccountCreate(Input):
     """A new company."""
 
-    name: RequiredLine
-    domain: Line | None = None
-    industry: Line | None = None
 
-
+@fields_of(Account, UPDATE)
 class AccountUpdate(Input):
     """Changes to a company; null clears domain, industry and owner."""
-
-    name: RequiredLine | None = None
-    domain: Line | None = None
-    industry: Line | None = None
-    owner_id: Line | None = None
-    expected_version: int | None = None
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -76,12 +70,7 @@ async def meetings_of_account(
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_account(ctx: Context, input: AccountCreate) -> Account:
     """Create an account; the caller becomes its owner."""
-    account = Account(**input.given(), owner_id=ctx.caller.subject)
-    async with ctx.writing() as session:
-        session.add(account)
-        await changes.note(ctx, session, "account_created", created(account))
-    ctx.forget()
-    return account
+    return await create_record(ctx, Account, input, "account", created)
 
 
 def created(account: Account) -> dict[str, Any]:
@@ -97,30 +86,11 @@ def created(account: Account) -> dict[str, Any]:
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_account(ctx: Context, account_id: str, input: AccountUpdate) -> Account:
     """Change an account. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
-    fields = input.given()
-    version = fields.pop("expected_version", None)
-    not_null(fields, "name")
-    async with ctx.writing() as session:
-        account = await records.to_change(session, Account, account_id)
-        if account is None:
-            raise NotFound(field=("id",))
-        changes.expect(account, version)
-        if changed := changes.apply(account, fields):
-            await changes.note(ctx, session, "account_updated", {"account_id": account.id, "changed": changed})
-    ctx.forget()
-    return account
+    return await change_record(ctx, Account, account_id, input, "account")
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_account(ctx: Context, account_id: str) -> str:
     """Delete an account and its health history; contacts, deals and meetings stay, unlinked (decision 10)."""
-    async with ctx.writing() as session:
-        account = await records.to_change(session, Account, account_id)
-        if account is None:
-            raise NotFound(field=("id",))
-        references = (Contact.account_id, Deal.account_id, Activity.account_id, Lead.account_id)
-        await records.clear(session, *references, value=account.id)
-        await session.delete(account)
-        await changes.note(ctx, session, "account_deleted", {"account_id": account.id})
-    ctx.forget()
-    return account.id
+    references = (Contact.account_id, Deal.account_id, Activity.account_id, Lead.account_id)
+    return await delete_record(ctx, Account, account_id, "account", *references)

@@ -5,13 +5,16 @@ mention in a clause with a negation counts for little, and takes from what the o
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 from contract.limits import EVIDENCE_MAX, QUOTE_MAX
+from contract.normal_form import normal_form
+from resolvers.competitor_phrases import TOKEN, Pace, Phrases, Squeezed, Start, Term
 
 APPLIED = 0.5
 """From this confidence on a competitor is noted on the deal."""
@@ -19,10 +22,8 @@ APPLIED = 0.5
 _WEIGHTS = {"name": 0.8, "domain": 0.8, "alias": 0.7}
 _NEGATED = 0.25
 
-_TOKEN = re.compile(r"[^\W_]+")
 _RUN = re.compile(r"[\w.-]+")
 _HOST_MAX = 253
-_GAP = re.compile(r"[\s\u2010-\u2015_-]+")
 _STOP = re.compile(r"[!?;,\n()\u2026]+|[.:](?=\s|$)|\s[\u2013\u2014-]\s")
 _CONTRAST = frozenset(["but", "however", "although", "whereas", "aber", "sondern", "jedoch", "mais", "pero", "sino"])
 _NEGATION = frozenset(
@@ -74,59 +75,65 @@ class Detected:
     evidence: list[Evidence]
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """A text that means a competitor, folded, as it is looked for from its first word on."""
-
-    competitor: str
-    kind: str
-    text: str
-    before: str
-    pattern: re.Pattern[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Mention:
+class _Mention(NamedTuple):
     start: int
     end: int
-    term: _Term
-    is_negated: bool = field(compare=False, default=False)
+    term: Term
 
 
-def detect(catalogue: Iterable[Known], sources: Iterable[Source]) -> list[Detected]:
-    """The competitors that the texts mention, the surest first, then by name."""
+@dataclass(slots=True)
+class _Tally:
+    """What the mentions of a competitor say together: the formula of docs/competitors.md."""
+
+    doubt: float = 1.0
+    plain: int = 0
+    number: int = 0
+    negated: float = 0.0
+    evidence: list[Evidence] = field(default_factory=list)
+
+    def add(self, kind: str, is_negated: bool) -> None:
+        """Count a mention."""
+        self.number += 1
+        if is_negated:
+            self.negated = max(self.negated, _WEIGHTS[kind])
+        else:
+            self.plain += 1
+            self.doubt *= 1 - _WEIGHTS[kind]
+
+    @property
+    def confidence(self) -> float:
+        """To two decimals."""
+        if not self.plain:
+            return round(_NEGATED * self.negated, 2)
+        return min(round((1 - self.doubt) * (1 + self.plain / self.number) / 2, 2), 0.99)
+
+
+def detect(catalogue: Iterable[Known], sources: Iterable[Source], pace: Pace = lambda: None) -> list[Detected]:
+    """The competitors that the texts mention, the surest first, then by name.
+
+    The time is linear in the texts and the catalogue; `pace` is called every few steps, and may raise to end it.
+    """
     known = sorted(catalogue, key=lambda k: (k.name.casefold(), k.name))
-    terms, domains = _terms(known), {_fold(d)[0]: k.name for k in reversed(known) for d in k.domains}
-    found: dict[str, tuple[list[_Mention], list[Evidence]]] = {}
+    phrases = Phrases(_terms(known), pace)
+    domains = {_fold(d)[0]: k.name for k in reversed(known) for d in k.domains}
+    tallies: dict[str, _Tally] = {}
     for source in sources:
-        text = unicodedata.normalize("NFC", source.text)
+        pace()
+        text = normal_form("NFC", source.text)
         folded, places = _fold(text)
-        for mention in _judged(folded, _longest(_mentions(folded, terms, domains))):
-            mentions, evidence = found.setdefault(mention.term.competitor, ([], []))
-            mentions.append(mention)
-            if len(evidence) < EVIDENCE_MAX:
+        for mention, is_negated in _judged(folded, _mentions(folded, phrases, domains, pace), pace):
+            tally = tallies.setdefault(mention.term.competitor, _Tally())
+            tally.add(mention.term.kind, is_negated)
+            if len(tally.evidence) < EVIDENCE_MAX:
                 quote = _quote(text, places[mention.start], places[mention.end])
-                evidence.append(Evidence(source.source, source.source_id, quote, source.at))
-    detected = [Detected(name, _confidence(mentions), evidence) for name, (mentions, evidence) in found.items()]
+                tally.evidence.append(Evidence(source.source, source.source_id, quote, source.at))
+    detected = [Detected(name, tally.confidence, tally.evidence) for name, tally in tallies.items()]
     return sorted(detected, key=lambda d: (-d.confidence, d.name.casefold(), d.name))
-
-
-def _confidence(mentions: Sequence[_Mention]) -> float:
-    """The formula of docs/competitors.md, to two decimals."""
-    plain = [_WEIGHTS[m.term.kind] for m in mentions if not m.is_negated]
-    negated = [_WEIGHTS[m.term.kind] for m in mentions if m.is_negated]
-    if not plain:
-        return round(_NEGATED * max(negated), 2)
-    doubt = 1.0
-    for weight in plain:
-        doubt *= 1 - weight
-    share = len(plain) / len(mentions)
-    return min(round((1 - doubt) * (1 + share) / 2, 2), 0.99)
 
 
 def folded_name(name: str) -> str:
     """The name without regard to letter case and to the way its accents are written."""
-    return _fold(unicodedata.normalize("NFC", name))[0]
+    return _fold(normal_form("NFC", name))[0]
 
 
 def _fold(text: str) -> tuple[str, Sequence[int]]:
@@ -138,31 +145,19 @@ def _fold(text: str) -> tuple[str, Sequence[int]]:
     return folded, [*places, len(text)]
 
 
-def _terms(known: Sequence[Known]) -> dict[str, list[_Term]]:
-    """The names and aliases by their first words."""
-    terms: dict[str, list[_Term]] = {}
+def _terms(known: Sequence[Known]) -> Iterator[tuple[str, Term]]:
+    """The names and aliases, folded, and what they stand for."""
     for competitor in known:
         for kind, texts in (("name", [competitor.name]), ("alias", competitor.aliases)):
             for text in texts:
-                folded = folded_name(text).strip()
-                first = _TOKEN.search(folded)
-                if first is not None:
-                    parts = (re.escape(part) for part in _GAP.split(folded[first.start() :]) if part)
-                    pattern = re.compile(_GAP.pattern.join(parts) + (r"(?![^\W_])" if folded[-1].isalnum() else ""))
-                    term = _Term(competitor.name, kind, folded, folded[: first.start()], pattern)
-                    terms.setdefault(first[0], []).append(term)
-    return terms
+                yield folded_name(text).strip(), Term(competitor.name, kind)
 
 
-def _mentions(folded: str, terms: dict[str, list[_Term]], domains: dict[str, str]) -> Iterator[_Mention]:
-    for token in _TOKEN.finditer(folded):
-        for term in terms.get(token[0], ()):
-            start = token.start() - len(term.before)
-            matched = term.pattern.match(folded, token.start())
-            if matched and start >= 0 and folded.startswith(term.before, start):
-                yield _Mention(start, matched.end(), term)
+def _hosts(folded: str, domains: dict[str, str], pace: Pace) -> Iterator[_Mention]:
+    """The names of hosts in these domains, each in the smallest part of the text that names it."""
     labels_max = max((domain.count(".") + 1 for domain in domains), default=0)
     for run in _RUN.finditer(folded) if domains else ():
+        pace()
         host = run[0].strip(".-")
         if "." not in host or len(host) > _HOST_MAX:
             continue
@@ -171,29 +166,54 @@ def _mentions(folded: str, terms: dict[str, list[_Term]], domains: dict[str, str
             domain = ".".join(labels[-size:])
             if domain in domains:
                 start = folded.index(host, run.start())
-                yield _Mention(start, start + len(host), _Term(domains[domain], "domain", domain, "", _RUN))
+                yield _Mention(start, start + len(host), Term(domains[domain], "domain"))
                 break
 
 
-def _longest(mentions: Iterable[_Mention]) -> list[_Mention]:
-    """Without those that a longer one overlaps, in the order of the text."""
+def _mentions(folded: str, phrases: Phrases, domains: dict[str, str], pace: Pace) -> list[_Mention]:
+    """The mentions without those that a longer one overlaps, in the order of the text.
+
+    The longest is taken first. Of all phrases that start at one place only the longest that still fits is ever looked
+    at: the next shorter one takes its turn where what was taken meanwhile is in the way.
+    """
+    squeezed = Squeezed(folded, pace)
+    turns: list[tuple[int, int, bool, _Mention, Start | None]] = []
+
+    def queue(mention: _Mention, start: Start | None) -> None:
+        heappush(turns, (mention.start - mention.end, mention.start, start is None, mention, start))
+
+    for start in phrases.starts(folded, squeezed, pace):
+        if (found := start.find(squeezed, len(folded))) is not None:
+            queue(_Mention(start.place, *found), start)
+    for mention in _hosts(folded, domains, pace):
+        queue(mention, None)
     taken: list[_Mention] = []
-    for mention in sorted(mentions, key=lambda m: (m.start - m.end, m.start)):
-        place = bisect_left(taken, mention.start, key=lambda m: m.start)
-        is_free = place == len(taken) or taken[place].start >= mention.end
-        if is_free and (place == 0 or taken[place - 1].end <= mention.start):
-            taken.insert(place, mention)
-    return taken
+    is_taken = bytearray(len(folded))
+    while turns:
+        pace()
+        *_, mention, again = heappop(turns)
+        if is_taken[mention.start]:
+            continue
+        # What was taken is no shorter, so where it overlaps, it covers one of the ends.
+        if not is_taken[mention.end - 1]:
+            is_taken[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
+            taken.append(mention)
+        elif again is not None:
+            found = again.find(squeezed, is_taken.index(1, mention.start))
+            if found is not None:
+                queue(_Mention(mention.start, *found), again)
+    return sorted(taken)
 
 
-def _judged(folded: str, mentions: Sequence[_Mention]) -> Iterator[_Mention]:
+def _judged(folded: str, mentions: Sequence[_Mention], pace: Pace) -> Iterator[tuple[_Mention, bool]]:
     """The mentions, each with whether its clause says no; what stands within a mention neither ends one nor denies."""
     if not mentions:
         return
-    breaks = [match.start() for match in _STOP.finditer(folded)]
-    denials = [match.start() for match in _CONTRACTED.finditer(folded)]
+    breaks = _starts(_STOP, folded, pace)
+    denials = _starts(_CONTRACTED, folded, pace)
     before = ""
-    for token in _TOKEN.finditer(folded):
+    for token in TOKEN.finditer(folded):
+        pace()
         if token[0] in _CONTRAST:
             breaks.append(token.start())
         elif token[0] in _NEGATION or (before, token[0]) in _PAIRS:
@@ -202,11 +222,20 @@ def _judged(folded: str, mentions: Sequence[_Mention]) -> Iterator[_Mention]:
     breaks.sort()
     denials.sort()
     for mention in mentions:
+        pace()
         first, last = bisect_left(breaks, mention.start), bisect_left(breaks, mention.end)
         start = breaks[first - 1] if first else 0
         end = breaks[last] if last < len(breaks) else len(folded)
         outside = _any_between(denials, start, mention.start) or _any_between(denials, mention.end, end)
-        yield _Mention(mention.start, mention.end, mention.term, outside)
+        yield mention, outside
+
+
+def _starts(pattern: re.Pattern[str], text: str, pace: Pace) -> list[int]:
+    places = []
+    for match in pattern.finditer(text):
+        pace()
+        places.append(match.start())
+    return places
 
 
 def _any_between(places: Sequence[int], start: int, end: int) -> bool:

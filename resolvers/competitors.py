@@ -1,6 +1,5 @@
 """Competitors: the organization's catalogue, and their detection on a deal (specification 2.2, 4.11)."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from contract.limits import (
 from contract.scopes import ScopeGroup
 from resolvers import changes
 from resolvers.access import requires
+from resolvers.aside import aside
 from resolvers.competitor_detection import APPLIED, Detected, Known, Source, detect, folded_name
 from resolvers.context import Context
 from resolvers.inputs import Input, storable
@@ -137,7 +137,7 @@ async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> 
         sources = await _sources(session, deal)
     known = [Known(row.name, row.aliases, row.domains) for row in catalogue]
     # Long transcripts take a while, during which nothing else should wait.
-    detected = await asyncio.to_thread(detect, known, sources)
+    detected = await aside(lambda pace: detect(known, sources, pace))
     if not apply:
         return Detection(deal, detected)
     names = sorted((d.name for d in detected if d.confidence >= APPLIED), key=lambda n: (n.casefold(), n))

@@ -3,37 +3,26 @@
 from typing import Any
 
 from contract.criteria import Listing, Selection
-from contract.errors import NotFound
 from contract.scopes import ScopeGroup
-from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
-from resolvers.inputs import Email, Input, Line, Reference
+from resolvers.inputs import Input
 from resolvers.lists import PageOf, by_id, children, page_of
-from storage.base import Record
-from storage.queries import nouns, records
-from storage.tables import Account, Activity, Contact, Deal, DealContact, Enrollment, Lead
+from resolvers.record_inputs import fields_of
+from resolvers.writing import change_record, create_record, delete_record
+from storage.columns import CREATE, UPDATE
+from storage.queries import nouns
+from storage.tables import Activity, Contact, Deal, DealContact, Enrollment, Lead
 
-_REFERENCES: dict[str, type[Record]] = {"account_id": Account}
 
-
+@fields_of(Contact, CREATE)
 class ContactCreate(Input):
     """A new person."""
 
-    first_name: Line | None = None
-    last_name: Line | None = None
-    email: Email | None = None
-    phone: Line | None = None
-    title: Line | None = None
-    linkedin: Line | None = None
-    account_id: Reference | None = None
 
-
-class ContactUpdate(ContactCreate):
+@fields_of(Contact, UPDATE)
+class ContactUpdate(Input):
     """Changes to a person; null clears a field."""
-
-    owner_id: Line | None = None
-    expected_version: int | None = None
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -67,14 +56,7 @@ async def meetings_of_contact(
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_contact(ctx: Context, input: ContactCreate) -> Contact:
     """Create a contact; the caller becomes its owner."""
-    fields = input.given()
-    contact = Contact(**fields, owner_id=ctx.caller.subject)
-    async with ctx.writing() as session:
-        await changes.check_references(session, fields, _REFERENCES)
-        session.add(contact)
-        await changes.note(ctx, session, "contact_created", created(contact))
-    ctx.forget()
-    return contact
+    return await create_record(ctx, Contact, input, "contact", created)
 
 
 def created(contact: Contact) -> dict[str, Any]:
@@ -92,31 +74,11 @@ def created(contact: Contact) -> dict[str, Any]:
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_contact(ctx: Context, contact_id: str, input: ContactUpdate) -> Contact:
     """Change a contact. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
-    fields = input.given()
-    version = fields.pop("expected_version", None)
-    async with ctx.writing() as session:
-        contact = await records.to_change(session, Contact, contact_id)
-        if contact is None:
-            raise NotFound(field=("id",))
-        changes.expect(contact, version)
-        await changes.check_references(session, fields, _REFERENCES)
-        if changed := changes.apply(contact, fields):
-            await changes.note(ctx, session, "contact_updated", {"contact_id": contact.id, "changed": changed})
-    ctx.forget()
-    return contact
+    return await change_record(ctx, Contact, contact_id, input, "contact")
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_contact(ctx: Context, contact_id: str) -> str:
     """Delete a contact and its links to deals; deals, meetings and enrollments stay, without it (decision 10)."""
-    async with ctx.writing() as session:
-        contact = await records.to_change(session, Contact, contact_id)
-        if contact is None:
-            raise NotFound(field=("id",))
-        await records.clear(
-            session, Deal.champion_id, Activity.contact_id, Lead.contact_id, Enrollment.contact_id, value=contact.id
-        )
-        await session.delete(contact)
-        await changes.note(ctx, session, "contact_deleted", {"contact_id": contact.id})
-    ctx.forget()
-    return contact.id
+    references = (Deal.champion_id, Activity.contact_id, Lead.contact_id, Enrollment.contact_id)
+    return await delete_record(ctx, Contact, contact_id, "contact", *references)

@@ -2,22 +2,27 @@
 
 import asyncio
 from collections.abc import Callable, Hashable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
 from contract.costs import CostReport
 from contract.errors import OrganizationRequired, Path, Unauthenticated
+from contract.limits import CREDENTIALS_MAX
 from identity.authenticate import Identity
 from identity.budget import Budget, Unmetered
 from identity.principal import Principal
 from providers.artifacts import Artifacts
+from providers.children import Children
 from providers.local_sequencing import LocalSequencing
 from providers.notifications import Notifications
 from providers.outbound import Outbound
 from providers.sequencing import Sequencing
+from resolvers.deadline import Deadlines
+from resolvers.lanes import Lanes
 from resolvers.loader import Batch, Loader
+from resolvers.settling import Settling
 from storage.database import Database
 from storage.feed import Feed
 from storage.queries import appending
@@ -35,11 +40,17 @@ class Services:
     feed: Feed
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     outbound: Outbound = field(default_factory=Outbound)
+    children: Children = field(default_factory=Children)
     budget: Budget = field(default_factory=Unmetered)
+    credentials_max: int = CREDENTIALS_MAX
+    """How many live keys a member may have in an organization, and how many user tokens."""
+    settling: Settling = field(default_factory=Settling)
+    deadlines: Deadlines = field(default_factory=Deadlines)
     public_url: str = ""
     """What links begin with, without a slash at its end; empty where they begin with the path (decision 96)."""
     turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Whose turn it is among the requests under one idempotency key."""
+    lanes: Lanes = field(default_factory=Lanes)
 
 
 @dataclass(slots=True)
@@ -105,6 +116,13 @@ class Context:
         if self.caller.organization is None:
             raise OrganizationRequired()
         return self.caller.organization.id
+
+    def reads(self, points: int) -> AbstractAsyncContextManager[object]:
+        """While reads that ask for so many points are worked on: heavy ones wait for others of the organization."""
+        organization = self.principal.organization if self.principal is not None else None
+        if organization is None:
+            return nullcontext()
+        return self.services.lanes.reading(organization.id, points)
 
     def reading(self) -> AbstractAsyncContextManager[TenantSession]:
         """A read-only transaction of the active organization."""

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
+from unicodedata import category
 
 from pydantic import AfterValidator, Field, StrictStr
 
-from contract.errors import NotFound
+from contract.errors import NotFound, Problem, Problems
 from contract.limits import CREDENTIAL_NAME_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
@@ -18,8 +19,24 @@ from resolvers.context import Context
 from resolvers.inputs import Input, Moment, storable
 from storage.base import now
 from storage.queries import credentials as statements
+from storage.queries import organizations, records
 from storage.sessions import TenantSession
 from storage.tables import Credential
+
+
+def _named(name: str) -> str:
+    if any(category(c) == "Cc" or c in _REORDERING for c in name):
+        raise ValueError("must not contain control characters")
+    if all(category(c) in _UNSEEN or c in _BLANK for c in name):
+        raise ValueError("must have a character that can be seen")
+    return name
+
+
+_UNSEEN = ("Cc", "Cf", "Cn", "Co", "Mn", "Me", "Zl", "Zp", "Zs")
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs by their category that nobody sees: fillers of Hangul, and the empty pattern of Braille."""
+_REORDERING = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""What breaks lines or turns the order of others, so that a list shows another name than there is."""
 
 
 def _ahead(moment: datetime) -> datetime:
@@ -28,7 +45,9 @@ def _ahead(moment: datetime) -> datetime:
     return moment
 
 
-Name = Annotated[StrictStr, Field(min_length=1, max_length=CREDENTIAL_NAME_MAX), AfterValidator(storable)]
+Name = Annotated[
+    StrictStr, Field(min_length=1, max_length=CREDENTIAL_NAME_MAX), AfterValidator(storable), AfterValidator(_named)
+]
 
 
 class CredentialCreate(Input):
@@ -80,7 +99,8 @@ async def list_organization_keys(ctx: Context) -> Sequence[CredentialView]:
 async def create_organization_key(ctx: Context, input: CredentialCreate) -> Created:
     """A key bound to the active organization."""
     async with ctx.writing() as session:
-        created = _create(ctx, session, input, CredentialKind.ORGANIZATION_KEY, ctx.org_id)
+        await records.lock_organization(session)
+        created = await _create(ctx, session, input, CredentialKind.ORGANIZATION_KEY, ctx.org_id)
         await _note(ctx, session, "organization_key_created", created.credential.id)
     return created
 
@@ -103,11 +123,12 @@ async def revoke_organization_key(ctx: Context, key_id: str) -> str:
     async with ctx.writing() as session:
         row = await statements.change(session, key_id, org_id=ctx.org_id, owner=owner, revoked_at=now())
         if row is not None:
+            await statements.end_made(session, row.id, org_id=ctx.org_id)
             await _note(ctx, session, "organization_key_revoked", row.id)
     return _found(row, ctx).id
 
 
-@requires(ScopeGroup.PATS_READ, organization=False)
+@requires(ScopeGroup.PATS_READ, organization=False, in_person=True)
 async def list_user_tokens(ctx: Context) -> Sequence[CredentialView]:
     """The caller's own tokens, whoever asks."""
     async with ctx.services.database.directory() as session:
@@ -115,14 +136,15 @@ async def list_user_tokens(ctx: Context) -> Sequence[CredentialView]:
     return [_view(row, ctx.caller.subject) for row in rows]
 
 
-@requires(ScopeGroup.PATS_CREATE, organization=False, writes=True)
+@requires(ScopeGroup.PATS_CREATE, organization=False, writes=True, in_person=True)
 async def create_user_token(ctx: Context, input: CredentialCreate) -> Created:
     """A token for every organization that the caller belongs to."""
     async with ctx.directory() as session:
-        return _create(ctx, session, input, CredentialKind.USER_TOKEN, None)
+        await organizations.lock_member(session, ctx.caller.subject)
+        return await _create(ctx, session, input, CredentialKind.USER_TOKEN, None)
 
 
-@requires(ScopeGroup.PATS_CREATE, organization=False, writes=True)
+@requires(ScopeGroup.PATS_CREATE, organization=False, writes=True, in_person=True)
 async def rename_user_token(ctx: Context, token_id: str, input: CredentialRename) -> CredentialView:
     """Rename one of the caller's own tokens. Raises NotFound for any other."""
     async with ctx.directory() as session:
@@ -130,11 +152,13 @@ async def rename_user_token(ctx: Context, token_id: str, input: CredentialRename
     return _found(row, ctx)
 
 
-@requires(ScopeGroup.PATS_DELETE, organization=False, writes=True)
+@requires(ScopeGroup.PATS_DELETE, organization=False, writes=True, in_person=True)
 async def revoke_user_token(ctx: Context, token_id: str) -> str:
     """Revoke one of the caller's own tokens. Raises NotFound for any other."""
     async with ctx.directory() as session:
         row = await statements.change(session, token_id, org_id=None, owner=ctx.caller.subject, revoked_at=now())
+        if row is not None:
+            await statements.end_made(session, row.id, org_id=None)
     return _found(row, ctx).id
 
 
@@ -147,9 +171,15 @@ async def _note(ctx: Context, session: TenantSession, type: str, key_id: str) ->
     await changes.note(ctx, session, type, {"organization_key_id": key_id}, area="admin")
 
 
-def _create(
+async def _create(
     ctx: Context, session: TenantSession, input: CredentialCreate, kind: CredentialKind, org_id: str | None
 ) -> Created:
+    """The session has locked what the member's credentials are counted under. Raises Problems."""
+    expires_at = _end(ctx, input.expires_at)
+    most = ctx.services.credentials_max
+    if await statements.number_live(session, ctx.caller.subject, org_id=org_id) >= most:
+        words = f"there can be at most {most} live {_PLURALS[kind]}; revoke one that is not needed any more"
+        raise Problems([Problem(("input",), words, "too_long")])
     minted = secrets.mint("pat" if org_id is None else "ak")
     credential = Credential(
         kind=kind.value,
@@ -159,10 +189,28 @@ def _create(
         name=input.name,
         org_id=org_id,
         owner_subject=ctx.caller.subject,
-        expires_at=input.expires_at,
+        expires_at=expires_at,
+        made_by=ctx.caller.credential_id,
     )
     session.add(credential)
     return Created(_view(credential, ctx.caller.subject), minted.text)
+
+
+_PLURALS = {
+    CredentialKind.ORGANIZATION_KEY: "keys of a member in an organization",
+    CredentialKind.USER_TOKEN: "user tokens of a member",
+}
+
+
+def _end(ctx: Context, asked: datetime | None) -> datetime | None:
+    """When the new credential ends: no later than the one it is made with (decision 154). Raises Problems."""
+    latest = ctx.caller.expires_at
+    if asked is None or latest is None:
+        return asked or latest
+    if asked > latest:
+        words = f"must not be later than the end of the credential that makes it, {latest.isoformat()}"
+        raise Problems([Problem(("input", "expires_at"), words, "expires_at")])
+    return asked
 
 
 def _found(row: Any, ctx: Context) -> CredentialView:

@@ -4,7 +4,7 @@ An edit leads to the render step and nowhere else: this module knows neither the
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -19,8 +19,10 @@ from contract.merge_patch import merged
 from contract.scopes import ScopeGroup
 from jobs.queue import supersede
 from jobs.render import enqueue_render
+from providers.children import ChildError, OutOfMemory, OutOfTime
 from reports.content import ArtifactKind
 from reports.reading import content_of
+from reports.rendering import CHECKING, logo_problem
 from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.documents import JsonObject
@@ -121,9 +123,10 @@ async def edit_report(ctx: Context, run_id: str, result_id: str, input: CXReport
     patches = {name: fields.get(field) for name, field in _PATCHES.items() if fields.get(field) is not None}
     if not patches and "bpo_prefix" not in fields:
         raise Problems([Problem(("input",), f"at least one of {', '.join(CXReportEdit.model_fields)}", "missing")])
+    problem = await _logo_problem(ctx, patches.get("brand"))  # before the transaction, which holds others up
     for _ in range(_RACES):
         async with ctx.writing() as session:
-            job = await _edit(ctx, session, run_id, result_id, patches, fields)
+            job = await _edit(ctx, session, run_id, result_id, patches, fields, problem)
         if job is not None:
             ctx.forget()
             report = await report_of_result(ctx, str(as_uuid(result_id)))
@@ -132,7 +135,13 @@ async def edit_report(ctx: Context, run_id: str, result_id: str, input: CXReport
 
 
 async def _edit(
-    ctx: Context, session: TenantSession, run_id: str, result_id: str, patches: dict[str, Any], fields: dict[str, Any]
+    ctx: Context,
+    session: TenantSession,
+    run_id: str,
+    result_id: str,
+    patches: dict[str, Any],
+    fields: dict[str, Any],
+    logo_problem: str,
 ) -> Job | None:
     """One try; None where another edit came in between."""
     seen = await research.report_key(session, run_id, result_id)
@@ -157,7 +166,7 @@ async def _edit(
         bpo_prefix=fields.get("bpo_prefix", before.bpo_prefix),
         created_by=ctx.caller.subject,
     )
-    await _check(result, revision)
+    await _check(result, revision, logo_problem)
     report.revision, report.updated_at = revision.revision, revision.created_at
     await session.insert(revision)
     job = await enqueue_render(session, report)
@@ -166,8 +175,24 @@ async def _edit(
     return job
 
 
-async def _check(result: ResearchResult, revision: CXReportRevision) -> None:
-    """Raise Problems where the content, with what was there before, cannot be rendered."""
+async def _logo_problem(ctx: Context, patch: Any) -> str:
+    """What is wrong with the logo that an edit brings; nothing where it brings none. Raises Unavailable."""
+    logo = patch.get("logo") if isinstance(patch, Mapping) else None
+    if not isinstance(logo, str) or not logo:
+        return ""
+    try:
+        return await ctx.services.children.run(CHECKING, logo_problem, logo)
+    except (OutOfMemory, OutOfTime) as error:
+        return f"cannot be used: reading it {error}"
+    except ChildError:
+        raise Unavailable("The logo cannot be read at the moment") from None
+
+
+async def _check(result: ResearchResult, revision: CXReportRevision, logo_problem: str) -> None:
+    """Raise Problems where the content, with what was there before, cannot be rendered.
+
+    A logo that is new has been read, and so had the one that was there before.
+    """
     documents = {name: getattr(revision, name) for name in _PATCHES}
     size = len(orjson.dumps(documents))
     if size > REPORT_MAX_BYTES:
@@ -182,12 +207,22 @@ async def _check(result: ResearchResult, revision: CXReportRevision) -> None:
         bpo_prefix=revision.bpo_prefix,
         revision=revision.revision,
         generated_at=now(),
-        **documents,
+        **documents | {"brand": _without_text_of_logo(revision.brand)},
     )
+    problems = [Problem(("brand", "logo"), logo_problem)] if logo_problem else []
     try:
         await asyncio.to_thread(read)
     except Problems as error:
-        raise Problems([Problem(_at(p.path), p.message, p.type) for p in error.problems]) from None
+        problems += error.problems
+    if problems:
+        raise Problems([Problem(_at(p.path), p.message, p.type) for p in problems])
+
+
+def _without_text_of_logo(brand: Any) -> Any:
+    """The brand without a logo that is a text: what it holds is for child processes."""
+    if isinstance(brand, Mapping) and isinstance(brand.get("logo"), str):
+        return {name: value for name, value in brand.items() if name != "logo"}
+    return brand
 
 
 def _at(path: Path) -> Path:

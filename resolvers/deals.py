@@ -8,50 +8,35 @@ from typing import Any
 from contract.criteria import All, Compare, Condition, Listing, Op, Selection
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
-from contract.vocabulary import DealStatus, GeoScope
+from contract.vocabulary import DealStatus
 from providers.notifications import Notification
 from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
-from resolvers.inputs import Amount, CalendarDate, Currency, Input, Line, Reference, RequiredLine, Text, not_null
+from resolvers.inputs import Input, Line, not_null
 from resolvers.lists import PageOf, by_id, children, page_of
-from storage.base import Record, as_uuid, now
+from resolvers.record_inputs import fields_of, required_columns
+from resolvers.writing import references_of
+from storage.base import as_uuid, now
+from storage.columns import CREATE, UPDATE
 from storage.drafts import draft
 from storage.queries import deals as statements
 from storage.queries import nouns, records
 from storage.queries.appending import append
 from storage.sessions import TenantSession
-from storage.tables import Account, Activity, Contact, Deal, DealContact, Event, Lead, PipelineStage, StageChange
+from storage.tables import Activity, Contact, Deal, DealContact, Event, Lead, StageChange
 
-_REFERENCES: dict[str, type[Record]] = {"account_id": Account, "stage_id": PipelineStage, "champion_id": Contact}
+_REFERENCES = references_of(Deal)
 
 
+@fields_of(Deal, CREATE)
 class DealCreate(Input):
     """What is kept of a new deal (specification 2.2)."""
 
-    name: RequiredLine
-    account_id: Reference | None = None
-    value: Amount | None = None
-    stage_id: Reference | None = None
-    close_date: CalendarDate | None = None
-    currency: Currency = "USD"
-    geo_scope: GeoScope | None = None
 
-
+@fields_of(Deal, UPDATE)
 class DealUpdate(Input):
     """Changes to a deal; null clears a field that may be empty."""
-
-    name: RequiredLine | None = None
-    account_id: Reference | None = None
-    value: Amount | None = None
-    stage_id: Reference | None = None
-    close_date: CalendarDate | None = None
-    currency: Currency | None = None
-    geo_scope: GeoScope | None = None
-    source: Line | None = None
-    champion_id: Reference | None = None
-    notes: Text | None = None
-    expected_version: int | None = None
 
 
 class LinkInput(Input):
@@ -157,7 +142,7 @@ async def unstaged_deals(ctx: Context, condition: Condition, selection: Selectio
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_deal(ctx: Context, input: DealCreate) -> Any:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
-    fields = _values(input)
+    fields = input.given()
     # A stage has to be looked at before, and what is wrong with a reference is said in words.
     deal = None if fields.get("stage_id") is not None else await _at_once(ctx, fields)
     if deal is None:
@@ -215,9 +200,9 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
 
     `seen` are the versions under any of which the caller would change it (If-Match names several).
     """
-    fields = _values(input)
+    fields = input.given()
     version = fields.pop("expected_version", None)
-    not_null(fields, "name", "currency")
+    not_null(fields, *required_columns(Deal))
     async with ctx.writing() as session:
         deal = await records.to_change(session, Deal, deal_id)
         if deal is None:
@@ -233,13 +218,6 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
             await changes.note(ctx, session, "deal_updated", {"deal_id": deal.id, "changed": changed})
     ctx.forget()
     return deal
-
-
-def _values(input: DealCreate | DealUpdate) -> dict[str, Any]:
-    fields = input.given()
-    if fields.get("geo_scope") is not None:
-        fields["geo_scope"] = fields["geo_scope"].value
-    return fields
 
 
 async def _status(session: TenantSession, stage_id: str | None) -> str:

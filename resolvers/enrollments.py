@@ -14,7 +14,7 @@ from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.lists import PageOf, children
 from resolvers.outreach_inputs import EnrollmentInput, Enrollments, address_key
-from storage.base import now
+from storage.base import as_uuid, now
 from storage.queries import campaigns as statements
 from storage.queries import nouns, records
 from storage.sessions import TenantSession
@@ -79,16 +79,19 @@ async def enroll_contacts(ctx: Context, campaign_id: str, input: Enrollments) ->
 
 async def _enroll(session: TenantSession, campaign: Campaign, contacts: Sequence[EnrollmentInput]) -> Enrolled:
     keys = [address_key(contact.email) for contact in contacts]
-    there = await statements.by_keys(session, campaign.id, keys)
+    # The campaign is locked, so nobody else is enrolled meanwhile.
+    there = await statements.there(session, campaign.id, keys, _contacts(contacts))
     first_at = now() + timedelta(days=campaign.steps[0]["delay_days"] if campaign.steps else 0)
     created: list[Enrollment] = []
     skipped: list[Skipped] = []
     made: set[str] = set()
+    taken = set(there.contacts)
     for key, contact in zip(keys, contacts, strict=True):
+        contact_id = as_uuid(contact.contact_id)
         enrollment = Enrollment(
             org_id=session.org_id,
             campaign_id=campaign.id,
-            contact_id=contact.contact_id,
+            contact_id=contact_id,
             email=contact.email,
             email_key=key,
             variables=contact.variables,
@@ -96,14 +99,21 @@ async def _enroll(session: TenantSession, campaign: Campaign, contacts: Sequence
         )
         if key in made:
             skipped.append(Skipped(contact.email, _AGAIN))
-        elif key in there:
+        elif key in there.keys:
             skipped.append(Skipped(contact.email, _ADDRESS))
-        elif await statements.enroll(session, enrollment):
-            made.add(key)
-            created.append(enrollment)
-        else:
+        elif contact_id is not None and contact_id in taken:
             skipped.append(Skipped(contact.email, _CONTACT))
+        else:
+            made.add(key)
+            if contact_id is not None:
+                taken.add(contact_id)
+            created.append(enrollment)
+    await session.insert(*created)
     return Enrolled(created, skipped)
+
+
+def _contacts(contacts: Sequence[EnrollmentInput]) -> list[str]:
+    return [canonical for c in contacts if (canonical := as_uuid(c.contact_id)) is not None]
 
 
 async def _check_contacts(session: TenantSession, contacts: Sequence[EnrollmentInput]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from contract.criteria import All, Compare, Condition, Listing, Op, Page
+from contract.event_types import areas_seen
 from contract.scopes import ScopeGroup
 from resolvers.access import requires
 from resolvers.context import Context
@@ -12,13 +13,10 @@ from storage.queries import events as log
 from storage.queries import nouns
 from storage.queries.paging import cursor, decode
 
-AREAS = {"crm": ScopeGroup.CRM_READ, "outreach": ScopeGroup.OUTREACH_READ, "admin": ScopeGroup.ORG_ADMIN}
-"""Who sees the events of an area."""
-
 
 def areas_of(ctx: Context) -> list[str]:
     """The areas that the caller sees."""
-    return [area for area, group in AREAS.items() if group.passes(ctx.caller.scopes)]
+    return areas_seen(ctx.caller.scopes)
 
 
 @requires(ScopeGroup.CRM_READ)

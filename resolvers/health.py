@@ -16,7 +16,7 @@ from storage.base import as_uuid, now
 from storage.database import Database
 from storage.queries import health
 from storage.queries.nouns import SNAPSHOTS
-from storage.queries.records import to_change
+from storage.queries.records import lock_each
 from storage.sessions import TenantSession
 from storage.tables import Account, HealthFactor, HealthSnapshot
 
@@ -98,8 +98,7 @@ async def refresh_many(
 
 async def _locked(session: TenantSession, account_ids: Sequence[str]) -> list[str]:
     """Those accounts that exist, locked in one order whoever asks, so that two callers never wait for each other."""
-    found = [await to_change(session, Account, i) for i in sorted(set(account_ids))]
-    return [account.id for account in found if account is not None]
+    return await lock_each(session, Account, account_ids)
 
 
 async def _refresh(session: TenantSession, account_ids: Sequence[str], moment: datetime) -> list[HealthSnapshot]:

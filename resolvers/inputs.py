@@ -25,6 +25,7 @@ from pydantic import (
 
 from contract.errors import Path, Problem, Problems
 from contract.limits import EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
+from contract.normal_form import ordered
 from storage.base import as_uuid, plain_decimal
 
 M = TypeVar("M", bound="Input")
@@ -57,11 +58,12 @@ def problems_of(error: ValidationError, at: Path = ()) -> list[Problem]:
 
 
 def storable(text: str) -> str:
+    """The text as both databases can keep and index it. Raises ValueError for one that they cannot (decision 136)."""
     if "\x00" in text:
         raise ValueError("must not contain the NUL character")
     if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
         raise ValueError("must be valid Unicode text")
-    return text
+    return ordered(text)
 
 
 def _amount(value: object) -> Decimal:

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from functools import cache
 
+from contract.normal_form import normal_form
+
 _WORD = re.compile(r"\w+")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _FORMS = (
@@ -17,8 +19,8 @@ _COMMON = _LEGAL_FORMS | _FILLERS
 
 def _folded(text: str) -> str:
     """Without letter case, marks and width: what `Müller` and `MULLER` share."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", "".join(c for c in plain if not unicodedata.combining(c)).casefold())
+    plain = normal_form("NFKD", text.casefold())
+    return normal_form("NFC", "".join(c for c in plain if not unicodedata.combining(c)).casefold())
 
 
 def _words(text: str) -> list[str]:

@@ -27,6 +27,8 @@ from resolvers.access import requires
 from resolvers.context import Context
 from resolvers.inputs import Email, Input, Line, Text, bounded, not_null, storable, trimmed
 from resolvers.lists import PageOf, by_id, page_of
+from resolvers.record_inputs import fields_of
+from storage.columns import UPDATE
 from storage.queries import leads as statements
 from storage.queries import nouns, records
 from storage.sessions import TenantSession
@@ -93,21 +95,20 @@ class CardCapture(Input):
     source: CaptureSource = CaptureSource.SCAN_CARD
 
 
+class LeadEntry(CardCapture):
+    """The same in GraphQL, where a new lead was written by hand unless it says otherwise."""
+
+    source: CaptureSource = CaptureSource.MANUAL
+
+
+@fields_of(Lead, UPDATE)
 class LeadUpdate(Input):
     """Changes to a lead; null clears a field that may be empty."""
 
     name: Name | None = None
-    title: Line | None = None
-    company: Line | None = None
-    company_domain: Line | None = None
-    email: Email | None = None
     phone: Phone | None = None
-    linkedin: Line | None = None
-    notes: Text | None = None
     tags: Tags | None = None
     status: LeadStatus | None = None
-    owner_id: Line | None = None
-    expected_version: int | None = None
 
 
 class Disqualification(Input):

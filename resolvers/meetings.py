@@ -2,24 +2,27 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, StrictInt
+from pydantic import Field
 
 from contract.criteria import Listing, Selection
 from contract.errors import NotFound
-from contract.limits import ATTENDEES_MAX, DURATION_MAX
+from contract.limits import ATTENDEES_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import MANUAL_METADATA_KEYS, ActivitySource, MeetingState
 from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
-from resolvers.inputs import Input, Line, Moment, Reference, RequiredLine, Text, not_null
+from resolvers.inputs import Input, Line, Moment, RequiredLine, Text, not_null
 from resolvers.lists import PageOf, by_id, page_of
-from storage.base import Record, now
+from resolvers.record_inputs import fields_of
+from resolvers.writing import references_of
+from storage.base import now
+from storage.columns import CREATE, UPDATE
 from storage.queries import nouns, records
 from storage.sessions import TenantSession
-from storage.tables import Account, Activity, Contact, Deal
+from storage.tables import Activity
 
-_REFERENCES: dict[str, type[Record]] = {"account_id": Account, "deal_id": Deal, "contact_id": Contact}
+_REFERENCES = references_of(Activity)
 _IS_MEETING = Activity.type == "meeting"
 
 
@@ -40,18 +43,12 @@ class Metadata(Input):
     provider: Line | None = None
 
 
+@fields_of(Activity, CREATE)
 class MeetingLog(Input):
     """A meeting logged by hand."""
 
     subject: RequiredLine
-    body: Text | None = None
-    due_at: Moment | None = None
-    completed_at: Moment | None = None
-    duration_minutes: Annotated[StrictInt, Field(ge=0, le=DURATION_MAX)] | None = None
     metadata: Metadata | None = None
-    account_id: Reference | None = None
-    deal_id: Reference | None = None
-    contact_id: Reference | None = None
 
 
 class MeetingCompletion(Input):
@@ -60,10 +57,11 @@ class MeetingCompletion(Input):
     at: Moment | None = None
 
 
-class MeetingUpdate(MeetingLog):
+@fields_of(Activity, UPDATE)
+class MeetingUpdate(Input):
     """Changes to a meeting; null clears a field that may be empty."""
 
-    subject: RequiredLine | None = None  # type: ignore[assignment]  # an update may leave it out
+    metadata: Metadata | None = None
 
 
 @requires(ScopeGroup.MEETINGS_READ)

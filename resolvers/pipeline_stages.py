@@ -1,30 +1,31 @@
 """Pipeline stages: the columns of the board, in their order."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-from pydantic import Field, StrictInt
+from typing import Any
 
 from contract.errors import Conflict, NotFound, Problem, Problems
 from contract.scopes import ScopeGroup
-from contract.vocabulary import StageType
 from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
-from resolvers.inputs import Input, RequiredLine
+from resolvers.inputs import Input, not_null
 from resolvers.lists import by_id
+from resolvers.record_inputs import fields_of, required_columns
 from storage.base import as_uuid
+from storage.columns import CREATE, UPDATE
 from storage.queries import deals, nouns, records
 from storage.sessions import TenantSession
 from storage.tables import PipelineStage, StageChange
 
 
+@fields_of(PipelineStage, CREATE)
 class StageInput(Input):
-    """A stage; `probability` is a percentage."""
+    """A new stage; `probability` is a percentage."""
 
-    name: RequiredLine
-    type: StageType = StageType.OPEN
-    probability: Annotated[StrictInt, Field(ge=0, le=100)] | None = None
+
+@fields_of(PipelineStage, UPDATE)
+class StageUpdate(Input):
+    """Changes to a stage; null clears the probability."""
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -49,7 +50,7 @@ async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
     """Add a stage at the end of the board."""
     async with ctx.writing() as session:
         await records.lock_organization(session)
-        stage = PipelineStage(**_fields(input), position=len(await _stages(session)))
+        stage = PipelineStage(**input.given(), position=len(await _stages(session)))
         session.add(stage)
         await changes.note(ctx, session, "pipeline_stage_created", {"pipeline_stage_id": stage.id, "name": stage.name})
     ctx.forget()
@@ -57,23 +58,22 @@ async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
 
 
 @requires(ScopeGroup.ORG_ADMIN, writes=True)
-async def update_stage(ctx: Context, stage_id: str, input: StageInput) -> PipelineStage:
-    """Change a stage; its deals take a changed type as their status (decision 4)."""
+async def update_stage(ctx: Context, stage_id: str, input: StageUpdate) -> PipelineStage:
+    """Change a stage; its deals take a changed type as their status (decision 4). Raises NotFound or Problems."""
+    fields = input.given()
+    not_null(fields, *required_columns(PipelineStage))
     async with ctx.writing() as session:
         stage = await records.to_change(session, PipelineStage, stage_id)
         if stage is None:
             raise NotFound(field=("id",))
-        if changed := changes.apply(stage, _fields(input)):
+        if changed := changes.apply(stage, fields):
             await session.flush()
-            await deals.follow_stage_type(session, stage.id, stage.type)
+            if "type" in changed:
+                await deals.follow_stage_type(session, stage.id, stage.type)
             data = {"pipeline_stage_id": stage.id, "changed": changed}
             await changes.note(ctx, session, "pipeline_stage_updated", data)
     ctx.forget()
     return stage
-
-
-def _fields(input: StageInput) -> dict[str, Any]:
-    return {"name": input.name, "type": input.type.value, "probability": input.probability}
 
 
 @requires(ScopeGroup.ORG_ADMIN, writes=True)

@@ -9,8 +9,8 @@ from contract.criteria import Listing, Selection
 from contract.errors import InvalidState, NotFound
 from contract.limits import RESEARCH_NAME_MAX, RESEARCH_TARGETS_MAX
 from contract.scopes import ScopeGroup
-from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
-from jobs.queue import enqueue, supersede
+from contract.vocabulary import ResearchRunStatus
+from jobs.queue import enqueue_each, supersede_each
 from jobs.research import RESEARCH
 from resolvers.access import requires
 from resolvers.context import Context
@@ -88,12 +88,14 @@ async def create_run(ctx: Context, input: ResearchRunCreate) -> ResearchRun:
     run = ResearchRun(name=input.name, result_count=len(input.targets), created_by=ctx.caller.subject)
     async with ctx.appending() as session:
         await session.insert(run)
-        for position, target in enumerate(input.targets):
-            result = ResearchResult(
-                run_id=run.id, position=position, company_name=target.company_name, domain=target.domain
-            )
-            result.job_id = (await enqueue(session, RESEARCH, {"result_id": result.id})).id
-            await session.insert(result)
+        results = [
+            ResearchResult(run_id=run.id, position=position, company_name=target.company_name, domain=target.domain)
+            for position, target in enumerate(input.targets)
+        ]
+        jobs = await enqueue_each(session, RESEARCH, [{"result_id": result.id} for result in results])
+        for result, job in zip(results, jobs, strict=True):
+            result.job_id = job.id
+        await session.insert(*results)
         await _note(ctx, session, "research_run_created", run)
     ctx.forget()
     return run
@@ -107,8 +109,7 @@ async def cancel_run(ctx: Context, run_id: str) -> ResearchRun:
     """
     async with ctx.writing() as session:
         # Workers lock their job before the run, so this does too.
-        for job_id in await statements.pending_jobs(session, run_id):
-            await supersede(session, job_id)
+        await supersede_each(session, await statements.pending_jobs(session, run_id))
         run = await records.to_change(session, ResearchRun, run_id)
         if run is None:
             raise NotFound(field=("id",))
@@ -116,8 +117,7 @@ async def cancel_run(ctx: Context, run_id: str) -> ResearchRun:
             return run
         if run.status not in (ResearchRunStatus.QUEUED, ResearchRunStatus.RUNNING):
             raise InvalidState("The run has ended", field=("id",))
-        for result in await statements.pending(session, run.id):
-            result.status, result.error = ResearchResultStatus.FAILED.value, _CANCELLED
+        await statements.fail_pending(session, run.id, _CANCELLED)
         run.status, run.completed_at = ResearchRunStatus.CANCELLED.value, now()
         await session.flush()
         await _note(ctx, session, "research_run_cancelled", run)

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import orjson
@@ -89,7 +89,7 @@ def _row(names: list[str], values: list[Any]) -> Any:
     return _row_kind(tuple(names))(*map(_unpacked, values))
 
 
-_row_kind = cache(row_of)
+_row_kind = lru_cache(maxsize=500)(row_of)
 
 
 def _instance(name: str, values: Any) -> Any:

@@ -1,7 +1,7 @@
 """The full-text search across the records that the caller may read (decisions 46 to 48)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import SearchType
 from resolvers.access import requires, rule_of
 from resolvers.accounts import get_account
+from resolvers.aside import aside
 from resolvers.contacts import get_contact
 from resolvers.context import Context
 from resolvers.deals import get_deal
@@ -137,11 +138,11 @@ async def _passages_by_and_by(
 async def _passages(records: Mapping[str, Any], fields: Sequence[str], words: Sequence[str]) -> dict[str, Passage]:
     """Where the records have the words; in a thread where that takes a while, during which nothing else should wait."""
 
-    def find() -> dict[str, Passage]:
-        return {identifier: passage(record, fields, words) for identifier, record in records.items()}
+    def find(pace: Callable[[], None] = lambda: None) -> dict[str, Passage]:
+        return {identifier: passage(record, fields, words, pace) for identifier, record in records.items()}
 
     is_long = sum(length(record, fields) for record in records.values()) > _LOOKED_THROUGH_AT_ONCE
-    return await asyncio.to_thread(find) if is_long else find()
+    return await aside(find) if is_long else find()
 
 
 def _words(query: str, first: int) -> list[str]:

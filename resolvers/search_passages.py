@@ -1,14 +1,14 @@
 """Where a hit has the words: the field, and a short passage of its text (decision 48). Pure."""
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from contract.limits import SNIPPET_MAX
+from contract.normal_form import normal_form
 from storage.full_text import INDEXED_CHARACTERS, fold
 from storage.prepared import parsed
 
@@ -24,7 +24,9 @@ class Passage:
     text: str
 
 
-def passage(record: Any, fields: Sequence[str], words: Sequence[str]) -> Passage:
+def passage(
+    record: Any, fields: Sequence[str], words: Sequence[str], pace: Callable[[], None] = lambda: None
+) -> Passage:
     """The field that has the most of the words, the first of those that have as many, and its text around one.
 
     A hundred thousand characters take five milliseconds, and twenty where all of them have accents.
@@ -33,6 +35,7 @@ def passage(record: Any, fields: Sequence[str], words: Sequence[str]) -> Passage
     for field in fields:
         if most == len(words):
             break
+        pace()
         candidate = _text_of(record, field)
         if candidate:
             lower = fold(candidate)
@@ -66,7 +69,7 @@ def _text_of(record: Any, field: str) -> str:
         value = details.get(key) if isinstance(details, dict) else None
     if isinstance(value, list):
         value = " ".join(item for item in value if isinstance(item, str))
-    return unicodedata.normalize("NFC", value[:INDEXED_CHARACTERS]) if isinstance(value, str) else ""
+    return normal_form("NFC", value[:INDEXED_CHARACTERS]) if isinstance(value, str) else ""
 
 
 def _around(text: str, folded: str, folded_at: int) -> str:

@@ -1,6 +1,5 @@
 """Who is calling, and any record by its identifier."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from contract.criteria import Selection
@@ -25,7 +24,9 @@ from resolvers.outreach_domains import list_domains
 from resolvers.pipeline_stages import get_stage
 from resolvers.research import get_result, get_run
 from resolvers.webhooks import list_webhooks
+from storage.base import as_uuid
 from storage.queries import nouns
+from storage.queries.kinds import kinds_of
 
 _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
 
@@ -66,19 +67,35 @@ async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selec
 
     It comes with what is selected of its kind.
     """
+    canonical = as_uuid(identifier)
+    if canonical is None:
+        return None
+    kind = await _kind(ctx, canonical)
+    if kind is None:
+        return await _credential(ctx, canonical)
+    noun, _ = _RECORDS[kind]
+    record = await by_id(ctx, noun, canonical, selections[kind])
+    return None if record is None else Found(kind, record)
+
+
+async def _kind(ctx: Context, identifier: str) -> str | None:
+    """Of which of the kinds that the caller may read the record is, looked up with its neighbours."""
     readable = {kind: noun for kind, (noun, rule) in _RECORDS.items() if rule.admits(ctx.principal)}
-    found = await asyncio.gather(*(by_id(ctx, noun, identifier, selections[kind]) for kind, noun in readable.items()))
-    for kind, record in zip(readable, found, strict=True):
-        if record is not None:
-            return Found(kind, record)
-    return await _credential(ctx, identifier)
+
+    async def load(ids: list[str]) -> list[str | None]:
+        async with ctx.reading() as session:
+            kinds = await kinds_of(session, readable, ids)
+        return [kinds.get(i) for i in ids]
+
+    result: str | None = await ctx.loader("kinds", load).load(identifier) if readable else None
+    return result
 
 
 async def _credential(ctx: Context, identifier: str) -> Found | None:
     async def load(ids: list[str]) -> list[Found | None]:
         lists = [(kind, await lister(ctx)) for kind, lister in _CREDENTIALS.items() if _admits(ctx, lister)]
         found = {credential.id: Found(kind, credential) for kind, credentials in lists for credential in credentials}
-        return [found.get(i.lower()) for i in ids]
+        return [found.get(i) for i in ids]
 
     result: Found | None = await ctx.loader("credentials", load).load(identifier)
     return result

@@ -62,8 +62,14 @@ async def deliveries_of_webhook(ctx: Context, webhook_id: str, first: int) -> Se
     """The latest attempts, newest first. Raises Problems for a number out of range."""
     if not 0 <= first <= DELIVERIES_KEPT:
         raise Problems([Problem(("first",), f"must lie between 0 and {DELIVERIES_KEPT}", "range")])
-    async with ctx.reading() as session:
-        return await statements.deliveries(session, webhook_id, first)
+
+    async def load(ids: list[str]) -> list[Sequence[Any]]:
+        async with ctx.reading() as session:
+            found = await statements.deliveries(session, ids, first)
+        return [found[i] for i in ids]
+
+    latest: Sequence[Any] = await ctx.loader(("deliveries", first), load).load(webhook_id)
+    return latest
 
 
 @requires(ScopeGroup.ORG_ADMIN, writes=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Final
 
 from pydantic import Field, StrictStr
 
@@ -13,9 +13,11 @@ from contract.errors import NotFound
 from contract.limits import LISTING_DEFAULT
 from resolvers.deals import DealCreate, DealUpdate, create_deal, get_deal, list_deals, unlink_contact, update_deal
 from resolvers.inputs import Currency, Input, RequiredLine
+from rest_compat.documents import Document
 from rest_compat.etags import has_seen, tags
 from rest_compat.operations import Answer, Call
 from rest_compat.parameters import Limit, Offset
+from storage import tables as t
 
 _VERSION = re.compile(r"[1-9][0-9]{0,17}")
 
@@ -78,7 +80,7 @@ async def listing(call: Call) -> Answer:
     if query.limit == 0:
         return Answer([])
     page = await list_deals(call.ctx, query.listing())
-    return Answer(documents(page.rows))
+    return Answer(DEAL.all_of(page.rows))
 
 
 async def detail(call: Call) -> Answer:
@@ -104,36 +106,25 @@ async def unlink(call: Call) -> Answer:
     return Answer()
 
 
-def documents(rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """The rows as deal records: whose it is, the fields of specification 2.2 in their order, then its state."""
-    return [
-        {
-            "id": row.id,
-            "org_id": row.org_id,
-            "owner_id": row.owner_id,
-            "name": row.name,
-            "account_id": row.account_id,
-            "value": row.value,
-            "stage_id": row.stage_id,
-            "close_date": row.close_date,
-            "currency": row.currency,
-            "geo_scope": row.geo_scope,
-            "source": row.source,
-            "champion_id": row.champion_id,
-            "notes": row.notes,
-            "parent_deal_id": row.parent_deal_id,
-            "competitors": row.competitors,
-            "status": row.status,
-            "created_at": row.created_at,
-            "updated_at": row.updated_at,
-            "version": row.version,
-        }
-        for row in rows
-    ]
+DEAL: Final = Document(
+    "Deal",
+    t.Deal,
+    "The full record of a deal.",
+    (
+        *("id", "org_id", "owner_id", "name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope"),
+        *("source", "champion_id", "notes", "parent_deal_id", "competitors", "status", "created_at", "updated_at"),
+        "version",
+    ),
+    texts={
+        "status": "The type of the deal's stage; open without a stage.",
+        "version": "Counts the changes; the ETag is this number in quotes.",
+    },
+)
+"""Whose it is, the fields of specification 2.2 in their order, then its state (decision 24)."""
 
 
 def _deal(deal: Any) -> Answer:
-    return Answer(documents([deal])[0], _etag(deal))
+    return Answer(DEAL.of(deal), _etag(deal))
 
 
 def _etag(deal: Any) -> dict[str, str]:

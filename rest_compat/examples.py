@@ -22,7 +22,22 @@ _RUN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
 _RESULT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0c"
 _CAMPAIGN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b20"
 _DOMAIN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b21"
-_USER: Final = "user_2mF7"
+
+IDENTIFIERS: Final[dict[str, str]] = {
+    "organizations": _ORGANIZATION,
+    "accounts": _ACCOUNT,
+    "activities": _MEETING,
+    "campaigns": _CAMPAIGN,
+    "contacts": _CONTACT,
+    "deals": _DEAL,
+    "health_factors": _FACTOR,
+    "health_snapshots": _SNAPSHOT,
+    "jobs": _JOB,
+    "leads": _LEAD_ID,
+    "outreach_domains": _DOMAIN,
+    "pipeline_stages": _STAGE,
+}
+"""The record of each table that the examples are about."""
 
 _CREDENTIAL: Final = {
     "id": _CREDENTIAL_ID,
@@ -36,118 +51,9 @@ _CREDENTIAL: Final = {
     "owner_name": None,
 }
 
-_FACTORS: Final = (
-    ("meeting_recency", "Meeting recency"),
-    ("meeting_cadence", "Meeting cadence"),
-    ("stakeholder_breadth", "Stakeholder breadth"),
-    ("champion_presence", "Champion presence"),
-    ("pipeline_momentum", "Pipeline momentum"),
-    ("deal_outcomes", "Deal outcomes"),
-    ("outreach_engagement", "Outreach engagement"),
-    ("follow_through", "Follow-through"),
-    ("data_completeness", "Data completeness"),
-)
-
-_HEALTH: Final = {
-    "id": _SNAPSHOT,
-    "org_id": _ORGANIZATION,
-    "account_id": _ACCOUNT,
-    "score": 50,
-    "trend": "stable",
-    "data_points": 9,
-    "snapshot_at": "2026-11-20T09:30:00.250000Z",
-    "factors": [
-        {
-            "id": f"{_FACTOR[:-1]}{position}",
-            "org_id": _ORGANIZATION,
-            "account_id": _ACCOUNT,
-            "health_score_id": _SNAPSHOT,
-            "snapshot_at": "2026-11-20T09:30:00.250000Z",
-            "key": key,
-            "label": label,
-            "score": 50,
-            "weight": 0.1,
-            "value": None,
-            "explanation": "No data.",
-            "sample_size": 0,
-        }
-        for position, (key, label) in enumerate(_FACTORS)
-    ],
-}
-
-_LEAD: Final = {
-    "lead_id": _LEAD_ID,
-    "id": _LEAD_ID,
-    "org_id": _ORGANIZATION,
-    "owner_id": _USER,
-    "status": "converted",
-    "card_id": "card_8841",
-    "name": "Ada Park",
-    "title": "Head of Operations",
-    "company": "Example Industries",
-    "company_domain": "example.com",
-    "email": "ada@example.com",
-    "phone": "+49 30 1234567",
-    "linkedin": None,
-    "notes": "Met at the fair; wants a pilot in spring.",
-    "tags": ["fair", "pilot"],
-    "source": "scan_card",
-    "disqualified_reason": None,
-    "converted_at": "2026-11-20T16:02:31.118000Z",
-    "account_id": _ACCOUNT,
-    "contact_id": _CONTACT,
-    "deal_id": _DEAL,
-    "created_at": "2026-11-20T09:30:00Z",
-    "updated_at": "2026-11-20T16:02:31.118000Z",
-    "version": 2,
-}
-
 ANSWERS: Final[dict[str, Any]] = {
-    "Meeting": {
-        "id": _MEETING,
-        "type": "meeting",
-        "subject": "Quarterly review",
-        "body": "Bring the usage figures.",
-        "due_at": "2026-11-24T15:00:00Z",
-        "completed_at": None,
-        "duration_minutes": 45,
-        "metadata": {"location": "Room 4", "attendees": [{"name": "Ada Park", "email": "ada@example.com"}]},
-        "account_id": _ACCOUNT,
-        "deal_id": _DEAL,
-        "contact_id": _CONTACT,
-        "owner_id": _USER,
-        "source": "manual",
-        "direction": None,
-        "created_at": "2026-11-20T09:30:00Z",
-        "accounts": {"id": _ACCOUNT, "name": "Example Industries", "domain": "example.com"},
-        "deals": {"id": _DEAL, "name": "Example renewal", "stage_id": _STAGE},
-        "contacts": {"id": _CONTACT, "first_name": "Ada", "last_name": "Park", "email": "ada@example.com"},
-    },
     "DealId": {"id": _DEAL},
-    "Deal": {
-        "id": _DEAL,
-        "org_id": _ORGANIZATION,
-        "owner_id": _USER,
-        "name": "Example renewal",
-        "account_id": _ACCOUNT,
-        "value": 12500.5,
-        "stage_id": _STAGE,
-        "close_date": "2026-12-31",
-        "currency": "EUR",
-        "geo_scope": "regional",
-        "source": "referral",
-        "champion_id": _CONTACT,
-        "notes": None,
-        "parent_deal_id": None,
-        "competitors": [],
-        "status": "open",
-        "created_at": "2026-11-20T09:30:00Z",
-        "updated_at": "2026-11-20T09:41:12.004000Z",
-        "version": 3,
-    },
     "LeadId": {"lead_id": _LEAD_ID},
-    "Lead": _LEAD,
-    "LeadWithPayload": {**_LEAD, "capture_payload": {"engine": "ocr-2", "confidence": 0.93}},
     "LeadConversionResult": {
         "lead_id": _LEAD_ID,
         "account_id": _ACCOUNT,
@@ -173,8 +79,6 @@ ANSWERS: Final[dict[str, Any]] = {
             }
         ],
     },
-    "HealthSnapshot": _HEALTH,
-    "LatestHealth": _HEALTH,
     "CXReportEdited": {
         "job_id": _JOB,
         "run_id": _RUN,
@@ -182,44 +86,6 @@ ANSWERS: Final[dict[str, Any]] = {
         "revision": 2,
         "status": "queued",
         "status_url": f"/jobs/{_JOB}",
-    },
-    "Job": {
-        "id": _JOB,
-        "org_id": _ORGANIZATION,
-        "kind": "cx_report_render",
-        "status": "succeeded",
-        "attempts": 1,
-        "error": None,
-        "progress": 1.0,
-        "created_at": "2026-11-20T09:30:00.120000Z",
-        "started_at": "2026-11-20T09:30:00.480000Z",
-        "finished_at": "2026-11-20T09:30:02.310000Z",
-    },
-    "Campaign": {
-        "id": _CAMPAIGN,
-        "org_id": _ORGANIZATION,
-        "name": "Spring outreach",
-        "status": "paused",
-        "status_reason": None,
-        "daily_limit": 50,
-        "timezone": "Europe/Paris",
-        "stop_on_reply": True,
-        "provider": "local",
-        "provider_campaign_id": f"local-{_CAMPAIGN}",
-        "provider_sync": "pending",
-        "created_at": "2026-11-20T09:30:00Z",
-        "updated_at": "2026-11-20T09:41:12.004000Z",
-    },
-    "OutreachDomain": {
-        "id": _DOMAIN,
-        "org_id": _ORGANIZATION,
-        "name": "example.com",
-        "status": "active",
-        "spf": True,
-        "dkim": True,
-        "dmarc": None,
-        "mailbox_count": 2,
-        "created_at": "2026-11-20T09:30:00Z",
     },
     "Credential": _CREDENTIAL,
     "NewOrganizationKey": {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from contract.limits import HEALTH_FACTORS
 from resolvers.health import factors_of, latest_health, refresh_health
+from rest_compat.documents import Document
 from rest_compat.operations import Answer, Call
+from rest_compat.schemas import reference_to
+from storage import tables as t
 
 
 async def latest(call: Call) -> Answer:
@@ -20,31 +24,48 @@ async def refresh(call: Call) -> Answer:
     return Answer(await _document(call, snapshot))
 
 
+FACTOR: Final = Document(
+    "HealthFactor",
+    t.HealthFactor,
+    "One of the nine parts of a score.",
+    (
+        *("id", "org_id", "account_id", "health_score_id", "snapshot_at", "key", "label", "score", "weight", "value"),
+        *("explanation", "sample_size"),
+    ),
+)
+_FACTORS: Final = (
+    ("meeting_recency", "Meeting recency"),
+    ("meeting_cadence", "Meeting cadence"),
+    ("stakeholder_breadth", "Stakeholder breadth"),
+    ("champion_presence", "Champion presence"),
+    ("pipeline_momentum", "Pipeline momentum"),
+    ("deal_outcomes", "Deal outcomes"),
+    ("outreach_engagement", "Outreach engagement"),
+    ("follow_through", "Follow-through"),
+    ("data_completeness", "Data completeness"),
+)
+SNAPSHOT: Final = Document(
+    "HealthSnapshot",
+    t.HealthSnapshot,
+    "An account's health at one moment.",
+    ("id", "org_id", "account_id", "score", "trend", "data_points", "snapshot_at"),
+    added={
+        "factors": {
+            "type": "array",
+            "items": reference_to("HealthFactor"),
+            "minItems": HEALTH_FACTORS,
+            "maxItems": HEALTH_FACTORS,
+        }
+    },
+    examples={
+        "factors": [
+            {**FACTOR.example, "id": f"{FACTOR.example['id'][:-1]}{position}", "key": key, "label": label}
+            for position, (key, label) in enumerate(_FACTORS)
+        ]
+    },
+)
+
+
 async def _document(call: Call, snapshot: Any) -> dict[str, Any]:
     factors = await factors_of(call.ctx, snapshot.id)
-    return {
-        "id": snapshot.id,
-        "org_id": snapshot.org_id,
-        "account_id": snapshot.account_id,
-        "score": snapshot.score,
-        "trend": snapshot.trend,
-        "data_points": snapshot.data_points,
-        "snapshot_at": snapshot.snapshot_at,
-        "factors": [
-            {
-                "id": factor.id,
-                "org_id": factor.org_id,
-                "account_id": factor.account_id,
-                "health_score_id": factor.health_score_id,
-                "snapshot_at": factor.snapshot_at,
-                "key": factor.key,
-                "label": factor.label,
-                "score": factor.score,
-                "weight": factor.weight,
-                "value": factor.value,
-                "explanation": factor.explanation,
-                "sample_size": factor.sample_size,
-            }
-            for factor in factors
-        ],
-    }
+    return {**SNAPSHOT.of(snapshot), "factors": FACTOR.all_of(factors)}

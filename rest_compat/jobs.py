@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 from contract.errors import NotFound
 from resolvers.jobs import get_job
+from rest_compat.documents import Document
 from rest_compat.operations import Answer, Call
+from storage import tables as t
 
 
 async def detail(call: Call) -> Answer:
@@ -14,19 +16,16 @@ async def detail(call: Call) -> Answer:
     job = await get_job(call.ctx, call.path["job_id"])
     if job is None:
         raise NotFound()
-    return Answer(_document(job))
+    return Answer(JOB.of(job))
 
 
-def _document(job: Any) -> dict[str, Any]:
-    return {
-        "id": job.id,
-        "org_id": job.org_id,
-        "kind": job.kind,
-        "status": job.status,
-        "attempts": job.attempts,
-        "error": job.error,
-        "progress": job.progress,
-        "created_at": job.created_at,
-        "started_at": job.started_at,
-        "finished_at": job.finished_at,
-    }
+JOB: Final = Document(
+    "Job",
+    t.Job,
+    "A piece of work that runs later.",
+    (
+        *("id", "org_id", "kind", "status", "attempts", "error", "progress", "created_at", "started_at"),
+        "finished_at",
+    ),
+    texts={"status": "The last three are final."},
+)

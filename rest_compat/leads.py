@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
 
@@ -13,8 +13,10 @@ from contract.vocabulary import CaptureSource, LeadStatus
 from resolvers.inputs import Input
 from resolvers.lead_conversion import convert_lead
 from resolvers.leads import CardCapture, confirm_capture, get_lead, list_leads
+from rest_compat.documents import Document
 from rest_compat.operations import Answer, Call
 from rest_compat.parameters import Limit, Offset
+from storage import tables as t
 
 _RECORD: Final = (
     *("id", "org_id", "owner_id", "status", "card_id", "name", "title", "company", "company_domain", "email", "phone"),
@@ -22,6 +24,20 @@ _RECORD: Final = (
     *("deal_id", "created_at", "updated_at", "version"),
 )
 _LISTED: Final = Selection(frozenset(_RECORD))
+_KEYS: Final = ("lead_id=id", *_RECORD)  # the specification names the identifier so (2.4)
+_TEXTS: Final = {
+    "account_id": "What the lead was converted into, like the next two.",
+    "disqualified_reason": "Null unless the lead is disqualified.",
+    "version": "Counts the changes.",
+}
+LEAD: Final = Document("Lead", t.Lead, "A person met.", _KEYS, texts=_TEXTS)
+LEAD_WITH_PAYLOAD: Final = Document(
+    "LeadWithPayload",
+    t.Lead,
+    "A person met, with what the scan gave.",
+    (*_KEYS, "capture_payload"),
+    texts={**_TEXTS, "capture_payload": "The raw output of the extraction."},
+)
 
 
 class LeadQuery(Input):
@@ -56,7 +72,7 @@ async def listing(call: Call) -> Answer:
     if query.limit == 0:
         return Answer([])
     page = await list_leads(call.ctx, query.listing(), _LISTED)
-    return Answer([_record(row) for row in page.rows])
+    return Answer(LEAD.all_of(page.rows))
 
 
 async def detail(call: Call) -> Answer:
@@ -64,7 +80,7 @@ async def detail(call: Call) -> Answer:
     lead = await get_lead(call.ctx, call.path["lead_id"])
     if lead is None:
         raise NotFound()
-    return Answer({**_record(lead), "capture_payload": lead.capture_payload})
+    return Answer(LEAD_WITH_PAYLOAD.of(lead))
 
 
 async def convert(call: Call) -> Answer:
@@ -73,8 +89,3 @@ async def convert(call: Call) -> Answer:
     lead = done.lead
     into = {name: getattr(lead, name) for name in ("account_id", "contact_id", "deal_id")}
     return Answer({"lead_id": lead.id, **into})
-
-
-def _record(row: Any) -> dict[str, Any]:
-    """A lead; `lead_id` is its identifier once more, under the name that the specification gives it (2.4)."""
-    return {"lead_id": row.id, **{name: getattr(row, name) for name in _RECORD}}

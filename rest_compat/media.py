@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import partial
 from urllib.parse import quote
 
 from contract.errors import RangeNotSatisfiable
+from contract.normal_form import normal_form
 from contract.vocabulary import MediaType
 from resolvers.media import PublicFile, public_file
 from rest_compat.etags import has_seen, tags
@@ -15,6 +15,13 @@ from rest_compat.operations import Answer, Call
 
 _RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})-(\d{0,19})", re.IGNORECASE | re.ASCII)
 MEDIA_TYPES = tuple(kind.value for kind in MediaType)
+# Whoever has the key may show the file anywhere, in a frame too (decision 170). A browser's own viewer is an embedded
+# object with inline styles.
+_SHOWN_ANYWHERE = {
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Content-Security-Policy": "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors *",
+}
 _UNSAFE = re.compile(r'[^\x20-\x7e]|["\\%;/]')
 
 
@@ -27,6 +34,7 @@ async def read(call: Call) -> Answer:
     headers = {
         "ETag": f'"{file.sha256}"',
         "Cache-Control": "public, max-age=31536000, immutable",  # the bytes of a key never change
+        **_SHOWN_ANYWHERE,
     }
     if has_seen(call.headers.get("if-none-match"), file.sha256):
         return Answer(None, headers, 304)
@@ -70,7 +78,7 @@ def _asked_for(file: PublicFile, header: str | None, if_range: str | None) -> tu
 
 def disposition(name: str, *, inline: bool) -> str:
     """Content-Disposition with a name that every client can read (RFC 6266)."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = normal_form("NFKD", name).encode("ascii", "ignore").decode()
     plain = re.sub(r"\s+", " ", _UNSAFE.sub("", plain)).strip(" .-") or "file"
     kind = "inline" if inline else "attachment"
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
 
@@ -13,8 +11,10 @@ from contract.limits import LISTING_DEFAULT
 from contract.vocabulary import SortDirection
 from resolvers.inputs import Input
 from resolvers.meetings import list_meetings
+from rest_compat.documents import Document, Linked
 from rest_compat.operations import Answer, Call
 from rest_compat.parameters import Limit, Moment, Offset
+from storage import tables as t
 
 
 class MeetingQuery(Input):
@@ -61,96 +61,29 @@ async def listing(call: Call) -> Answer:
     if query.limit == 0:
         return Answer([])
     page = await list_meetings(call.ctx, query.listing(), with_links=True)
-    return Answer(documents(page.rows))
+    return Answer(MEETING.all_of(page.rows))
 
 
-# In the order in which `documents` unpacks them.
-_COLUMNS: Final = (
-    "id",
-    "type",
-    "subject",
-    "body",
-    "due_at",
-    "completed_at",
-    "duration_minutes",
-    "metadata",
-    "account_id",
-    "deal_id",
-    "contact_id",
-    "owner_id",
-    "source",
-    "direction",
-    "created_at",
-    "accounts_id",
-    "accounts_name",
-    "accounts_domain",
-    "deals_id",
-    "deals_name",
-    "deals_stage_id",
-    "contacts_id",
-    "contacts_first_name",
-    "contacts_last_name",
-    "contacts_email",
+MEETING: Final = Document(
+    "Meeting",
+    t.Activity,
+    "An activity with type `meeting`.",
+    (
+        *("id", "type", "subject", "body", "due_at", "completed_at", "duration_minutes", "metadata", "account_id"),
+        *("deal_id", "contact_id", "owner_id", "source", "direction", "created_at", "accounts", "deals", "contacts"),
+    ),
+    texts={
+        "metadata": "Free-form. Manual logging writes transcript, recording_url, attendees (objects with name and "
+        "email), location and provider; synced rows may also carry started_at and ended_at.",
+    },
+    schemas={"type": {"const": "meeting"}},
+    links={
+        "accounts": Linked("MeetingAccount", t.Account, "The linked account.", ("id", "name", "domain")),
+        "deals": Linked("MeetingDeal", t.Deal, "The linked deal.", ("id", "name", "stage_id")),
+        "contacts": Linked(
+            "MeetingContact", t.Contact, "The linked contact.", ("id", "first_name", "last_name", "email")
+        ),
+    },
+    examples={"type": "meeting"},
 )
-
-
-def documents(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """The rows as the objects of specification 2.1, in its order.
-
-    Unpacked by position, which for a whole page takes an eighth of the time that asking each row by name does.
-    """
-    if not rows:
-        return []
-    fields = rows[0]._fields
-    take = itemgetter(*map(fields.index, _COLUMNS))
-    return [
-        {
-            "id": id_,
-            "type": type_,
-            "subject": subject,
-            "body": body,
-            "due_at": due_at,
-            "completed_at": completed_at,
-            "duration_minutes": duration_minutes,
-            "metadata": metadata,
-            "account_id": account_id,
-            "deal_id": deal_id,
-            "contact_id": contact_id,
-            "owner_id": owner_id,
-            "source": source,
-            "direction": direction,
-            "created_at": created_at,
-            "accounts": None if account is None else {"id": account, "name": account_name, "domain": domain},
-            "deals": None if deal is None else {"id": deal, "name": deal_name, "stage_id": stage_id},
-            "contacts": None
-            if contact is None
-            else {"id": contact, "first_name": first_name, "last_name": last_name, "email": email},
-        }
-        for (
-            id_,
-            type_,
-            subject,
-            body,
-            due_at,
-            completed_at,
-            duration_minutes,
-            metadata,
-            account_id,
-            deal_id,
-            contact_id,
-            owner_id,
-            source,
-            direction,
-            created_at,
-            account,
-            account_name,
-            domain,
-            deal,
-            deal_name,
-            stage_id,
-            contact,
-            first_name,
-            last_name,
-            email,
-        ) in map(take, rows)
-    ]
+"""The object of specification 2.1, in its order."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from contract.costs import LEAST, rest_cost
-from identity.buckets import Taken
 from identity.budget import Budget
+from identity.pairs import Drawn
 from identity.principal import Principal
 from resolvers.inputs import Input
+from resolvers.settling import Settling
 from rest_compat.operations import Answer, Operation
+from storage.database_time import DatabaseTime, measured
 
 BUDGET_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Request-Cost")
 
@@ -17,11 +21,13 @@ BUDGET_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Re
 class Meter:
     """One request's: charged once it is known who calls, settled once there is an answer."""
 
-    __slots__ = ("_budget", "_cost", "_principal", "_taken")
+    __slots__ = ("_budget", "_cost", "_principal", "_settling", "_taken", "_time")
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, settling: Settling) -> None:
         self._budget = budget
-        self._taken: Taken | None = None
+        self._settling = settling
+        self._time = DatabaseTime()
+        self._taken: Drawn | None = None
         self._cost = LEAST
         self._principal: Principal | None = None
 
@@ -32,15 +38,18 @@ class Meter:
         self._principal = principal
         self._taken = await self._budget.charge(principal, points)
 
-    def began(self) -> None:
-        """What is refused up to here cost a point, what fails from here on all that was asked for."""
+    @contextmanager
+    def operating(self) -> Iterator[None]:
+        """What is refused before cost a point; what fails within, all that was asked for, or the database's time."""
         if self._taken is not None:
             self._cost = self._taken.points
+        with measured() as self._time:
+            yield
 
-    def ended(self, operation: Operation, answer: Answer) -> None:
-        """A listing cost its rows."""
+    def ended(self, operation: Operation, query: Input | None, answer: Answer) -> None:
+        """A listing cost its rows, and those that it skipped."""
         if self._taken is not None and isinstance(answer.content, list):
-            self._cost = points_of(operation, len(answer.content))
+            self._cost = _points(operation, query, len(answer.content))
 
     async def headers(self) -> list[tuple[bytes, bytes]]:
         """Give back what was not used; what the answer has to say of it."""
@@ -49,6 +58,8 @@ class Meter:
             return []
         if taken is None:  # the budget did not reach: see what there is
             cost, taken = 0, await self._budget.charge(self._principal, 0)
+        else:
+            cost = await self._settling.cost(self._principal, cost, self._time.seconds)
         throttle = await self._budget.settle(taken, cost)
         return [
             (b"ratelimit-limit", b"%d" % throttle.maximum),
@@ -58,12 +69,10 @@ class Meter:
         ]
 
 
-def points_of(operation: Operation, rows: int | None) -> int:
-    """The points of a call that asks for so many rows, or gives them; a call is at least a point."""
-    return max(LEAST, rest_cost(operation.twin, rows))
+def points_of(operation: Operation, query: Input | None) -> int:
+    """The points that a call asks for; a call is at least a point."""
+    return _points(operation, query, getattr(query, "limit", None))
 
 
-def asked_rows(query: Input | None) -> int | None:
-    """The rows that the query asks for, where it can say."""
-    limit: int | None = getattr(query, "limit", None)
-    return limit
+def _points(operation: Operation, query: Input | None, rows: int | None) -> int:
+    return max(LEAST, rest_cost(operation.twin, rows, getattr(query, "offset", 0)))

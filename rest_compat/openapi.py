@@ -13,7 +13,8 @@ from contract import errors as e
 from contract.errors import GatewayError
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from resolvers.idempotency import HEADER, REPLAYED
-from rest_compat import examples
+from rest_compat import examples, health
+from rest_compat.documents import Document
 from rest_compat.metering import BUDGET_HEADERS
 from rest_compat.operations import HIDDEN, Operation
 from rest_compat.routes import OPERATIONS
@@ -62,6 +63,8 @@ _HEADERS: Final = {
     "Content-Range": "Which part of how many bytes it is.",
     "Content-Disposition": "The name to save the file under.",
     "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "cross-origin: any page may show the file.",
+    "Content-Security-Policy": "frame-ancestors *: in a frame too; the file itself loads and runs nothing.",
     "Location": "The path of the new record.",
     "Cache-Control": "no-store; of a public file, for good.",
     "WWW-Authenticate": "Bearer",
@@ -85,7 +88,7 @@ _PHRASES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
 _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     400: (e.OrganizationRequired, e.OrganizationHeader),
     401: (e.Unauthenticated,),
-    403: (e.Forbidden, e.OrganizationMismatch),
+    403: (e.Forbidden, e.NotInPerson, e.OrganizationMismatch),
     404: (e.NotFound,),
     409: (e.InvalidState, e.KeyInUse),
     412: (e.PreconditionFailed,),
@@ -109,7 +112,7 @@ def openapi_document() -> dict[str, Any]:
         "info": {"title": "CRM gateway", "version": VERSION, "description": _DESCRIPTION},
         "paths": paths,
         "components": {
-            "schemas": {**SCHEMAS, **_models()},
+            "schemas": {**_documents(), **SCHEMAS, **_models()},
             "securitySchemes": _SECURITY,
             "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY},
             "headers": {name: _header(text) for name, text in _HEADERS.items()},
@@ -176,8 +179,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
         ),
     }
     if operation.answer is not None:
-        one = examples.ANSWERS[operation.answer]
-        schema = _ref(operation.answer)
+        one, schema = _answer(operation.answer)
         content = (
             {"schema": {"type": "array", "items": schema}, "example": [one]}
             if operation.many
@@ -194,6 +196,20 @@ def _responses(operation: Operation) -> dict[str, Any]:
     for status in _refusals(operation):
         responses[str(status)] = _refusal(operation, status)
     return responses
+
+
+def _answer(answer: str | Document) -> tuple[Any, Schema]:
+    """The example and the schema of what an operation answers."""
+    if isinstance(answer, Document):
+        return answer.example, _ref(answer.name)
+    example = health.SNAPSHOT.example if answer == "LatestHealth" else examples.ANSWERS[answer]
+    return example, _ref(answer)
+
+
+def _documents() -> dict[str, Schema]:
+    """The records' documents that the paths answer, and those within them."""
+    answered = [operation.answer for operation in OPERATIONS if isinstance(operation.answer, Document)]
+    return {name: schema for document in (*answered, health.FACTOR) for name, schema in document.components.items()}
 
 
 def _replayed(operation: Operation) -> tuple[str, ...]:
@@ -232,6 +248,8 @@ def _refusal(operation: Operation, status: int) -> dict[str, Any]:
         needs_organization = operation.rule is None or operation.rule.organization
         kinds = [k for k in _ERRORS[status] if needs_organization or k is not e.OrganizationRequired]
         kinds = [k for k in kinds if operation.rule is not None or k not in (e.OrganizationRequired, e.Forbidden)]
+        if operation.rule is None or not operation.rule.in_person:
+            kinds = [k for k in kinds if k is not e.NotInPerson]
         if status == 409 and status not in operation.errors:
             kinds = [e.KeyInUse]
         content = {"schema": _ref("Error"), "examples": {k.__name__: {"value": _example(operation, k)} for k in kinds}}

@@ -13,6 +13,7 @@ from providers.artifacts import Pieces
 from resolvers.access import Rule, rule_of
 from resolvers.context import Context
 from resolvers.inputs import Input
+from rest_compat.documents import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,10 @@ class Operation:
     `resolver` is the guarded function that the handler calls: its rule is enforced before anything of the request but
     its headers is read. Without one the operation is public. Where a body is not required, none is an empty object.
     `dropped` are fields of the body that are checked and not
-    kept. `form` lets a body be a form, which the handler reads. The rest is for the description: `answer` names a
-    schema of schemas.py (`many` of them in an array), `files` the media types of a file that takes an answer's place,
-    `twin` the GraphQL field that does the same, `errors` what it can answer beside what follows from the rest.
+    kept. `form` lets a body be a form, which the handler reads. The rest is for the description: `answer` is a
+    record's document or names a schema of schemas.py (`many` of them in an array), `files` the media types of a file
+    that takes an answer's place, `twin` the GraphQL field that does the same, `errors` what it can answer beside what
+    follows from the rest.
     """
 
     method: str
@@ -97,7 +99,7 @@ class Operation:
     body_required: bool = True
     dropped: frozenset[str] = frozenset()
     form: type[Input] | None = None
-    answer: str | None = None
+    answer: str | Document | None = None
     many: bool = False
     files: tuple[str, ...] = ()
     twin: str | None = None

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 from resolvers.outreach_domains import list_domains
+from rest_compat.documents import Document
 from rest_compat.operations import Answer, Call
+from storage import tables as t
 
 
 async def listing(call: Call) -> Answer:
     """All domains, by name."""
-    return Answer([document(row) for row in await list_domains(call.ctx)])
+    return Answer(DOMAIN.all_of(await list_domains(call.ctx)))
 
 
-def document(row: Any) -> dict[str, Any]:
-    """The domain record."""
-    return {
-        "id": row.id,
-        "org_id": row.org_id,
-        "name": row.name,
-        "status": row.status,
-        "spf": row.spf,
-        "dkim": row.dkim,
-        "dmarc": row.dmarc,
-        "mailbox_count": row.mailbox_count,
-        "created_at": row.created_at,
-    }
+DOMAIN: Final = Document(
+    "OutreachDomain",
+    t.OutreachDomain,
+    "A domain that mailboxes are made on.",
+    ("id", "org_id", "name", "status", "spf", "dkim", "dmarc", "mailbox_count", "created_at"),
+    schemas={"mailbox_count": {"type": "integer", "description": "How many mailboxes are on it."}},
+    examples={"mailbox_count": 2},
+)

@@ -24,17 +24,15 @@ from starlette.types import Receive, Scope, Send
 
 from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
-from identity.budget import Budget
 from providers.artifacts import Pieces
 from resolvers.context import Context, Key, Services
-from resolvers.deadline import Deadline
 from resolvers.encoding import written
 from resolvers.idempotency import REPLAYED, read_key
 from resolvers.inputs import Input, problems_of
 from resolvers.record import Record
 from rest_compat import bodies
 from rest_compat.errors import code_of, error_response
-from rest_compat.metering import Meter, asked_rows, points_of
+from rest_compat.metering import Meter, points_of
 from rest_compat.operations import HIDDEN, Answer, Call, Operation, Readiness
 
 Endpoint = Callable[[Scope, Receive, str, Meter], Awaitable[Response]]
@@ -53,7 +51,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             authorization, service_org = headers.get("authorization"), headers.get("x-service-org")
             principal = await services.identity.authenticate(authorization, service_org, address)
             _record(scope, request_id).principal = principal
-            await meter.charge(principal, points_of(operation, asked_rows(query)))
+            await meter.charge(principal, points_of(operation, query))
             scope["state"]["principal"] = principal
             rule.enforce(principal)
         key = _key(operation, headers, problems)
@@ -70,13 +68,14 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             address=address,
             meter=meter,
         )
-        meter.began()
         try:
-            async with Deadline():
-                answer = await operation.handler(call)
+            points = 0 if operation.writes else points_of(operation, query)
+            with meter.operating():
+                async with services.deadlines.one(), call.ctx.reads(points):
+                    answer = await operation.handler(call)
         except Problems as error:
             raise Problems([Problem(operation.locate(p.path), p.message, p.type) for p in error.problems]) from None
-        meter.ended(operation, answer)
+        meter.ended(operation, query, answer)
         response = await _response(operation, answer, ignored, scope["method"])
         if key is not None and key.is_replayed:
             response.headers[REPLAYED] = "true"
@@ -93,16 +92,16 @@ def routes(operations: Iterable[Operation], services: Services, readiness: Readi
         methods[operation.method] = serve(operation, services, readiness)
         if operation.method == "GET":
             methods["HEAD"] = methods["GET"]
-    return [Route(path, _Path(path, methods, services.budget), name=path) for path, methods in endpoints.items()]
+    return [Route(path, _Path(path, methods, services), name=path) for path, methods in endpoints.items()]
 
 
 class _Path:
     """The methods of one path, as an ASGI application."""
 
-    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], budget: Budget) -> None:
+    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], services: Services) -> None:
         self.path = path
         self._endpoints = endpoints
-        self._budget = budget
+        self._services = services
         self._labels = {method: f"{'GET' if method == 'HEAD' else method} {path}" for method in endpoints}
         self._allow = {"Allow": ", ".join(sorted(endpoints))}
 
@@ -110,7 +109,7 @@ class _Path:
         request_id = _request_id(scope)
         record = _record(scope, request_id)
         endpoint = self._endpoints.get(scope["method"])
-        meter = Meter(self._budget)
+        meter = Meter(self._services.budget, self._services.settling)
         try:
             if endpoint is None:
                 raise HTTPException(405, headers=self._allow)

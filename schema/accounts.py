@@ -1,35 +1,27 @@
 """Accounts on the GraphQL surface."""
 
-from datetime import datetime
-from enum import Enum
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import SortDirection
 from resolvers import accounts
 from resolvers import health as scores
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, enum, guarded, operation, shown
+from schema.declare import Info, argument, guarded, operation, shown
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.filters import DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.filters import condition_of, order_of
 from schema.health import FACTORS
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import ContactLink, DealFilterLink, DealLink, MeetingFilterLink, MeetingLink, SnapshotLink
+from schema.records import record, record_filter, record_input, record_order
+from storage import tables as t
+from storage.columns import CREATE, UPDATE
 
 
-@strawberry.type(description="A company that the organization sells to.")
+@record(t.Account, "A company that the organization sells to.")
 class Account(Node):
-    name: str = shown("The company's name.")
-    domain: str | None = shown("Its Internet domain.")
-    industry: str | None = shown("Its line of business.")
-    owner_id: str | None = shown("The subject of the owning rep.")
-    created_at: datetime = shown("When the record was made.")
-    updated_at: datetime = shown("When the record last changed.")
-    version: int = shown("Grows with each change; see `expectedVersion`.")
-
     @guarded(accounts.contacts_of_account, "The people at the account, newest first.")
     async def contacts(
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
@@ -70,54 +62,24 @@ class Account(Node):
         return await scores.health_history(info.context, root.id, listing(first=first, after=after).page)
 
 
-class AccountOrderField(Enum):
-    NAME = "name"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
-
-
-enum(
-    AccountOrderField,
-    "What accounts can be ordered by.",
-    NAME="The name, by code point.",
-    CREATED_AT="When the record was made.",
-    UPDATED_AT="When the record last changed.",
-)
-
-
-@strawberry.input(description="The order of accounts; createdAt descending, then id, break ties.")
+@record_order(t.Account)
 class AccountOrder:
-    field: AccountOrderField = shown("What to order by.", default=AccountOrderField.CREATED_AT)
-    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+    """The order that a list of accounts is asked for in."""
 
 
-@strawberry.input(description="Conditions on accounts, all of which must hold.")
+@record_filter(t.Account)
 class AccountFilter:
-    and_: list["AccountFilter"] | None = shown("All of these hold.", name="and", default=UNSET)
-    or_: list["AccountFilter"] | None = shown("At least one of these holds.", name="or", default=UNSET)
-    not_: "AccountFilter | None" = shown("This does not hold.", name="not", default=UNSET)
-    id: IDFilter | None = shown("On the identifier.", default=UNSET)
-    name: StringFilter | None = shown("On the name.", default=UNSET)
-    domain: StringFilter | None = shown("On the domain.", default=UNSET)
-    industry: StringFilter | None = shown("On the line of business.", default=UNSET)
-    owner_id: StringFilter | None = shown("On the owning rep.", default=UNSET)
-    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
+    """Which accounts."""
 
 
-@strawberry.input(description="A new account.")
+@record_input(t.Account, CREATE, "A new account.")
 class AccountCreateInput:
-    name: str = shown("The company's name, not empty.")
-    domain: str | None = shown("Its Internet domain.", default=UNSET)
-    industry: str | None = shown("Its line of business.", default=UNSET)
+    """What an account is created with."""
 
 
-@strawberry.input(description="Changes to an account; an explicit null clears a field, an omitted one stays.")
+@record_input(t.Account, UPDATE, "Changes to an account; an explicit null clears a field, an omitted one stays.")
 class AccountUpdateInput:
-    name: str | None = shown("The company's name, not empty.", default=UNSET)
-    domain: str | None = shown("Its Internet domain.", default=UNSET)
-    industry: str | None = shown("Its line of business.", default=UNSET)
-    owner_id: str | None = shown("The subject of the owning rep.", default=UNSET)
-    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+    """What of an account can be changed."""
 
 
 @strawberry.type(description="What became of a change to an account.")

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-import strawberry
-from graphql import GraphQLError, GraphQLSchema, is_input_object_type
+from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
 from schema.accounts import AccountMutations, AccountQueries
+from schema.adapters import strawberry as adapter
+from schema.adapters.graphql_core import mend_is_one_of
 from schema.campaigns import CampaignMutations, CampaignQueries
 from schema.competitors import CompetitorMutations, CompetitorQueries
 from schema.contacts import ContactMutations, ContactQueries
@@ -18,6 +19,7 @@ from schema.cx_reports import CXReportMutations
 from schema.deals import DealMutations, DealQueries
 from schema.enrollments import EnrollmentMutations
 from schema.events import EventQueries, EventSubscriptions
+from schema.execution.known import refuse_unsupported
 from schema.feedback import FeedbackMutations
 from schema.filters import IntFilter
 from schema.health import HealthFactor, HealthSnapshot
@@ -81,13 +83,15 @@ Mutation = merge_types(
 Subscription = merge_types("Subscription", (EventSubscriptions, JobSubscriptions))
 
 
-class Schema(strawberry.Schema):
-    """The library's schema, silent: the endpoint writes one line per internal error and none for a client's."""
+class Schema(adapter.Schema):
+    """The library's schema, silent: the endpoint writes one line per internal error and none for a client's.
 
-    @property
-    def graphql(self) -> GraphQLSchema:
-        """The schema as the executor takes it."""
-        return self._schema
+    Raises Unsupported for what nothing here would ask, such as schema extensions (decision 151).
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        refuse_unsupported(self.graphql)
 
     @property
     def sdl(self) -> str:
@@ -108,11 +112,5 @@ def build() -> Schema:
         config=StrawberryConfig(scalar_map=SCALARS),
     )
     declare_costs(schema.graphql)
-    meta: Any = schema.graphql.type_map["__Type"]
-    meta.fields["isOneOf"].resolve = _is_one_of
+    mend_is_one_of(schema.graphql)
     return schema
-
-
-def _is_one_of(kind: Any, _info: Any) -> bool | None:
-    """As the GraphQL specification has it; Strawberry's own breaks on lists, and says so of what is no input at all."""
-    return kind.is_one_of if is_input_object_type(kind) else None

@@ -1,13 +1,11 @@
 """Campaigns on the GraphQL surface (specification 4.7, 4.8)."""
 
-from datetime import datetime
-from enum import Enum
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import CampaignStatus, ProviderSync, SortDirection
+from contract.vocabulary import CampaignStatus, ProviderSync
 from resolvers import campaigns, enrollments
 from resolvers.outreach_inputs import CampaignCreate, CampaignUpdate
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
@@ -15,9 +13,11 @@ from schema.declare import Info, argument, enum, guarded, operation, resolved, s
 from schema.enrollments import Enrollment
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.filters import Comparator, DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import change
 from schema.mailboxes import Mailbox
+from schema.records import record, record_filter, record_order
+from storage import tables as t
 
 enum(
     CampaignStatus,
@@ -45,22 +45,8 @@ class CampaignStep:
     body: str = shown("The text; `{{name}}` stands for a variable of the recipient.")
 
 
-@strawberry.type(description="A sequence of messages to enrolled recipients.")
+@record(t.Campaign, "A sequence of messages to enrolled recipients.", hidden=("steps", "revision"))
 class Campaign(Node):
-    name: str = shown("The campaign's name.")
-    status: CampaignStatus = shown("Where it stands.")
-    status_reason: str | None = shown("Why it stands there, where that needs saying.")
-    daily_limit: int = shown("How many messages are sent a day at most.")
-    timezone: str = shown("The time zone of its days, by its IANA name.")
-    stop_on_reply: bool = shown("Whether a recipient who answers gets no further messages.")
-    provider: str = shown("The sequencing provider; `local` sends nothing.")
-    provider_campaign_id: str | None = shown("What the provider calls it; null while it is not there.")
-    provider_sync: ProviderSync = shown("Whether the provider knows what the campaign is now.")
-    provider_synced_at: datetime | None = shown("When it last did.")
-    created_at: datetime = shown("When the record was made.")
-    updated_at: datetime = shown("When the record last changed.")
-    version: int = shown("Grows with each change; see `expectedVersion`.")
-
     @resolved("The messages, in the order they are sent.", "steps")
     def steps(root: strawberry.Parent[Any]) -> list[CampaignStep]:
         return campaigns.steps_of(root)
@@ -77,25 +63,9 @@ class Campaign(Node):
         return await enrollments.enrollments_of_campaign(info.context, root.id, question, selected_nodes(info))
 
 
-class CampaignOrderField(Enum):
-    NAME = "name"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
-
-
-enum(
-    CampaignOrderField,
-    "What campaigns can be ordered by.",
-    NAME="The name, by code point.",
-    CREATED_AT="When the record was made.",
-    UPDATED_AT="When the record last changed.",
-)
-
-
-@strawberry.input(description="The order of campaigns; createdAt descending, then id, break ties.")
+@record_order(t.Campaign)
 class CampaignOrder:
-    field: CampaignOrderField = shown("What to order by.", default=CampaignOrderField.CREATED_AT)
-    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+    """The order that a list of campaigns is asked for in."""
 
 
 @strawberry.input(description="Conditions on the status, all of which must hold.")
@@ -106,12 +76,11 @@ class CampaignStatusFilter(Comparator):
     nin: list[CampaignStatus] | None = shown("Is none of these.", default=UNSET)
 
 
-@strawberry.input(description="Conditions on campaigns, all of which must hold.")
+@record_filter(t.Campaign, combines=False)
 class CampaignFilter:
-    id: IDFilter | None = shown("On the identifier.", default=UNSET)
-    name: StringFilter | None = shown("On the name.", default=UNSET)
+    """Which campaigns."""
+
     status: CampaignStatusFilter | None = shown("On where it stands.", default=UNSET)
-    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
 
 
 @strawberry.input(description="A message of a campaign.")

@@ -12,13 +12,15 @@ from schema.deals import Deal, DealId
 from schema.declare import Info, argument, operation, shown
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion
+from schema.records import record
+from storage import tables as t
 
 
-@strawberry.type(description="A company of the organization's catalogue that sells the same.")
+@record(
+    t.Competitor, "A company of the organization's catalogue that sells the same.", hidden=("folded_name", "created_at")
+)
 class Competitor(Node):
-    name: str = shown("The competitor's name, once per organization, letter case aside.")
-    aliases: list[str] = shown("Other names that it goes by.")
-    domains: list[str] = shown("Its domains, in lower case.")
+    """A competitor; the folded name is how a search finds it."""
 
 
 @strawberry.input(description="A competitor for the catalogue.")

@@ -1,38 +1,26 @@
 """Contacts on the GraphQL surface."""
 
-from datetime import datetime
-from enum import Enum
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import SortDirection
 from resolvers import accounts, contacts
 from schema.accounts import Account, AccountFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, enum, guarded, linked, operation, shown
+from schema.declare import Info, argument, guarded, linked, operation, shown
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.filters import DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import DealLink, MeetingLink
+from schema.records import record, record_filter, record_input, record_order
+from storage import tables as t
+from storage.columns import CREATE, UPDATE
 
 
-@strawberry.type(description="A person, at an account or not.")
+@record(t.Contact, "A person, at an account or not.")
 class Contact(Node):
-    first_name: str | None = shown("The given name.")
-    last_name: str | None = shown("The family name.")
-    email: str | None = shown("The e-mail address.")
-    phone: str | None = shown("The phone number.")
-    title: str | None = shown("The job title.")
-    linkedin: str | None = shown("The LinkedIn profile.")
-    account_id: strawberry.ID | None = shown("The account's identifier.")
-    owner_id: str | None = shown("The subject of the owning rep.")
-    created_at: datetime = shown("When the record was made.")
-    updated_at: datetime = shown("When the record last changed.")
-    version: int = shown("Grows with each change; see `expectedVersion`.")
-
     account: Account | None = linked("account", accounts.get_account, "The account that the person is at.")
 
     @guarded(contacts.deals_of_contact, "The deals that the contact is on, newest first.")
@@ -50,63 +38,26 @@ class Contact(Node):
         return await contacts.meetings_of_contact(info.context, root.id, question, selected_nodes(info))
 
 
-class ContactOrderField(Enum):
-    LAST_NAME = "last_name"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
-
-
-enum(
-    ContactOrderField,
-    "What contacts can be ordered by.",
-    LAST_NAME="The family name, by code point; contacts without one come last.",
-    CREATED_AT="When the record was made.",
-    UPDATED_AT="When the record last changed.",
-)
-
-
-@strawberry.input(description="The order of contacts; createdAt descending, then id, break ties.")
+@record_order(t.Contact)
 class ContactOrder:
-    field: ContactOrderField = shown("What to order by.", default=ContactOrderField.CREATED_AT)
-    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+    """The order that a list of contacts is asked for in."""
 
 
-@strawberry.input(description="Conditions on contacts, all of which must hold.")
+@record_filter(t.Contact)
 class ContactFilter:
-    and_: list["ContactFilter"] | None = shown("All of these hold.", name="and", default=UNSET)
-    or_: list["ContactFilter"] | None = shown("At least one of these holds.", name="or", default=UNSET)
-    not_: "ContactFilter | None" = shown("This does not hold.", name="not", default=UNSET)
-    id: IDFilter | None = shown("On the identifier.", default=UNSET)
-    first_name: StringFilter | None = shown("On the given name.", default=UNSET)
-    last_name: StringFilter | None = shown("On the family name.", default=UNSET)
-    email: StringFilter | None = shown("On the e-mail address.", default=UNSET)
-    account_id: IDFilter | None = shown("On the account's identifier.", default=UNSET)
-    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
+    """Which contacts."""
+
     account: AccountFilter | None = shown("There is an account, and this holds for it.", default=UNSET)
 
 
-@strawberry.input(description="A new contact.")
+@record_input(t.Contact, CREATE, "A new contact.")
 class ContactCreateInput:
-    first_name: str | None = shown("The given name.", default=UNSET)
-    last_name: str | None = shown("The family name.", default=UNSET)
-    email: str | None = shown("The e-mail address.", default=UNSET)
-    phone: str | None = shown("The phone number.", default=UNSET)
-    title: str | None = shown("The job title.", default=UNSET)
-    linkedin: str | None = shown("The LinkedIn profile.", default=UNSET)
-    account_id: strawberry.ID | None = shown("The account's identifier.", default=UNSET)
+    """What a contact is created with."""
 
 
-@strawberry.input(description="Changes to a contact; an explicit null clears a field, an omitted one stays.")
+@record_input(t.Contact, UPDATE, "Changes to a contact; an explicit null clears a field, an omitted one stays.")
 class ContactUpdateInput:
-    first_name: str | None = shown("The given name.", default=UNSET)
-    last_name: str | None = shown("The family name.", default=UNSET)
-    email: str | None = shown("The e-mail address.", default=UNSET)
-    phone: str | None = shown("The phone number.", default=UNSET)
-    title: str | None = shown("The job title.", default=UNSET)
-    linkedin: str | None = shown("The LinkedIn profile.", default=UNSET)
-    account_id: strawberry.ID | None = shown("The account's identifier.", default=UNSET)
-    owner_id: str | None = shown("The subject of the owning rep.", default=UNSET)
-    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+    """What of a contact can be changed."""
 
 
 @strawberry.type(description="What became of a change to a contact.")

@@ -23,9 +23,9 @@ from strawberry.schema_directive import Location
 
 from contract.costs import COSTS, COUNT, READ, Cost, page_cost, root_cost
 from resolvers import costs as service
+from schema.adapters.strawberry import DEFINITION
 from schema.declare import LINK, Info, argument, operation, shown
 from schema.execution.costing import COST, is_page
-from schema.execution.shapes import DEFINITION
 
 _ROOTS = ("Query", "Mutation", "Subscription")
 _SIZES = ("first", "last")

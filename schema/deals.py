@@ -1,14 +1,13 @@
 """Deals on the GraphQL surface (specification 2.2, 4.4, 4.5)."""
 
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
-from enum import Enum
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import DealStatus, GeoScope, SortDirection
+from contract.vocabulary import DealStatus, GeoScope
 from resolvers import accounts, contacts, deals, pipeline_stages
 from resolvers.lists import PageOf
 from schema.accounts import Account, AccountFilter
@@ -31,10 +30,13 @@ from schema.contacts import Contact
 from schema.declare import Info, argument, enum, guarded, linked, operation, resolved, shown
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.filters import DateFilter, DateTimeFilter, DecimalFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import MeetingLink
 from schema.pipeline_stages import PipelineStage
+from schema.records import record, record_filter, record_input, record_order
+from storage import tables as t
+from storage.columns import CREATE, UPDATE
 
 enum(
     GeoScope,
@@ -103,26 +105,8 @@ class StageChange:
         return await pipeline_stages.get_stage(info.context, root.to_stage_id)
 
 
-@strawberry.type(description="A deal.")
+@record(t.Deal, "A deal.")
 class Deal(Node):
-    name: str = shown("The deal's name.")
-    account_id: strawberry.ID | None = shown("The account's identifier.")
-    value: Decimal | None = shown("The amount in `currency`, exact to four decimals.")
-    currency: str = shown("The ISO 4217 code.")
-    stage_id: strawberry.ID | None = shown("The stage's identifier; null until a stage is set.")
-    status: DealStatus = shown("Where the deal stands.")
-    close_date: date | None = shown("When it is expected to close, or closed.")
-    geo_scope: GeoScope | None = shown("Its reach.")
-    source: str | None = shown("Where it came from.")
-    champion_id: strawberry.ID | None = shown("The identifier of the internal champion.")
-    notes: str | None = shown("Free text.")
-    parent_deal_id: strawberry.ID | None = shown("The deal that this one is part of.")
-    competitors: list[str] = shown("Names of competitors on the deal.")
-    owner_id: str | None = shown("The subject of the owning rep.")
-    created_at: datetime = shown("When the record was made.")
-    updated_at: datetime = shown("When the record last changed.")
-    version: int = shown("Grows with each change; see `expectedVersion`.")
-
     account: Account | None = linked("account", accounts.get_account, "The account.")
 
     stage: PipelineStage | None = linked("stage", pipeline_stages.get_stage, "The stage.")
@@ -148,73 +132,26 @@ class Deal(Node):
         return await deals.stage_history(info.context, root.id)
 
 
-class DealOrderField(Enum):
-    NAME = "name"
-    VALUE = "value"
-    CLOSE_DATE = "close_date"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
-
-
-enum(
-    DealOrderField,
-    "What deals can be ordered by.",
-    NAME="The name, by code point.",
-    VALUE="The amount, whatever its currency; deals without one come last.",
-    CLOSE_DATE="The closing day; deals without one come last.",
-    CREATED_AT="When the record was made.",
-    UPDATED_AT="When the record last changed.",
-)
-
-
-@strawberry.input(description="The order of deals; createdAt descending, then id, break ties.")
+@record_order(t.Deal)
 class DealOrder:
-    field: DealOrderField = shown("What to order by.", default=DealOrderField.CREATED_AT)
-    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+    """The order that a list of deals is asked for in."""
 
 
-@strawberry.input(description="Conditions on deals, all of which must hold.")
+@record_filter(t.Deal)
 class DealFilter:
-    and_: list["DealFilter"] | None = shown("All of these hold.", name="and", default=UNSET)
-    or_: list["DealFilter"] | None = shown("At least one of these holds.", name="or", default=UNSET)
-    not_: "DealFilter | None" = shown("This does not hold.", name="not", default=UNSET)
-    id: IDFilter | None = shown("On the identifier.", default=UNSET)
-    name: StringFilter | None = shown("On the name.", default=UNSET)
-    value: DecimalFilter | None = shown("On the amount.", default=UNSET)
-    currency: StringFilter | None = shown("On the currency code.", default=UNSET)
-    close_date: DateFilter | None = shown("On the closing day.", default=UNSET)
-    stage_id: IDFilter | None = shown("On the stage's identifier.", default=UNSET)
-    account_id: IDFilter | None = shown("On the account's identifier.", default=UNSET)
-    owner_id: StringFilter | None = shown("On the owning rep.", default=UNSET)
-    champion_id: IDFilter | None = shown("On the champion's identifier.", default=UNSET)
-    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
+    """Which deals; a link's filter holds for the linked record."""
+
     account: AccountFilter | None = shown("There is an account, and this holds for it.", default=UNSET)
 
 
-@strawberry.input(description="A new deal: only what is kept on creation; the rest is set with dealUpdate.")
+@record_input(t.Deal, CREATE, "A new deal: only what is kept on creation; the rest is set with dealUpdate.")
 class DealCreateInput:
-    name: str = shown("The deal's name, not empty.")
-    account_id: strawberry.ID | None = shown("The account's identifier.", default=UNSET)
-    value: Decimal | None = shown("The amount: not negative, under 10^15, at most four decimals.", default=UNSET)
-    stage_id: strawberry.ID | None = shown("The initial stage; none is chosen by itself.", default=UNSET)
-    close_date: date | None = shown("When it is expected to close.", default=UNSET)
-    currency: str | None = shown("The ISO 4217 code.", default="USD")
-    geo_scope: GeoScope | None = shown("Its reach.", default=UNSET)
+    """What a deal is created with (specification 2.2)."""
 
 
-@strawberry.input(description="Changes to a deal; an explicit null clears a nullable field, an omitted one stays.")
+@record_input(t.Deal, UPDATE, "Changes to a deal; an explicit null clears a nullable field, an omitted one stays.")
 class DealUpdateInput:
-    name: str | None = shown("The deal's name, not empty.", default=UNSET)
-    account_id: strawberry.ID | None = shown("The account's identifier.", default=UNSET)
-    value: Decimal | None = shown("The amount: not negative, under 10^15, at most four decimals.", default=UNSET)
-    stage_id: strawberry.ID | None = shown("The stage's identifier.", default=UNSET)
-    close_date: date | None = shown("When it is expected to close, or closed.", default=UNSET)
-    currency: str | None = shown("The ISO 4217 code.", default=UNSET)
-    geo_scope: GeoScope | None = shown("Its reach.", default=UNSET)
-    source: str | None = shown("Where it came from.", default=UNSET)
-    champion_id: strawberry.ID | None = shown("The identifier of the internal champion.", default=UNSET)
-    notes: str | None = shown("Free text.", default=UNSET)
-    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+    """What of a deal can be changed."""
 
 
 @strawberry.type(description="What became of a change to a deal.")
@@ -321,9 +258,10 @@ class DealMutations:
         deal_id: DealId,
         contact_id: ContactId,
         role: Annotated[str | None, argument("What the contact is to the deal.")] = UNSET,
-        is_primary: Annotated[bool | None, argument("Whether it becomes the deal's only primary contact.")] = False,
+        is_primary: Annotated[bool | None, argument("Whether it is the deal's only primary contact.")] = UNSET,
     ) -> DealPayload:
-        link = {"is_primary": bool(is_primary)} | ({} if role is UNSET else {"role": role})
+        named = {"role": role, "is_primary": is_primary if is_primary is UNSET else bool(is_primary)}
+        link = {name: value for name, value in named.items() if value is not UNSET}
         deal, problems = await change(
             info, deals.link_contact, deal_id, contact_id, model=deals.LinkInput, input=link, at=()
         )

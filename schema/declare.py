@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 import strawberry
 from strawberry import UNSET
 from strawberry.schema_directive import Location
-from strawberry.types.enum import StrawberryEnumDefinition
-from strawberry.utils.str_converters import to_camel_case
 
 from contract.scopes import ScopeGroup
 from resolvers.access import Rule, rule_of
 from resolvers.context import Context
+from schema.adapters.strawberry import enum_values, to_camel_case
 
 Info = strawberry.Info[Context, None]
 E = TypeVar("E", bound=type[Enum])
@@ -34,8 +33,7 @@ RULES: dict[str, Rule] = {}
 def enum(cls: E, description: str, **values: str) -> E:
     """Show a vocabulary of the contract as an enum, each value with its own description."""
     strawberry.enum(cls, description=description)
-    definition: StrawberryEnumDefinition = cls.__strawberry_definition__  # type: ignore[attr-defined]  # set just above
-    for value in definition.values:
+    for value in enum_values(cls):
         value.description = values[value.name]
     return cls
 

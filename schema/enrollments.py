@@ -1,6 +1,5 @@
 """Enrollments on the GraphQL surface."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import strawberry
@@ -15,6 +14,8 @@ from schema.contacts import Contact
 from schema.declare import Info, argument, enum, guarded, operation, shown
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion, given
+from schema.records import record
+from storage import tables as t
 
 enum(
     EnrollmentStatus,
@@ -30,12 +31,12 @@ enum(
 )
 
 
-@strawberry.type(description="A recipient of a campaign.")
+@record(
+    t.Enrollment,
+    "A recipient of a campaign.",
+    hidden=("campaign_id", "contact_id", "email_key", "variables", "step", "next_at", "told_at"),
+)
 class Enrollment(Node):
-    email: str = shown("The address, as it was given.")
-    status: EnrollmentStatus = shown("How far the campaign has come with this recipient.")
-    enrolled_at: datetime = shown("When the recipient was enrolled.")
-
     @guarded(contacts.get_contact, "The contact; null where none was named, or it was deleted since.", "contact_id")
     async def contact(root: strawberry.Parent[Any], info: Info) -> Contact | None:
         return None if root.contact_id is None else await contacts.get_contact(info.context, root.contact_id)

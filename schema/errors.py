@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import strawberry
 from graphql import GraphQLError, GraphQLSyntaxError
-from graphql.execution import values
 
 from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems, RateLimited
 from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
+from schema.adapters.graphql_core import VALUES_MODULE
 from schema.declare import enum, shown
 from schema.filters import camel
 from schema.spending import costless, refused
@@ -152,7 +152,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
 def _of_values(error: GraphQLError) -> bool:
     """Whether the library found a value unfit only in its place: a null variable in `@include(if:)`."""
     cause = error.original_error or error
-    return isinstance(cause, GraphQLError) and _place_of(cause)[0] == values.__name__
+    return isinstance(cause, GraphQLError) and _place_of(cause)[0] == VALUES_MODULE
 
 
 def _place_of(error: BaseException) -> tuple[str, int]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import strawberry
 from strawberry import UNSET
-from strawberry.utils.str_converters import to_camel_case
 
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Order, Related
 from contract.errors import Path, Problem, Problems
 from contract.limits import FILTER_CONDITIONS_MAX, FILTER_DEPTH_MAX, FILTER_LIST_MAX
 from contract.vocabulary import SortDirection
+from schema.adapters.strawberry import to_camel_case
 from schema.declare import enum, shown
 
 enum(

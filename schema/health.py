@@ -1,6 +1,5 @@
 """Health snapshots on the GraphQL surface (specification 2.3)."""
 
-from datetime import datetime
 from typing import Any
 
 import strawberry
@@ -9,6 +8,8 @@ from contract.vocabulary import HealthFactorKey, HealthTrend
 from resolvers import health
 from schema.connections import Node
 from schema.declare import Info, enum, resolved, shown
+from schema.records import record
+from storage import tables as t
 
 enum(
     HealthTrend,
@@ -36,32 +37,14 @@ FACTORS = "factors"
 """Among the selected columns of a snapshot: its factors, which can come along with it."""
 
 
-@strawberry.type(description="One of the nine inputs of a health score.")
+@record(t.HealthFactor, "One of the nine inputs of a health score.", hidden=("position",))
 class HealthFactor(Node):
     org_id: strawberry.ID = shown("The owning organization.")
-    account_id: strawberry.ID = shown("The account.")
-    health_score_id: strawberry.ID = shown("The snapshot that the factor is part of.")
-    snapshot_at: datetime = shown("When the snapshot was made.")
-    key: HealthFactorKey = shown("Which of the nine it is.")
-    label: str = shown("Its name, for people.")
-    score: int = shown("0 to 100.")
-    weight: float = shown("The factor's share of the score; the nine sum to 1.")
-    value: float | None = shown("The measured input, in the unit that the explanation names; null without data.")
-    explanation: str = shown("What was measured, in a sentence.")
-    sample_size: int = shown("How many records the measurement rests on.")
 
 
-@strawberry.type(description="The health of an account at one moment.")
+@record(t.HealthSnapshot, "The health of an account at one moment.")
 class HealthSnapshot(Node):
     org_id: strawberry.ID = shown("The owning organization.")
-    account_id: strawberry.ID = shown("The account.")
-    score: int = shown("0 to 100.")
-    trend: HealthTrend | None = shown("Against the snapshot before; null for the first.")
-    data_points: int | None = shown("How many factors the snapshot has: always nine.")
-    snapshot_at: datetime = shown("When the snapshot was made.")
-    formula_version: str = shown(
-        "The version of the formula that made the score: the same inputs and version give the same score."
-    )
 
     @resolved("The nine factors, oldest-inserted first.", "id", FACTORS)
     async def factors(root: strawberry.Parent[Any], info: Info) -> list[HealthFactor]:

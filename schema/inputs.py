@@ -11,6 +11,7 @@ from strawberry import UNSET
 from contract.errors import Path
 from resolvers.idempotency import read_key
 from resolvers.inputs import Input, parse
+from schema.adapters.strawberry import raw_info
 from schema.declare import Info, argument, shown
 from schema.errors import UserError, outcome
 
@@ -45,7 +46,7 @@ async def change(
         if key not in (None, UNSET):
             context = replace(context, key=read_key(key, ("idempotency_key",)))
         elif context.key is not None:
-            node = info._raw_info.field_nodes[0]
+            node = raw_info(info).field_nodes[0]
             context.key.enter((node.alias or node.name).value)
         return await resolver(context, *args, *read)
 

@@ -1,7 +1,6 @@
 """Jobs on the GraphQL surface."""
 
 from collections.abc import AsyncGenerator
-from datetime import datetime
 from typing import Annotated
 
 import strawberry
@@ -9,7 +8,9 @@ import strawberry
 from contract.vocabulary import JobStatus
 from resolvers import jobs
 from schema.connections import Node
-from schema.declare import Info, argument, enum, operation, shown, subscription
+from schema.declare import Info, argument, enum, operation, subscription
+from schema.records import record
+from storage import tables as t
 
 enum(
     JobStatus,
@@ -22,16 +23,13 @@ enum(
 )
 
 
-@strawberry.type(description="A piece of work that runs later: it survives a restart of the service.")
+@record(
+    t.Job,
+    "A piece of work that runs later: it survives a restart of the service.",
+    hidden=("key", "arguments", "repeat_seconds"),
+)
 class Job(Node):
-    kind: str = shown("What is to be done.")
-    status: JobStatus = shown("What has become of it.")
-    attempts: int = shown("How many attempts were begun.")
-    error: str | None = shown("What went wrong in the last attempt that failed, in words for people.")
-    progress: float = shown("How much is done, from 0 to 1.")
-    created_at: datetime = shown("When it was asked for.")
-    started_at: datetime | None = shown("When its first attempt began.")
-    finished_at: datetime | None = shown("When it succeeded, failed or was superseded.")
+    """A job; what it was told to do is nobody's business but the worker's."""
 
 
 @strawberry.type

@@ -1,14 +1,12 @@
 """Leads on the GraphQL surface (specification 4.2)."""
 
-from datetime import datetime
-from enum import Enum
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
-from contract.vocabulary import CaptureSource, LeadStatus, SortDirection
+from contract.vocabulary import CaptureSource, LeadStatus
 from resolvers import accounts, contacts, deals, lead_conversion, leads
 from resolvers.lead_conversion import Converted
 from schema.accounts import Account
@@ -18,8 +16,11 @@ from schema.deals import Deal
 from schema.declare import Info, argument, enum, linked, operation, shown
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.filters import Comparator, DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import change
+from schema.records import record, record_filter, record_input, record_order
+from storage import tables as t
+from storage.columns import UPDATE
 
 enum(
     CaptureSource,
@@ -39,28 +40,12 @@ enum(
 )
 
 
-@strawberry.type(description="A person met, from a confirmed capture of a card or badge.")
+@record(
+    t.Lead,
+    "A person met, from a confirmed capture of a card or badge.",
+    hidden=("account_id", "contact_id", "deal_id"),  # the links lead there
+)
 class Lead(Node):
-    status: LeadStatus = shown("Where the lead stands.")
-    card_id: str | None = shown("The captured card, of which there is one lead.")
-    name: str = shown("The person's name.")
-    title: str | None = shown("The job title.")
-    company: str | None = shown("The company's name.")
-    company_domain: str | None = shown("The company's domain.")
-    email: str | None = shown("The e-mail address.")
-    phone: str | None = shown("The phone number.")
-    linkedin: str | None = shown("The LinkedIn profile.")
-    notes: str | None = shown("Free text.")
-    tags: list[str] = shown("The tags, each once.")
-    source: CaptureSource = shown("How it was captured.")
-    capture_payload: JSON | None = shown("The raw output of the extraction; read only where it is selected.")
-    owner_id: str | None = shown("The subject of the owning rep.")
-    disqualified_reason: str | None = shown("Why it was given up; null unless it is.")
-    converted_at: datetime | None = shown("When it was converted.")
-    created_at: datetime = shown("When the record was made.")
-    updated_at: datetime = shown("When the record last changed.")
-    version: int = shown("Grows with each change; see `expectedVersion`.")
-
     account: Account | None = linked("account", accounts.get_account, "The account that it became.")
 
     contact: Contact | None = linked("contact", contacts.get_contact, "The contact that it became.")
@@ -68,25 +53,9 @@ class Lead(Node):
     deal: Deal | None = linked("deal", deals.get_deal, "The deal that it became, if it became one.")
 
 
-class LeadOrderField(Enum):
-    NAME = "name"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
-
-
-enum(
-    LeadOrderField,
-    "What leads can be ordered by.",
-    NAME="The person's name, by code point.",
-    CREATED_AT="When the record was made.",
-    UPDATED_AT="When the record last changed.",
-)
-
-
-@strawberry.input(description="The order of leads; createdAt descending, then id, break ties.")
+@record_order(t.Lead)
 class LeadOrder:
-    field: LeadOrderField = shown("What to order by.", default=LeadOrderField.CREATED_AT)
-    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+    """The order that a list of leads is asked for in."""
 
 
 @strawberry.input(description="Conditions on the state of a lead, all of which must hold.")
@@ -108,19 +77,12 @@ class TagsFilter(Comparator):
     contains: str | None = shown("Has this tag; letter case counts.", default=UNSET)
 
 
-@strawberry.input(description="Conditions on leads, all of which must hold.")
+@record_filter(t.Lead)
 class LeadFilter:
-    and_: list["LeadFilter"] | None = shown("All of these hold.", name="and", default=UNSET)
-    or_: list["LeadFilter"] | None = shown("At least one of these holds.", name="or", default=UNSET)
-    not_: "LeadFilter | None" = shown("This does not hold.", name="not", default=UNSET)
-    id: IDFilter | None = shown("On the identifier.", default=UNSET)
-    name: StringFilter | None = shown("On the person's name.", default=UNSET)
-    email: StringFilter | None = shown("On the e-mail address.", default=UNSET)
-    company: StringFilter | None = shown("On the company's name.", default=UNSET)
+    """Which leads."""
+
     status: LeadStatusFilter | None = shown("On where the lead stands.", default=UNSET)
     source: CaptureSourceFilter | None = shown("On how it was captured.", default=UNSET)
-    owner_id: StringFilter | None = shown("On the owning rep.", default=UNSET)
-    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
     tags: TagsFilter | None = shown("On the tags.", default=UNSET)
 
 
@@ -137,23 +99,12 @@ class CardCaptureInput:
     notes: str | None = shown("Free text.", default=UNSET)
     tags: list[str] | None = shown("Tags, each kept once.", default=UNSET)
     capture_payload: JSON | None = shown("The raw output, an object of at most 256 KiB as JSON text.", default=UNSET)
-    source: CaptureSource | None = shown("How it was captured.", default=CaptureSource.MANUAL)
+    source: CaptureSource | None = shown("How it was captured; `MANUAL` for a new lead.", default=UNSET)
 
 
-@strawberry.input(description="Changes to a lead; an explicit null clears a field, an omitted one stays.")
+@record_input(t.Lead, UPDATE, "Changes to a lead; an explicit null clears a field, an omitted one stays.")
 class LeadUpdateInput:
-    name: str | None = shown("The person's name; it cannot be cleared.", default=UNSET)
-    title: str | None = shown("The job title.", default=UNSET)
-    company: str | None = shown("The company's name.", default=UNSET)
-    company_domain: str | None = shown("The company's domain.", default=UNSET)
-    email: str | None = shown("The e-mail address.", default=UNSET)
-    phone: str | None = shown("The phone number.", default=UNSET)
-    linkedin: str | None = shown("The LinkedIn profile.", default=UNSET)
-    notes: str | None = shown("Free text.", default=UNSET)
-    tags: list[str] | None = shown("All tags that it is to have.", default=UNSET)
-    status: LeadStatus | None = shown("WORKING or QUALIFIED; the other states have mutations.", default=UNSET)
-    owner_id: str | None = shown("The subject of the owning rep.", default=UNSET)
-    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+    """What of a lead can be changed."""
 
 
 @strawberry.input(
@@ -234,7 +185,7 @@ class LeadMutations:
     async def card_capture_confirm(
         self, info: Info, input: Annotated[CardCaptureInput, argument("The capture.")]
     ) -> LeadPayload:
-        lead, problems = await change(info, leads.confirm_capture, model=leads.CardCapture, input=input)
+        lead, problems = await change(info, leads.confirm_capture, model=leads.LeadEntry, input=input)
         return LeadPayload(lead=lead, user_errors=problems)
 
     @operation(leads.update_lead, "Changes a lead.")

@@ -1,6 +1,5 @@
 """Mailboxes on the GraphQL surface."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import strawberry
@@ -14,6 +13,8 @@ from schema.declare import Info, argument, enum, guarded, operation, shown
 from schema.errors import UserError
 from schema.inputs import IdempotencyKey, change
 from schema.outreach_domains import OutreachDomain
+from schema.records import record
+from storage import tables as t
 
 enum(
     MailboxStatus,
@@ -25,14 +26,8 @@ enum(
 )
 
 
-@strawberry.type(description="A mailbox that campaigns are sent from.")
+@record(t.Mailbox, "A mailbox that campaigns are sent from.", hidden=("domain_id",))
 class Mailbox(Node):
-    email: str = shown("The address.")
-    display_name: str | None = shown("The name beside the address.")
-    status: MailboxStatus = shown("Where it stands.")
-    daily_limit: int = shown("How many messages it sends a day at most.")
-    created_at: datetime = shown("When it was ordered.")
-
     @guarded(outreach_domains.get_domain, "The domain that it is on.", "domain_id")
     async def domain(root: strawberry.Parent[Any], info: Info) -> OutreachDomain:
         return await outreach_domains.get_domain(info.context, root.domain_id)

@@ -1,14 +1,12 @@
 """Meetings on the GraphQL surface (specification 2.1, 4.1)."""
 
 from datetime import datetime
-from enum import Enum
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
-from strawberry.scalars import JSON
 
-from contract.vocabulary import ActivitySource, MeetingState, SortDirection
+from contract.vocabulary import ActivitySource, MeetingState
 from resolvers import accounts, contacts, deals, meetings
 from schema.accounts import Account, AccountFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
@@ -17,8 +15,11 @@ from schema.deals import Deal, DealFilter
 from schema.declare import Info, argument, enum, linked, operation, resolved, shown
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.filters import Comparator, DateTimeFilter, IDFilter, StringFilter, condition_of, order_of
+from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
+from schema.records import record, record_filter, record_input, record_order
+from storage import tables as t
+from storage.columns import CREATE, UPDATE
 
 enum(
     ActivitySource,
@@ -41,23 +42,8 @@ enum(
 )
 
 
-@strawberry.type(description="A meeting: an activity of type `meeting`.")
+@record(t.Activity, "A meeting: an activity of type `meeting`.")
 class Meeting(Node):
-    type: str = shown("Always `meeting`.")
-    subject: str | None = shown("The title.")
-    body: str | None = shown("Free-text notes.")
-    due_at: datetime | None = shown("The scheduled time.")
-    completed_at: datetime | None = shown("When it was marked done.")
-    duration_minutes: int | None = shown("How long it takes, in minutes.")
-    metadata: JSON | None = shown("Free-form: transcript, recording_url, attendees, location, provider and the like.")
-    account_id: strawberry.ID | None = shown("The account's identifier.")
-    deal_id: strawberry.ID | None = shown("The deal's identifier.")
-    contact_id: strawberry.ID | None = shown("The contact's identifier.")
-    owner_id: str | None = shown("The subject of the owning rep.")
-    source: ActivitySource = shown("Where it came from.")
-    direction: str | None = shown("Not meaningful for meetings.")
-    created_at: datetime = shown("When the record was made.")
-
     @resolved("What the meeting's times say about it now.", "due_at", "completed_at")
     def state(root: strawberry.Parent[Any]) -> MeetingState:
         return meetings.state_of(root)
@@ -69,25 +55,14 @@ class Meeting(Node):
     contact: Contact | None = linked("contact", contacts.get_contact, "The contact.")
 
 
-class MeetingOrderField(Enum):
-    DUE_AT = "due_at"
-    CREATED_AT = "created_at"
-
-
-enum(
-    MeetingOrderField,
-    "What meetings can be ordered by.",
-    DUE_AT="The scheduled time; meetings without one come last in either direction.",
-    CREATED_AT="When the record was made.",
-)
-
-
-@strawberry.input(
-    description="Meetings without dueAt come last in either direction; createdAt descending, then id, break ties."
+@record_order(
+    t.Activity,
+    by="due_at",
+    plural="meetings",
+    description="Meetings without dueAt come last in either direction; createdAt descending, then id, break ties.",
 )
 class MeetingOrder:
-    field: MeetingOrderField = shown("What to order by.", default=MeetingOrderField.DUE_AT)
-    direction: SortDirection = shown("Which end comes first.", default=SortDirection.DESC)
+    """The order that a list of meetings is asked for in."""
 
 
 @strawberry.input(description="Conditions on the source, all of which must hold.")
@@ -98,21 +73,11 @@ class ActivitySourceFilter(Comparator):
     nin: list[ActivitySource] | None = shown("Is none of these.", default=UNSET)
 
 
-@strawberry.input(description="Conditions on meetings, all of which must hold.")
+@record_filter(t.Activity, plural="meetings")
 class MeetingFilter:
-    and_: list["MeetingFilter"] | None = shown("All of these hold.", name="and", default=UNSET)
-    or_: list["MeetingFilter"] | None = shown("At least one of these holds.", name="or", default=UNSET)
-    not_: "MeetingFilter | None" = shown("This does not hold.", name="not", default=UNSET)
-    id: IDFilter | None = shown("On the identifier.", default=UNSET)
-    due_at: DateTimeFilter | None = shown("On the scheduled time.", default=UNSET)
-    completed_at: DateTimeFilter | None = shown("On when it was marked done.", default=UNSET)
-    created_at: DateTimeFilter | None = shown("On when the record was made.", default=UNSET)
-    subject: StringFilter | None = shown("On the title.", default=UNSET)
-    owner_id: StringFilter | None = shown("On the owning rep.", default=UNSET)
+    """Which meetings; a link's filter holds for the linked record."""
+
     source: ActivitySourceFilter | None = shown("On where it came from.", default=UNSET)
-    account_id: IDFilter | None = shown("On the account's identifier.", default=UNSET)
-    deal_id: IDFilter | None = shown("On the deal's identifier.", default=UNSET)
-    contact_id: IDFilter | None = shown("On the contact's identifier.", default=UNSET)
     account: AccountFilter | None = shown("There is an account, and this holds for it.", default=UNSET)
     deal: DealFilter | None = shown("There is a deal, and this holds for it.", default=UNSET)
 
@@ -132,33 +97,22 @@ class MeetingMetadataInput:
     provider: str | None = shown("What carried it.", default=UNSET)
 
 
-@strawberry.input(description="A meeting logged by hand.")
+@record_input(t.Activity, CREATE, "A meeting logged by hand.")
 class MeetingLogInput:
+    """What a meeting is logged with."""
+
     subject: str = shown("The title, not empty.")
-    body: str | None = shown("Free-text notes.", default=UNSET)
-    due_at: datetime | None = shown("The scheduled time.", default=UNSET)
-    completed_at: datetime | None = shown("When it was done.", default=UNSET)
-    duration_minutes: int | None = shown("How long it takes, in minutes.", default=UNSET)
     metadata: MeetingMetadataInput | None = shown("What else is known.", default=UNSET)
-    account_id: strawberry.ID | None = shown("The account's identifier.", default=UNSET)
-    deal_id: strawberry.ID | None = shown("The deal's identifier.", default=UNSET)
-    contact_id: strawberry.ID | None = shown("The contact's identifier.", default=UNSET)
 
 
-@strawberry.input(description="Changes to a meeting; an explicit null clears a field, an omitted one stays.")
+@record_input(t.Activity, UPDATE, "Changes to a meeting; an explicit null clears a field, an omitted one stays.")
 class MeetingUpdateInput:
-    subject: str | None = shown("The title, not empty.", default=UNSET)
-    body: str | None = shown("Free-text notes.", default=UNSET)
-    due_at: datetime | None = shown("The scheduled time.", default=UNSET)
-    completed_at: datetime | None = shown("When it was done.", default=UNSET)
-    duration_minutes: int | None = shown("How long it takes, in minutes.", default=UNSET)
+    """What of a meeting can be changed."""
+
     metadata: MeetingMetadataInput | None = shown(
         "Keys to set; a null key is removed, and null removes all of them. What synchronisation wrote stays.",
         default=UNSET,
     )
-    account_id: strawberry.ID | None = shown("The account's identifier.", default=UNSET)
-    deal_id: strawberry.ID | None = shown("The deal's identifier.", default=UNSET)
-    contact_id: strawberry.ID | None = shown("The contact's identifier.", default=UNSET)
 
 
 @strawberry.type(description="What became of a change to a meeting.")

@@ -1,6 +1,5 @@
 """Outreach domains on the GraphQL surface (specification 4.9)."""
 
-from datetime import datetime
 from typing import Annotated
 
 import strawberry
@@ -13,6 +12,8 @@ from schema.connections import Node
 from schema.declare import Info, argument, enum, operation, shown
 from schema.errors import UserError
 from schema.inputs import IdempotencyKey, change
+from schema.records import record
+from storage import tables as t
 
 enum(
     DomainStatus,
@@ -24,15 +25,9 @@ enum(
 )
 
 
-@strawberry.type(description="A domain that mailboxes are made on.")
+@record(t.OutreachDomain, "A domain that mailboxes are made on.")
 class OutreachDomain(Node):
-    name: str = shown("The domain's name in ASCII.")
-    status: DomainStatus = shown("Where it stands.")
-    spf: bool | None = shown("Whether its SPF record is right; null while that is not known.")
-    dkim: bool | None = shown("Whether its DKIM record is right; null while that is not known.")
-    dmarc: bool | None = shown("Whether its DMARC record is right; null while that is not known.")
     mailbox_count: int = shown("How many mailboxes are on it.")
-    created_at: datetime = shown("When it was ordered.")
 
 
 @strawberry.type(description="What became of the purchase of a domain.")

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import strawberry
-from strawberry import UNSET
 
 from contract.vocabulary import StageType
 from resolvers import pipeline_stages
@@ -11,6 +10,9 @@ from schema.connections import Node
 from schema.declare import Info, argument, enum, operation, shown
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion
+from schema.records import record, record_input
+from storage import tables as t
+from storage.columns import CREATE, UPDATE
 
 enum(
     StageType,
@@ -21,19 +23,23 @@ enum(
 )
 
 
-@strawberry.type(description="A column of the deal board.")
+@record(t.PipelineStage, "A column of the deal board.", hidden=("created_at",))
 class PipelineStage(Node):
-    name: str = shown("The stage's name.")
-    position: int = shown("Its place on the board, counted from 0.")
-    type: StageType = shown("What reaching it means.")
-    probability: int | None = shown("The chance of winning a deal here, in percent.")
+    """A stage; a list of them is in the board's order."""
 
 
-@strawberry.input(description="A pipeline stage.")
+@record_input(t.PipelineStage, CREATE, "A new pipeline stage.")
 class PipelineStageInput:
-    name: str = shown("The stage's name, not empty.")
+    """What a stage is created with."""
+
     type: StageType = shown("What reaching it means.", default=StageType.OPEN)
-    probability: int | None = shown("The chance of winning a deal here, in percent from 0 to 100.", default=UNSET)
+
+
+@record_input(
+    t.PipelineStage, UPDATE, "Changes to a stage; an explicit null clears the probability, an omitted field stays."
+)
+class PipelineStageUpdateInput:
+    """What of a stage can be changed."""
 
 
 @strawberry.type(description="What became of a change to a stage.")
@@ -49,7 +55,6 @@ class PipelineStagesPayload:
 
 
 StageId = Annotated[strawberry.ID, argument("The stage's identifier.")]
-StageArgument = Annotated[PipelineStageInput, argument("The stage.")]
 
 
 @strawberry.type
@@ -62,14 +67,18 @@ class PipelineStageQueries:
 @strawberry.type
 class PipelineStageMutations:
     @operation(pipeline_stages.create_stage, "Adds a stage at the end of the board.")
-    async def pipeline_stage_create(self, info: Info, input: StageArgument) -> PipelineStagePayload:
+    async def pipeline_stage_create(
+        self, info: Info, input: Annotated[PipelineStageInput, argument("The stage.")]
+    ) -> PipelineStagePayload:
         made, problems = await change(info, pipeline_stages.create_stage, model=pipeline_stages.StageInput, input=input)
         return PipelineStagePayload(stage=made, user_errors=problems)
 
     @operation(pipeline_stages.update_stage, "Changes a stage; its deals take a changed type as their status.")
-    async def pipeline_stage_update(self, info: Info, id: StageId, input: StageArgument) -> PipelineStagePayload:
+    async def pipeline_stage_update(
+        self, info: Info, id: StageId, input: Annotated[PipelineStageUpdateInput, argument("The changes.")]
+    ) -> PipelineStagePayload:
         changed, problems = await change(
-            info, pipeline_stages.update_stage, id, model=pipeline_stages.StageInput, input=input
+            info, pipeline_stages.update_stage, id, model=pipeline_stages.StageUpdate, input=input
         )
         return PipelineStagePayload(stage=changed, user_errors=problems)
 

@@ -1,11 +1,9 @@
 """Research runs and their results on the GraphQL surface (specification 4.3)."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
-from strawberry.scalars import JSON
 
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
 from resolvers import cx_reports, research
@@ -15,6 +13,8 @@ from schema.declare import Info, argument, enum, guarded, operation, shown
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.inputs import change
+from schema.records import record
+from storage import tables as t
 
 enum(
     ResearchRunStatus,
@@ -35,32 +35,15 @@ enum(
 )
 
 
-@strawberry.type(description="What was found of one company.")
+@record(t.ResearchResult, "What was found of one company.", hidden=("position", "job_id"))
 class ResearchResult(Node):
-    run_id: strawberry.ID = shown("The run's identifier.")
-    company_name: str = shown("The company, as the run names it.")
-    domain: str | None = shown("Where its web site is.")
-    status: ResearchResultStatus = shown("What has become of it.")
-    score: int | None = shown("0 to 100; null until it is scored.")
-    factors: JSON | None = shown(
-        "What the score is made of: a list of key, name, weight, score, value, unit, finding and evidence_url."
-    )
-    error: str | None = shown("Why the company could not be looked at.")
-
     @guarded(cx_reports.report_of_result, "The report; null until the company is scored.")
     async def cx_report(root: strawberry.Parent[Any], info: Info) -> CXReport | None:
         return await cx_reports.report_of_result(info.context, root.id)
 
 
-@strawberry.type(description="A list of companies whose public web sites are looked at and scored.")
+@record(t.ResearchRun, "A list of companies whose public web sites are looked at and scored.")
 class ResearchRun(Node):
-    name: str = shown("What the run is called.")
-    status: ResearchRunStatus = shown("How far it has come.")
-    created_at: datetime = shown("When it was begun.")
-    completed_at: datetime | None = shown("When it ended.")
-    created_by: str | None = shown("The subject of who began it.")
-    result_count: int = shown("How many companies it has.")
-
     @guarded(research.results_of_run, "What was found, in the order of the targets.")
     async def results(
         root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET

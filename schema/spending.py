@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from contract.errors import RateLimited
+from contract.errors import RateLimited, StrangersLimited
+from contract.limits import STRANGER_POINTS_MAX, STRANGER_POINTS_PER_SECOND
 from identity.budget import FULL, Throttle
 
 
@@ -28,4 +29,6 @@ def costless() -> dict[str, Any]:
 
 def refused(error: RateLimited) -> dict[str, Any]:
     """The extensions of an answer that its caller's budget does not reach for: it cost nothing."""
+    if isinstance(error, StrangersLimited):
+        return spent(error.requested, 0, Throttle(STRANGER_POINTS_MAX, error.available, STRANGER_POINTS_PER_SECOND))
     return spent(error.requested, 0, FULL._replace(available=error.available))

@@ -15,6 +15,7 @@ from sqlalchemy.types import JSON, TypeDecorator, TypeEngine
 from sqlmodel import Field, SQLModel
 
 from contract.limits import MONEY_DECIMALS
+from storage.adapters.sqlmodel import set_on_class
 
 SQLModel.metadata.naming_convention = {
     "pk": "pk_%(table_name)s",
@@ -48,11 +49,16 @@ _CANONICAL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _UUID = re.compile(rf"{_CANONICAL.pattern}|[0-9a-f]{{32}}", re.IGNORECASE | re.ASCII)
 
 
+def is_identifier(text: str) -> bool:
+    """Whether the text is a UUID in its canonical form, which is the only one that a row's own can have."""
+    return _CANONICAL.fullmatch(text) is not None
+
+
 def as_uuid(text: object) -> str | None:
     """The canonical form of an identifier, or None where no row can have it."""
     if not isinstance(text, str):
         return None
-    if _CANONICAL.fullmatch(text) is not None:
+    if is_identifier(text):
         return text
     if _UUID.fullmatch(text) is None:
         return None
@@ -161,7 +167,7 @@ class _OrganizationColumn:
         return column("org_id", Identifier)
 
 
-type.__setattr__(Tenant, "org_id", _OrganizationColumn())
+set_on_class(Tenant, "org_id", _OrganizationColumn())
 
 
 class Record(Tenant):

@@ -5,8 +5,6 @@ statement. So those that carried a shape stay here, ready for the next one, and 
 the ORM, which can only ask the pool, needs one.
 """
 
-import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -15,10 +13,11 @@ import asyncpg
 from sqlalchemy import event
 from sqlalchemy.exc import MissingGreenlet
 from sqlalchemy.ext.asyncio import AsyncEngine
-from sqlalchemy.util import greenlet_spawn
 
-from contract.errors import Unavailable
 from contract.limits import CONNECTION_SECONDS
+from storage.adapters.sqlalchemy import driver_of, greenlet_spawn, idle_connections, pool_of
+from storage.postgresql import TenantConnection
+from storage.turns import Group, Turns
 
 
 class PoolState(NamedTuple):
@@ -36,19 +35,27 @@ class PoolState(NamedTuple):
 class Taken:
     """A connection of the pool and the driver's own one in it."""
 
-    __slots__ = ("driver", "pooled")
+    __slots__ = ("driver", "group", "pooled", "turns")
 
     def __init__(self, pooled: Any) -> None:
         self.pooled = pooled
-        self.driver = pooled.driver_connection
+        self.driver = driver_of(pooled)
+        self.turns: Turns
+        self.group: Group = ""
+        """Whose turn it is taken in."""
 
 
 class Connections:
-    """The connections of one engine, of which there are never more than turns."""
+    """The connections of one engine, of which there are never more than turns.
 
-    def __init__(self, engine: AsyncEngine, size: int) -> None:
-        self._pool: Any = engine.sync_engine.pool
-        self._turns = _Turns(size)
+    Where there is one writer at a time, it has a turn and a connection of its own: who writes waits for no reader, and
+    those who queue to write keep no reader from the database.
+    """
+
+    def __init__(self, engine: AsyncEngine, size: int, *, one_writer: bool = False) -> None:
+        self._pool = pool_of(engine)
+        self._turns = Turns(size, CONNECTION_SECONDS)
+        self._writers = Turns(1, None) if one_writer else self._turns
         self._at_hand: list[Taken] = []
         self._borrowers = 0
         self._empty: set[Any] = set()
@@ -58,22 +65,26 @@ class Connections:
     @property
     def state(self) -> PoolState:
         """How busy they are."""
-        turns = self._turns
-        return PoolState(turns.count, turns.count - turns.free, len(turns.waiting), turns.waits, turns.timeouts)
+        turns, writers = self._turns, self._writers
+        in_use = turns.count - turns.free + (0 if writers is turns else writers.count - writers.free)
+        return PoolState(turns.count, in_use, turns.waiting, turns.waits, turns.timeouts)
 
-    async def take(self) -> Taken:
+    async def take(self, group: Group = "", *, writing: bool = False) -> Taken:
         """A connection, to be given back or given up. Raises Unavailable after two seconds without one."""
-        if not self._turns.at_once():
-            await self._turns.wait()
+        turns = self._writers if writing else self._turns
+        if not turns.at_once(group):
+            await turns.wait(group)
         if self._at_hand:
-            return self._at_hand.pop()
-        try:
-            taken = Taken(await self._pooled())
-        except BaseException:
-            self._turns.give_back()
-            raise
-        if isinstance(taken.driver, asyncpg.Connection):
-            taken.driver.add_termination_listener(self._ended)
+            taken = self._at_hand.pop()
+        else:
+            try:
+                taken = Taken(await self._pooled())
+            except BaseException:
+                turns.give_back(group)
+                raise
+            if isinstance(taken.driver, asyncpg.Connection):
+                taken.driver.add_termination_listener(self._ended)
+        taken.turns, taken.group = turns, group
         return taken
 
     def give_back(self, taken: Taken) -> None:
@@ -82,39 +93,41 @@ class Connections:
             self._to_pool(taken)
         else:
             self._at_hand.append(taken)
-        self._turns.give_back()
+        taken.turns.give_back(taken.group)
 
     async def give_up(self, taken: Taken) -> None:
         """End a connection that may be in disorder, without a farewell that its server might not answer."""
-        if isinstance(taken.driver, asyncpg.Connection):
-            taken.driver.terminate()
         try:
+            if isinstance(taken.driver, TenantConnection):
+                try:
+                    await taken.driver.end_statement()
+                finally:
+                    taken.driver.terminate()
             await greenlet_spawn(taken.pooled.invalidate)
         finally:
             taken.pooled.close()
-            self._turns.give_back()
+            taken.turns.give_back(taken.group)
 
     @asynccontextmanager
-    async def lending(self) -> AsyncIterator[None]:
-        """A turn during which the ORM finds a connection in the pool."""
-        if not self._turns.at_once():
-            await self._turns.wait()
-        self.lend()
+    async def lending(self, group: Group = "", *, writing: bool = False) -> AsyncIterator[None]:
+        """A turn during which the ORM finds a connection in the pool, which every other one that is given back joins.
+
+        Raises Unavailable.
+        """
+        turns = self._writers if writing else self._turns
+        if not turns.at_once(group):
+            await turns.wait(group)
+        self._borrowers += 1
         try:
+            self._lend()
             yield
         finally:
-            self.end_lending()
-            self._turns.give_back()
+            self._borrowers -= 1
+            turns.give_back(group)
 
-    def lend(self) -> None:
-        """Leave a connection to the pool, and every one that is given back, until as many `end_lending` have come."""
-        self._borrowers += 1
-        if self._at_hand and not self._pool.checkedin():
+    def _lend(self) -> None:
+        if self._at_hand and not idle_connections(self._pool):
             self._to_pool(self._at_hand.pop())
-
-    def end_lending(self) -> None:
-        """The ORM needs one connection less."""
-        self._borrowers -= 1
 
     def close(self) -> None:
         """Give everything back to the pool."""
@@ -134,7 +147,7 @@ class Connections:
 
     async def _pooled(self) -> Any:
         """A connection of the library's pool; one that has to be made has to be waited for."""
-        if self._pool.checkedin() and not self._empty:
+        if idle_connections(self._pool) and not self._empty:
             try:
                 return self._pool.connect()
             except MissingGreenlet:  # it was older than the server
@@ -147,60 +160,3 @@ class Connections:
 
     def _connected(self, _connection: Any, record: Any) -> None:
         self._empty.discard(record)
-
-
-class _Turns:
-    """As many turns as the pool has connections; who finds none waits for one, first come, first served.
-
-    One timer watches over all who wait: who came first is also the first to have waited too long.
-    """
-
-    def __init__(self, count: int) -> None:
-        self.count = self.free = count
-        self.waits = self.timeouts = 0
-        self.waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
-        self._is_watched = False
-
-    def at_once(self) -> bool:
-        """Take a turn if one is free."""
-        if not self.free:
-            return False
-        self.free -= 1
-        return True
-
-    async def wait(self) -> None:
-        """Take the next turn that is given back. Raises Unavailable after two seconds."""
-        loop = asyncio.get_running_loop()
-        turn = loop.create_future()
-        self.waits += 1
-        self.waiting.append((loop.time() + CONNECTION_SECONDS, turn))
-        self._watch(loop)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:  # it came in the same moment
-                self.give_back()
-            raise
-
-    def give_back(self) -> None:
-        """Give the turn to whoever has waited longest."""
-        while self.waiting:
-            _, turn = self.waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self.free += 1
-
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self.waiting and not self._is_watched:
-            self._is_watched = True
-            loop.call_at(self.waiting[0][0], self._expire, loop)
-
-    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._is_watched = False
-        while self.waiting and self.waiting[0][0] <= loop.time():
-            _, turn = self.waiting.popleft()
-            if not turn.done():
-                self.timeouts += 1
-                turn.set_exception(Unavailable())
-        self._watch(loop)

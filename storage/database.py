@@ -1,8 +1,7 @@
 """The database: one engine, and sessions that belong to one organization each. The only way to a statement."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -16,8 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engin
 from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader_criteria
 
 from contract.errors import Problem, Problems
-from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
-from storage import deadlines, postgresql, tenancy
+from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS, STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
+from storage import database_time, deadlines, postgresql, tenancy
+from storage.adapters.sqlalchemy import driver_of
 from storage.away import is_statement_error, refusal_of
 from storage.base import Tenant, as_uuid, now
 from storage.connections import Connections, Taken
@@ -52,14 +52,15 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self.engine = _engine(self.url, pool_size, statement_cache, statement_seconds)
         event.listen(self.engine.sync_engine, "before_cursor_execute", self._observe)
-        self.connections = Connections(self.engine, pool_size)
+        database_time.watch(self.engine.sync_engine)
+        self.connections = Connections(self.engine, pool_size, one_writer=self.dialect == "sqlite")
         self._seconds = statement_seconds
-        self._writer: asyncio.Lock | None = asyncio.Lock() if self.dialect == "sqlite" else None
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
-        self._prepared: Kept[Hashable, Prepared] = Kept()
+        self.statements: Kept[Hashable, Prepared] = Kept(entries=STATEMENTS_MAX, size=STATEMENTS_CHARACTERS_MAX)
+        """Compiled statements, by what they are made of."""
         local = "" if statement_cache else postgresql.local_timeout(statement_seconds)
         self._pin = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
         """What begins a transaction around a single statement, where it needs one."""
@@ -81,23 +82,20 @@ class Database:
     async def appending(self, organization: str) -> AsyncIterator[TenantSession]:
         """A transaction of one organization that only reads shapes and inserts, straight through the driver."""
         organization = _known(organization)
-        async with self._writer or nullcontext():
+        try:
+            taken = await self.connections.take(organization, writing=True)
             try:
-                taken = await self.connections.take()
-                try:
-                    await taken.driver.execute(
-                        self._begin.format(setting=postgresql.SETTING, organization=organization)
-                    )
-                    yield AppendingSession(self, organization, taken.driver)
-                    await taken.driver.execute("COMMIT")
-                except BaseException:
-                    await self._roll_back(taken)
-                    raise
-                self.connections.give_back(taken)
-            except Exception as error:
-                if refusal := refusal_of(error):
-                    raise refusal from error
+                await taken.driver.execute(self._begin.format(setting=postgresql.SETTING, organization=organization))
+                yield AppendingSession(self, organization, taken.driver)
+                await taken.driver.execute("COMMIT")
+            except BaseException:
+                await self._roll_back(taken)
                 raise
+            self.connections.give_back(taken)
+        except Exception as error:
+            if refusal := refusal_of(error):
+                raise refusal from error
+            raise
         self._tell(organization)
 
     async def _roll_back(self, taken: Taken) -> None:
@@ -118,7 +116,7 @@ class Database:
 
     @asynccontextmanager
     async def _writing(self, organization: str | None) -> AsyncIterator[TenantSession]:
-        async with self._writer or nullcontext(), self.connections.lending():
+        async with self.connections.lending(organization or "", writing=True):
             try:
                 async with self.session(organization, readonly=False) as session, session.begin():
                     yield TenantSession(session, organization)
@@ -144,7 +142,7 @@ class Database:
         """All rows of a shape, which is a transaction of its own."""
         is_tenant = organization is not None
         prepared = self.prepared((key, not is_tenant), build, tenant=is_tenant, walled=True)
-        return await self._alone(prepared, prepared.parameters(organization or "", values))
+        return await self._alone(organization or "", prepared, prepared.parameters(organization or "", values))
 
     async def send_at_once(
         self, organization: str, key: Hashable, build: Callable[[], Any], values: Mapping[str, Any]
@@ -153,7 +151,7 @@ class Database:
         prepared = self.prepared((key, "at once"), build)
         organization = _known(organization)
         try:
-            rows = await self._alone(prepared, prepared.parameters(organization, values))
+            rows = await self._alone(organization, prepared, prepared.parameters(organization, values))
         except Exception as error:
             if refusal := refusal_of(error):
                 raise refusal from error
@@ -161,8 +159,8 @@ class Database:
         self._tell(organization)
         return rows
 
-    async def _alone(self, prepared: Prepared, parameters: list[Any]) -> list[Any]:
-        taken = await self.connections.take()
+    async def _alone(self, organization: str, prepared: Prepared, parameters: list[Any]) -> list[Any]:
+        taken = await self.connections.take(organization)
         try:
             if self._pin:
                 await taken.driver.execute(self._pin)
@@ -184,7 +182,7 @@ class Database:
         self, key: Hashable, build: Callable[[], Any], *, tenant: bool = True, walled: bool = False
     ) -> Prepared:
         """The shape under this key, made where it is not known. Raises Problems for one that is nested too deeply."""
-        found = self._prepared.get(key)
+        found = self.statements.get(key)
         if found is None:
             try:
                 found = Prepared(build(), self.engine.dialect, tenant=tenant, walled=walled)
@@ -192,18 +190,43 @@ class Database:
                 raise Problems(
                     [Problem(("filter",), "has too many conditions in one another", "filter_depth")]
                 ) from None
-            self._prepared.put(key, found, found.text)
+            self.statements.put(key, found, len(found.text))
         return found
 
     async def send(self, driver: Any, prepared: Prepared, parameters: list[Any]) -> list[Any]:
         """Send a shape over a connection of the driver, and give its rows."""
+        with self._observed(prepared.text):
+            if self.dialect == "postgresql":
+                records = await driver.fetch(prepared.text, *parameters)
+            else:
+                records = await to_the_end(driver, driver.execute_fetchall(prepared.text, parameters), self._seconds)
+        return prepared.rows(records)
+
+    async def send_each(self, driver: Any, prepared: Prepared, rows: Sequence[list[Any]]) -> None:
+        """Send a shape that gives no rows, once for each list of parameters and in one go."""
+        if len(rows) == 1:
+            await self.send(driver, prepared, rows[0])
+            return
+        with self._observed(prepared.text):
+            if self.dialect == "postgresql":
+                await driver.executemany(prepared.text, rows)
+            else:
+                await to_the_end(driver, driver.executemany(prepared.text, rows), self._seconds)
+
+    @contextmanager
+    def _observed(self, statement: str) -> Iterator[None]:
+        """Tell the observers of the statement, and count its time to whoever measures."""
         for observe in self.observers:
-            observe(prepared.text)
-        if self._writer is None:
-            return prepared.rows(await driver.fetch(prepared.text, *parameters))
-        return prepared.rows(
-            await to_the_end(driver, driver.execute_fetchall(prepared.text, parameters), self._seconds)
-        )
+            observe(statement)
+        time = database_time.current()
+        if time is None:
+            yield
+            return
+        time.begin()
+        try:
+            yield
+        finally:
+            time.end()
 
     def _observe(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         for observe in self.observers:
@@ -258,7 +281,8 @@ def _engine(url: URL, pool_size: int, statement_cache: bool, seconds: float | No
     options |= {"max_overflow": 0, "pool_use_lifo": True}
     if url.get_backend_name() == "sqlite":
         # Every transaction is ended by its session, so there is nothing to reset when a connection comes back.
-        options |= {"pool_reset_on_return": None, "pool_timeout": 5}
+        # The writer has a connection beside the readers' (storage/connections.py).
+        options |= {"pool_reset_on_return": None, "pool_timeout": 5, "pool_size": pool_size + 1}
         engine = create_async_engine(url, connect_args={"isolation_level": None}, **options)
         event.listen(engine.sync_engine, "connect", _sqlite_connect)
         event.listen(engine.sync_engine, "begin", _sqlite_begin)
@@ -299,7 +323,7 @@ def _sqlite_begin(connection: Connection) -> None:
 
 def _postgresql_begin(connection: Connection) -> None:
     options = connection.get_execution_options()
-    driver = connection.connection.driver_connection
+    driver = driver_of(connection.connection)
     if not isinstance(driver, postgresql.TenantConnection):
         raise tenancy.TenantBreach("a connection that cannot carry an organization")
     driver.organization = options.get("crm_organization")

@@ -7,6 +7,9 @@ from typing import Any
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from storage.adapters.aiosqlite import interrupt
+from storage.adapters.sqlalchemy import driver_of
+
 _TIMER = "crm_timer"
 
 
@@ -16,11 +19,11 @@ async def to_the_end(driver: Any, work: Coroutine[Any, Any, Any], seconds: float
     A cancelled caller waits until it has ended, since the driver's thread is busy with it until then.
     """
     task = asyncio.ensure_future(work)
-    timer = asyncio.get_running_loop().call_later(seconds, _interrupt, driver) if seconds else None
+    timer = asyncio.get_running_loop().call_later(seconds, interrupt, driver) if seconds else None
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        _interrupt(driver)
+        interrupt(driver)
         await asyncio.wait([task])
         task.exception()  # asked for, or else the loop would log it
         raise
@@ -33,9 +36,9 @@ def watch(engine: Engine, seconds: float) -> None:
     """The same for the statements that SQLAlchemy sends to SQLite."""
 
     def begin(connection: Any, *_: Any) -> None:
-        driver = connection.connection.driver_connection
+        driver = driver_of(connection.connection)
         _stop(connection.info)
-        connection.info[_TIMER] = asyncio.get_running_loop().call_later(seconds, _interrupt, driver)
+        connection.info[_TIMER] = asyncio.get_running_loop().call_later(seconds, interrupt, driver)
 
     def end(connection: Any, *_: Any) -> None:
         _stop(connection.info)
@@ -45,7 +48,7 @@ def watch(engine: Engine, seconds: float) -> None:
             return
         _stop(context.connection.info)
         if isinstance(context.original_exception, asyncio.CancelledError):
-            _interrupt(context.connection.connection.driver_connection)
+            interrupt(driver_of(context.connection.connection))
 
     event.listen(engine, "before_cursor_execute", begin)
     event.listen(engine, "after_cursor_execute", end)
@@ -56,9 +59,3 @@ def _stop(info: dict[str, Any]) -> None:
     timer = info.pop(_TIMER, None)
     if timer is not None:
         timer.cancel()
-
-
-def _interrupt(driver: Any) -> None:
-    """End what the driver's thread runs; where it runs nothing, nothing happens."""
-    if driver._connection is not None:  # its own method is a coroutine, and a timer calls this
-        driver._connection.interrupt()

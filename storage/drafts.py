@@ -8,6 +8,8 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 from sqlmodel import SQLModel
 
+from storage.adapters.sqlmodel import mappers
+
 MODEL = "_model"
 """The attribute of a draft that says which table it is for."""
 
@@ -37,10 +39,9 @@ def table_of(record: Any) -> str | None:
 
 
 @cache
-def model_named(table: str) -> type[SQLModel]:
+def model_named(table: str) -> Any:
     """The model of a table. Raises LookupError where there is no such table."""
-    mappers = SQLModel._sa_registry.mappers
-    return {str(mapper.local_table): mapper.class_ for mapper in mappers}[table]
+    return {str(mapper.local_table): mapper.class_ for mapper in mappers()}[table]
 
 
 @cache

@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from contract.normal_form import normal_form
+
 INDEXED_CHARACTERS = 100_000
 """Of a record's texts beside its name, so many characters are indexed."""
 
@@ -28,8 +30,8 @@ def fold(text: str) -> str:
     lower = text.lower()
     if text.isascii():
         return lower
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFD", lower))
-    return unicodedata.normalize("NFC", plain).replace("ς", "σ")
+    plain = _ACCENTS.sub("", normal_form("NFD", lower))
+    return normal_form("NFC", plain).replace("ς", "σ")
 
 
 def words_of(text: str) -> list[str]:

@@ -19,6 +19,7 @@ from sqlalchemy.pool import NullPool
 
 from contract.errors import Unavailable
 from storage.away import is_away
+from storage.folders import make
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -65,7 +66,7 @@ async def turn(url: URL) -> AsyncIterator[None]:
             await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK + 1})"))
             yield
         return
-    descriptor = os.open(f"{file}.lock", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(f"{file}.lock", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
         yield
@@ -182,6 +183,11 @@ async def _connection(url: URL, *, writing: bool = False) -> AsyncIterator[Async
         await engine.dispose()
 
 
+def file_of(url: str) -> Path | None:
+    """The database's file; None for a server."""
+    return _file(make_url(url))
+
+
 def _file(url: URL) -> Path | None:
     if url.get_backend_name() != "sqlite":
         return None
@@ -196,10 +202,12 @@ def _prepare_file(url: URL) -> None:
         return
     if not file.exists():
         try:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make(file.parent)
             with suppress(FileExistsError):
                 # Never opened again where it exists: closing it would take away the locks that this process has on it.
-                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+                os.fchmod(descriptor, 0o600)  # whatever the umask
+                os.close(descriptor)
         except OSError as error:
             raise UnusableFile(f"{file}: {error.strerror}") from error
     _write_ahead(file)

@@ -18,6 +18,7 @@ from sqlalchemy.types import JSON, TypeDecorator
 from sqlmodel import SQLModel
 
 from storage import tenancy
+from storage.adapters.sqlalchemy import bind_processor, bound_type, plain_type, positions
 from storage.base import Decoded, Identifier, Opaque, Tenant
 from storage.postgresql import SETTING, SOUGHT_SETTING
 
@@ -46,8 +47,8 @@ class Prepared:
         if is_postgresql and isinstance(statement, Select):
             statement = statement.with_only_columns(*map(_as_text, columns), maintain_column_froms=True)
         compiled = statement.compile(dialect=dialect)
-        names: Sequence[str] = compiled.positiontup or ()
-        encoders = {name: _encoder(compiled.binds[name].type, dialect) for name in names}
+        names = positions(compiled)
+        encoders = {name: _encoder(bound_type(compiled, name), dialect) for name in names}
         constants = {name: value for name, value in compiled.params.items() if value is not None}
         self._parameters = [_encoded(encoders[name], constants.get(name)) for name in names]
         self._given = [(i, name, encoders[name]) for i, name in enumerate(names) if name not in constants]
@@ -120,7 +121,7 @@ def _encoder(kind: Any, dialect: Dialect) -> Decode | None:
     """How a value goes to the driver; None where it goes as it is."""
     if isinstance(kind, TypeDecorator) and dialect.name == "postgresql":
         return None
-    return kind.dialect_impl(dialect).bind_processor(dialect) if not isinstance(kind, JSON) else _dump
+    return bind_processor(kind, dialect) if not isinstance(kind, JSON) else _dump
 
 
 def parsed(value: Any) -> Any:
@@ -146,7 +147,7 @@ def _decoder(kind: Any, dialect: Dialect) -> Decode | None:
         return orjson.loads
     if dialect.name == "postgresql":
         return None
-    implementation = kind.impl_instance if isinstance(kind, TypeDecorator) else kind
+    implementation = plain_type(kind)
     if isinstance(implementation, DateTime):
         return _moment
     if isinstance(implementation, Date):

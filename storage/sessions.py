@@ -1,8 +1,9 @@
 """Sessions: each belongs to one organization, and is the only way to a statement (tenant wall 2)."""
 
 from collections.abc import AsyncIterator, Callable, Hashable, Sequence
-from contextlib import asynccontextmanager
-from functools import cached_property, partial
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sqlalchemy import Executable, Row, select
@@ -105,21 +106,36 @@ class ReadingSession(TenantSession):
         self._database = database
         self._organization = organization
         self.org_id = organization or ""
+        self._opened = AsyncExitStack()
+        self._is_open = False
 
     @property
     def dialect(self) -> str:
         """The database's kind."""
         return self._database.dialect
 
-    @cached_property
-    def _session(self) -> AsyncSession:  # type: ignore[override]  # the writing session is given one
-        self._database.connections.lend()
-        session = self._database.session(self._organization, readonly=True)
-        session.sync_session.info["organization"] = self._organization
-        return session
+    async def execute(self, statement: Executable) -> Result[Any]:
+        """Run a statement in the session of the ORM, which has its turn and its connection from now on."""
+        if not self._is_open:
+            await self._opened.enter_async_context(self._database.connections.lending(self.org_id))
+            self._session = self._database.session(self._organization, readonly=True)
+            self._opened.push_async_callback(self._session.close)
+            self._session.sync_session.info["organization"] = self._organization
+            self._is_open = True
+        return await super().execute(statement)
+
+    def add(self, *records: SQLModel) -> None:
+        """Nothing is written here."""
+        raise RuntimeError("a write in a reading session")
+
+    async def delete(self, record: SQLModel) -> None:
+        """Nothing is deleted here."""
+        raise RuntimeError("a write in a reading session")
 
     async def fetch(self, key: Hashable, build: Callable[[], Any], **values: Any) -> Sequence[Any]:
-        """All rows of a shape, straight from the driver."""
+        """All rows of a shape, straight from the driver, or from the session that is open: one turn is enough."""
+        if self._is_open:
+            return await super().fetch(key, build, **values)
         return await self._database.fetch(self._organization, key, build, values)
 
     async def __aenter__(self) -> Self:
@@ -128,11 +144,8 @@ class ReadingSession(TenantSession):
 
     async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         """End what was opened. Raises what stands for an error of a database that is away or gave up (`refusal_of`)."""
-        if "_session" in self.__dict__:
-            try:
-                await self._session.close()
-            finally:
-                self._database.connections.end_lending()
+        if self._is_open:
+            await self._opened.aclose()
         if error is not None and (refusal := refusal_of(error)):
             raise refusal from error
 
@@ -158,14 +171,19 @@ class AppendingSession(TenantSession):
         return await self._database.send(self._driver, prepared, prepared.parameters(self.org_id, values))
 
     async def insert(self, *records: Any) -> None:
-        """Insert entities or drafts now, in order. Raises TenantBreach for one of another organization (wall 3)."""
-        for record in records:
-            model = model_of(record)
-            if issubclass(model, Tenant) and record.org_id not in ("", self.org_id):
-                raise tenancy.TenantBreach("a record of another organization")
+        """Insert entities or drafts now, in order. Raises TenantBreach for one of another organization (wall 3).
+
+        Those of one table that follow each other go in one statement.
+        """
+        for model, alike in groupby(records, model_of):
             prepared = self._database.prepared(("insert", model), partial(insertion, model))
-            values = {name: getattr(record, attribute) for name, attribute in attributes(model)}
-            await self._database.send(self._driver, prepared, prepared.parameters(self.org_id, values))
+            rows = [prepared.parameters(self.org_id, self._values(model, record)) for record in alike]
+            await self._database.send_each(self._driver, prepared, rows)
+
+    def _values(self, model: type[SQLModel], record: Any) -> dict[str, Any]:
+        if issubclass(model, Tenant) and record.org_id not in ("", self.org_id):
+            raise tenancy.TenantBreach("a record of another organization")
+        return {name: getattr(record, attribute) for name, attribute in attributes(model)}
 
     async def flush(self) -> None:
         """Nothing is ever pending."""

@@ -18,6 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlmodel import SQLModel
 
+from contract.limits import STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
 from storage.full_text import ENTRIES, FULL_TEXT_TABLE
 from storage.kept import Kept
 
@@ -81,7 +82,7 @@ def pinned(statement: str, dialect: str, *, inside: bool) -> tuple[int, ...]:
     return pins.positions
 
 
-_read: Kept[tuple[str, str], Pins] = Kept()
+_read: Kept[tuple[str, str], Pins] = Kept(entries=STATEMENTS_MAX, size=STATEMENTS_CHARACTERS_MAX)
 
 
 def read(statement: str, dialect: str) -> Pins:
@@ -89,7 +90,7 @@ def read(statement: str, dialect: str) -> Pins:
     found = _read.get((statement, dialect))
     if found is None:
         found = _parsed(statement, dialect)
-        _read.put((statement, dialect), found, statement)
+        _read.put((statement, dialect), found, len(statement))
     return found
 
 

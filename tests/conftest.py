@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
@@ -15,6 +16,15 @@ from storage.database import Database
 from tests.support.postgresql import Server
 
 _numbers = count()
+
+# What is collected stays to the end: the collector would look through it again and again while it grows.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there by now alone for good."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before those that are not asked for are left out

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from gateway import demo
-from gateway.commands.outcome import WOULD_CHANGE, fail, say, settings, with_database
+from gateway.commands.outcome import WOULD_CHANGE, fail, say, settings, with_database, with_folder
 from storage import migrate as migrations
 from storage.database import Database
 from storage.seeding import Plan, Summary
@@ -20,7 +20,7 @@ def migrate(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit with 3 where some are pending.")] = False,
 ) -> None:
     """Bring the database to the newest revision, or to another."""
-    url = settings().database_url.get_secret_value()
+    url = with_folder(settings()).database_url.get_secret_value()
     known = migrations.revisions()
     if to not in ("head", "base", *known):
         raise typer.BadParameter(f"there is no revision {to}; there are {', '.join(known)}", param_hint="--to")

@@ -1,15 +1,19 @@
 """`org`, `member` and `token`: the embedded identity provider's directory."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from contract.scopes import Role, Scope
+from gateway.commands.before import Before, DryRun, Of, key_of, parsed
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
 from gateway.runtime import embedded_issuer
 from identity import directory
+from identity.claims import names_organization
 from storage.base import new_id
 from storage.database import Database
+from storage.queries import organizations as statements
 
 organizations = typer.Typer(help="Organizations of the embedded identity provider.", no_args_is_help=True)
 members = typer.Typer(help="Members of the embedded identity provider.", no_args_is_help=True)
@@ -32,7 +36,10 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create an organization, and print its identifier."""
-    external_id = identifier or new_id()
+    external_id = new_id() if identifier is None else identifier
+    if not names_organization(external_id):
+        words = "must have 1 to 255 characters, no control characters, and no blanks around them"
+        raise typer.BadParameter(words, param_hint="--id")
 
     async def work(database: Database) -> bool:
         return await directory.create_organization(database, name, external_id)
@@ -69,7 +76,7 @@ def add(
 
 @members.command("remove")
 def remove(org: OrganizationId, user: Subject) -> None:
-    """End a membership; the member's keys of the organization end with it."""
+    """End a membership; the member's keys and webhooks of the organization end with it."""
 
     async def work(database: Database) -> bool:
         return await directory.remove_member(database, org, user)
@@ -77,6 +84,64 @@ def remove(org: OrganizationId, user: Subject) -> None:
     if not with_database(work):
         fail(f"{user} is not a member of {org}.")
     say(f"{user} is no longer a member of {org}.")
+
+
+@members.command("list")
+def list_members(org: Of = None, as_json: AsJson = False) -> None:
+    """List who belongs where; those who were removed, or are suspended, are among them."""
+
+    async def work(database: Database) -> Sequence[Any]:
+        org_id = await key_of(database, org)
+        async with database.directory() as session:
+            return await statements.everybody(session, org_id)
+
+    data = [_entry(row) for row in with_database(work)]
+    lines = ["\t".join((d["org"], d["user"], d["role"] or "-", d["state"], d["email"] or "")) for d in data]
+    show(data, "\n".join(lines), as_json)
+
+
+def _entry(row: Any) -> dict[str, Any]:
+    state = "member" if row.ended_at is None else "suspended" if row.scopes else "removed"
+    return {
+        "org": row.external_id,
+        "user": row.subject,
+        "name": row.name,
+        "email": row.email,
+        "role": row.role,
+        "scopes": list(row.scopes),
+        "state": state,
+    }
+
+
+@members.command("suspend")
+def suspend(before: Before, org: Of = None, dry_run: DryRun = False, as_json: AsJson = False) -> None:
+    """Suspend the memberships that began before a moment, until each is confirmed; print how many.
+
+    `member resume` or `member add` confirms one, and so does a session token that an external identity provider issues
+    from now on.
+    """
+    moment = parsed(before)
+
+    async def work(database: Database) -> int:
+        org_id = await key_of(database, org)
+        async with database.directory(writing=True) as session:
+            return await statements.suspend_before(session, moment, org_id=org_id, dry=dry_run)
+
+    number = with_database(work)
+    say("Nothing is changed." if dry_run else "Suspended; `member list` names them.")
+    show({"memberships": number, "suspended": 0 if dry_run else number}, str(number), as_json)
+
+
+@members.command("resume")
+def resume(org: OrganizationId, user: Subject) -> None:
+    """Have a suspended membership go on as it was."""
+
+    async def work(database: Database) -> bool:
+        return await directory.resume_member(database, org, user)
+
+    if not with_database(work):
+        fail(f"{user} is not suspended in {org}.")
+    say(f"{user} is a member of {org} again.")
 
 
 def token(

@@ -6,7 +6,7 @@ from importlib.metadata import version as installed
 import typer
 
 from contract.limits import VERSION
-from gateway.commands.outcome import FAILED, MISSING, AsJson, settings, show
+from gateway.commands.outcome import FAILED, MISSING, AsJson, settings, show, with_folder
 from gateway.examination import Finding, examine
 from gateway.runtime import Runtime
 from gateway.settings import Settings, shown
@@ -31,7 +31,7 @@ def doctor(as_json: AsJson = False) -> None:
 
     Exit with 1 where something is wrong, with 69 where the database cannot be reached.
     """
-    findings = asyncio.run(_examine(settings()))
+    findings = asyncio.run(_examine(with_folder(settings())))
     lines = []
     for finding in findings:
         lines.append(f"{'ok     ' if finding.ok else 'PROBLEM'}  {finding.name}: {finding.message}")

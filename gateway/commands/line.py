@@ -3,7 +3,7 @@
 import typer
 
 from contract.errors import GatewayError, Unavailable
-from gateway.commands import data, directory, inspect, schema, serve, worker
+from gateway.commands import credentials, data, directory, inspect, schema, serve, webhooks, worker
 from gateway.commands.outcome import BAD_CONFIGURATION, MISSING, fail
 from identity.keyfiles import KeyFileError
 from storage.migrate import UnknownRevision, UnusableFile
@@ -25,6 +25,8 @@ app.command("seed")(data.seed)
 app.add_typer(directory.organizations, name="org")
 app.add_typer(directory.members, name="member")
 app.command("token")(directory.token)
+app.add_typer(credentials.credentials, name="credentials")
+app.add_typer(webhooks.webhooks, name="webhooks")
 app.add_typer(schema.graphql, name="schema")
 app.add_typer(schema.openapi, name="openapi")
 app.add_typer(inspect.config, name="config")

@@ -9,8 +9,9 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 from pydantic import AliasChoices, ValidationError
 
+from gateway import data_folder
 from gateway.runtime import database_of
-from gateway.settings import Settings
+from gateway.settings import Settings, unfit_to_serve
 from storage import migrate
 from storage.database import Database
 
@@ -45,6 +46,21 @@ def settings(**overrides: Any) -> Settings:
         fail("\n".join(lines), BAD_CONFIGURATION)
 
 
+def settings_to_serve(**overrides: Any) -> Settings:
+    """The same for a process of the service, which takes more."""
+    configuration = settings(**overrides)
+    if unfit := unfit_to_serve(configuration):
+        fail(unfit, BAD_CONFIGURATION)
+    return configuration
+
+
+def with_folder(configuration: Settings) -> Settings:
+    """The settings, or the end of the process before anything in the data folder is touched (decision 162)."""
+    if faults := data_folder.faults(configuration):
+        fail("\n".join(faults), BAD_CONFIGURATION)
+    return configuration
+
+
 def _variable(location: tuple[int | str, ...]) -> str:
     name = str(location[0]) if location else "database_url"
     field = Settings.model_fields.get(name)
@@ -56,7 +72,7 @@ def _variable(location: tuple[int | str, ...]) -> str:
 
 def with_database(work: Callable[[Database], Awaitable[T]], configuration: Settings | None = None) -> T:
     """Run the work on the migrated database of the settings; nobody waits for it, and its statements may take long."""
-    configuration = configuration or settings()
+    configuration = with_folder(configuration or settings())
 
     async def run() -> T:
         await migrate.upgrade(configuration.database_url.get_secret_value())

@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import typer
 import uvicorn
 
-from contract.limits import SOCKET_MESSAGE_MAX_BYTES
 from gateway import demo, logs
+from gateway.addresses import is_loopback
 from gateway.app import create
-from gateway.commands.outcome import settings, with_database
+from gateway.commands.outcome import settings_to_serve, with_database, with_folder
 from gateway.commands.sockets import authority, listen
 from gateway.metrics import SHARED_FOLDER
 from gateway.receiving import Receiving
@@ -30,10 +30,13 @@ from gateway.security_headers import SecurityHeaders
 from gateway.serving import Processes, Server
 from gateway.settings import Settings
 from gateway.sockets import Sockets
+from gateway.stopping import GRACEFUL_SECONDS
+from gateway.unfinished import Unfinished
 from storage import migrate
 
-GRACEFUL_SECONDS = 10
 _START_SECONDS = 60
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # read here, and bound by nobody
+"""The loopback address of those that stand for all."""
 SILENCE_SECONDS = 60
 """How long one of several processes may say nothing, as while it starts, before it is replaced."""
 
@@ -47,8 +50,9 @@ def serve(
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background jobs to `worker`.")] = False,
 ) -> None:
     """Start the HTTP service."""
-    configuration = settings(host=host, port=port, workers=workers, worker=False if no_worker else None)
+    configuration = settings_to_serve(host=host, port=port, workers=workers, worker=False if no_worker else None)
     logs.configure(configuration)
+    with_folder(configuration)
     listening = listen(configuration.host, configuration.port)
     if not no_migrate:
         asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
@@ -56,13 +60,16 @@ def serve(
     banner = _banner(configuration, listening, ready)
     security = SecurityHeaders(configuration.public_url)
     config = uvicorn.Config(
-        partial(create, configuration) if configuration.workers > 1 else create(configuration),
+        partial(create, configuration, demo=demo_data)
+        if configuration.workers > 1
+        else create(configuration, demo=demo_data),
         factory=configuration.workers > 1,
         workers=configuration.workers,
         loop="uvloop",
         http=partial(Receiving, seconds=configuration.receive_seconds, security=security),  # type: ignore[arg-type]
-        ws=partial(Sockets, security=security),  # type: ignore[arg-type]  # both are called, as the classes would be
-        ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
+        ws=partial(  # type: ignore[arg-type]  # both are called, as the classes would be
+            Sockets, security=security, unfinished=Unfinished(), seconds=configuration.receive_seconds
+        ),
         ws_per_message_deflate=False,  # its windows would be most of what an idle connection costs
         log_config=None,
         access_log=False,
@@ -112,12 +119,21 @@ def _banner(configuration: Settings, listening: socket.socket, ready: demo.Ready
     base = (configuration.public_url or f"http://{authority(listening.getsockname())}").rstrip("/")
     lines = [f"CRM gateway on {base}", f"  GraphiQL   {base}/graphql", f"  REST       {base}/docs"]
     if ready is not None:
-        link = f"{base}/graphql#{urlencode({'token': ready.token, 'org': ready.organization})}"
+        link = _link(configuration, base, listening.getsockname()[:2], ready)
         lines += [
             "",
-            "Demo: paste these, or open the link, which fills them in",
+            "Demo: paste these, or open the link, which fills them in, once" if link else "Demo: paste these",
             f"  Organization   {ready.organization}",
             f"  Token          {ready.token}",
-            f"  Link           {link}",
+            *([f"  Link           {link}"] if link else ()),
         ]
     return "\n".join(lines)
+
+
+def _link(configuration: Settings, base: str, address: tuple[str, int], ready: demo.Ready) -> str | None:
+    """The page with a one-time code, at an address of this machine, which is where it is good; None without one."""
+    if configuration.public_url is None and address[0] in _EVERYWHERE:
+        base = f"http://{authority((_EVERYWHERE[address[0]], address[1]))}"
+    if not is_loopback(urlsplit(base).netloc):
+        return None
+    return f"{base}/graphql#{urlencode({'code': demo.code_for(configuration, ready)})}"

@@ -11,20 +11,22 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from gateway import logs
-from gateway.commands.outcome import fail, say, settings
+from gateway.commands.outcome import fail, say, settings_to_serve, with_folder
 from gateway.commands.sockets import authority, listen
+from gateway.hosts import Hosts, hosts_of
 from gateway.middleware import Requests
 from gateway.observing import Observing
 from gateway.runtime import Runtime
 from gateway.security_headers import SecurityHeaders
 from gateway.settings import Settings
+from gateway.stopping import end_by_force
 from rest_compat.routes import liveness_routes
 from storage import migrate
 
 
 def worker() -> None:
     """Run background jobs, without the HTTP service."""
-    configuration = settings()
+    configuration = with_folder(settings_to_serve())
     logs.configure(configuration)
     asyncio.run(_work(configuration))
 
@@ -32,8 +34,13 @@ def worker() -> None:
 async def _work(configuration: Settings) -> None:
     await migrate.upgrade(configuration.database_url.get_secret_value())
     ended = asyncio.Event()
+
+    def end() -> None:
+        end_by_force()
+        ended.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        asyncio.get_running_loop().add_signal_handler(number, end)
     runtime = Runtime(configuration)
     observing = Observing(runtime)
     port = configuration.metrics_port
@@ -43,12 +50,18 @@ async def _work(configuration: Settings) -> None:
         await ended.wait()
 
 
+def _middleware(configuration: Settings) -> list[Middleware]:
+    hosts = hosts_of(configuration)
+    layers = [Middleware(Requests, security=SecurityHeaders(None))]
+    return layers if hosts is None else [*layers, Middleware(Hosts, names=hosts)]
+
+
 @asynccontextmanager
 async def _observed(runtime: Runtime, observing: Observing, host: str, port: int) -> AsyncIterator[None]:
     """Answer an operator's questions on a port of its own meanwhile."""
     app = Starlette(
         routes=[Route("/metrics", observing.answer), *liveness_routes(runtime.services, runtime.readiness)],
-        middleware=[Middleware(Requests, security=SecurityHeaders(None))],
+        middleware=_middleware(runtime.settings),
     )
     listening = listen(host, port)
     config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)

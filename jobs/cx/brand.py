@@ -2,15 +2,18 @@
 
 import base64
 import re
+from contextlib import suppress
 from typing import Any
 
 from jobs.cx.pages import Page
 from jobs.cx.site import SiteReader
+from providers.children import ChildError, Children
 from reports.colors import contrast, hex_color, rgb
-from reports.logo import MOST_BYTES, read_logo
+from reports.logo import MOST_BYTES
+from reports.rendering import DRAWING, is_drawable
 
 _TYPES = ("image/png", "image/jpeg", "image/svg+xml")
-_LOGOS_TRIED = 2
+_DRAWING_TRIED = 2
 _GREY = 40
 """Channels that differ by less make a grey, which is no color of a brand."""
 
@@ -23,19 +26,17 @@ def colors_of(home: Page) -> dict[str, str]:
     return ({"primary": found[0]} if found else {}) | ({"accent": second} if second else {})
 
 
-async def brand_of(reader: SiteReader, company: str, home: Page) -> dict[str, Any]:
+async def brand_of(reader: SiteReader, children: Children, company: str, home: Page) -> dict[str, Any]:
     """`{company, colors, logo}` as the report takes it; the logo as data, so that the report never loads one."""
     brand: dict[str, Any] = {"company": company, "colors": colors_of(home)}
-    for url in home.logos[:_LOGOS_TRIED]:
+    for url in home.logos[:_DRAWING_TRIED]:
         answer = await reader.logo(url, _TYPES, MOST_BYTES)
         if answer is None:
             continue
         uri = f"data:{answer.media_type};base64,{base64.b64encode(answer.body).decode()}"
-        try:
-            read_logo(uri)
-        except ValueError:
-            continue
-        return brand | {"logo": uri}
+        with suppress(ChildError):  # whatever it did to its process, the company has another logo, or none
+            if await children.run(DRAWING, is_drawable, uri):
+                return brand | {"logo": uri}
     return brand
 
 

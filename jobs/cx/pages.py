@@ -1,11 +1,14 @@
-"""What one HTML page says, as plain facts; parsed by libxml2, which never loops and never loads anything."""
+"""What one HTML page says, as plain facts; parsed by libxml2, which loads nothing, in a child process.
+
+The elements are gone through once, and what lies above each is on a stack, so the cost is that of the page's length.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -16,6 +19,8 @@ _MOST_LINKS = 1_000
 _WORDS_MAX = 200
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _COLOR = re.compile(r"#(?:[0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)
+_ABOVE = frozenset({"label", "form"})
+_GATHERED = frozenset({"a", "title"})
 _UNLABELLED_TYPES = {"hidden", "submit", "button", "image", "reset"}
 
 
@@ -73,15 +78,15 @@ def read_page(
         size=len(body),
         headers=headers,
         language=found.language,
-        title=found.title,
+        title=found.title.text,
         description=meta.get("description", ""),
         viewport=meta.get("viewport", "").replace(" ", "").lower(),
         headings=found.headings,
         images=found.images,
         images_described=found.images_described,
         fields=len(found.fields),
-        fields_labelled=sum(found.is_labelled(field) for field in found.fields),
-        links=tuple(found.links),
+        fields_labelled=sum(found.is_labelled(one) for one in found.fields),
+        links=tuple(Link(url, words.text) for url, words in found.links),
         scripts=tuple(found.scripts),
         languages=frozenset(filter(None, {found.language, *found.alternates})),
         has_message_form=found.has_message_form,
@@ -95,7 +100,7 @@ def read_page(
 
 
 def _parsed(body: bytes, content_type: str) -> html.HtmlElement | None:
-    from lxml import etree, html  # 4 MiB, which only the first page that is read takes
+    from lxml import etree, html  # 4 MiB, which only child processes take
 
     named = _CHARSET.search(content_type) or _CHARSET.search(body[:2_000].decode("latin-1"))
     for encoding in (named[1] if named else "utf-8", "utf-8"):
@@ -109,35 +114,122 @@ def _parsed(body: bytes, content_type: str) -> html.HtmlElement | None:
     return None
 
 
+class _Words:
+    """The beginning of an element's text, on one line, while that is gone through."""
+
+    __slots__ = ("_room", "_words")
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._room = _WORDS_MAX
+
+    @property
+    def text(self) -> str:
+        return " ".join(self._words)[:_WORDS_MAX]
+
+    @property
+    def is_full(self) -> bool:
+        return self._room < 0
+
+    def add(self, words: list[str]) -> None:
+        self._words += words
+        self._room -= len(self._words)
+
+
+@dataclass(slots=True)
+class _Open:
+    """The elements whose text is being gathered: those that have none yet, and the others until they are full.
+
+    Apart, so that blanks within many nested links are not handed to each of them.
+    """
+
+    empty: dict[html.HtmlElement, _Words] = field(default_factory=dict)
+    begun: dict[html.HtmlElement, _Words] = field(default_factory=dict)
+
+    def put(self, element: html.HtmlElement) -> _Words:
+        words = self.empty[element] = _Words()
+        return words
+
+    def end(self, element: html.HtmlElement) -> None:
+        self.empty.pop(element, None)
+        self.begun.pop(element, None)
+
+    def add(self, text: str | None) -> None:
+        if not text or not (self.empty or self.begun):
+            return
+        words = text[: _WORDS_MAX * 4].split()
+        if words and self.empty:
+            self.begun |= self.empty
+            self.empty.clear()
+        for element in [element for element, kept in self.begun.items() if self._has_filled(kept, words)]:
+            del self.begun[element]
+
+    @staticmethod
+    def _has_filled(kept: _Words, words: list[str]) -> bool:
+        kept.add(words)
+        return kept.is_full
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of a form, and what may tell what it is for."""
+
+    identifier: str | None
+    is_named: bool
+
+
 class _Reader:
     """Goes through the elements once."""
 
     def __init__(self, url: str) -> None:
         self._base = url
-        self.language = self.title = ""
+        self.language = ""
+        self.title = _Words()
         self.meta: dict[str, str] = {}
         self.headings = self.images = self.images_described = 0
-        self.fields: list[html.HtmlElement] = []
-        self.links: list[Link] = []
+        self.fields: list[_Field] = []
+        self.links: list[tuple[str, _Words]] = []
         self.scripts: list[str] = []
         self.alternates: set[str] = set()
         self.colors: Counter[str] = Counter()
         self.logos: list[tuple[int, str]] = []
         self.has_message_form = self.has_search = self.has_linked_data = False
         self._labels: set[str] = set()
+        self._above: Counter[str] = Counter()
+        self._open = _Open()
 
     def read(self, root: html.HtmlElement) -> None:
-        self.language = _primary(root.get("lang"))
-        for element in root.iter():
-            if isinstance(element.tag, str):
-                _READERS.get(element.tag, _Reader._other)(self, element)
-            for color in _COLOR.findall(element.get("style") or ""):
-                self.colors[color.lower()] += 1
+        from lxml import etree
 
-    def is_labelled(self, field: html.HtmlElement) -> bool:
+        self.language = _primary(root.get("lang"))
+        for event, element in etree.iterwalk(root, events=("start", "end")):
+            if event == "start":
+                self._enter(element)
+                self._open.add(element.text)
+            else:
+                self._leave(element)
+                self._open.add(element.tail)
+
+    def is_labelled(self, one: _Field) -> bool:
         """Whether a person who does not see the field hears what it is for."""
-        named = any((field.get(name) or "").strip() for name in ("aria-label", "aria-labelledby", "title"))
-        return named or field.get("id") in self._labels or any(above.tag == "label" for above in field.iterancestors())
+        return one.is_named or one.identifier in self._labels
+
+    def _enter(self, element: html.HtmlElement) -> None:
+        _READERS.get(element.tag, _Reader._other)(self, element)
+        for color in _COLOR.findall(element.get("style") or ""):
+            self.colors[color.lower()] += 1
+        if element.tag in _ABOVE:
+            self._above[element.tag] += 1
+
+    def _leave(self, element: html.HtmlElement) -> None:
+        if element.tag in _ABOVE:
+            self._above[element.tag] -= 1
+        elif element.tag in _GATHERED:
+            self._open.end(element)
+
+    def _field(self, element: html.HtmlElement) -> None:
+        named = any((element.get(name) or "").strip() for name in ("aria-label", "aria-labelledby", "title"))
+        self.fields.append(_Field(element.get("id"), named or self._above["label"] > 0))
 
     def _other(self, element: html.HtmlElement) -> None:
         if element.get("role") == "search":
@@ -149,7 +241,8 @@ class _Reader:
         self._base = self._address(element.get("href")) or self._base
 
     def _title(self, element: html.HtmlElement) -> None:
-        self.title = self.title or _words(element)
+        if not self.title.text:
+            self.title = self._open.put(element)
 
     def _h1(self, _element: html.HtmlElement) -> None:
         self.headings += 1
@@ -170,7 +263,7 @@ class _Reader:
     def _a(self, element: html.HtmlElement) -> None:
         address = self._address(element.get("href"))
         if address and len(self.links) < _MOST_LINKS:
-            self.links.append(Link(address, _words(element)))
+            self.links.append((address, self._open.put(element)))
 
     def _img(self, element: html.HtmlElement) -> None:
         self.images += 1
@@ -188,14 +281,11 @@ class _Reader:
         kind = (element.get("type") or "text").lower()
         self.has_search = self.has_search or kind == "search"
         if kind not in _UNLABELLED_TYPES:
-            self.fields.append(element)
-
-    def _select(self, element: html.HtmlElement) -> None:
-        self.fields.append(element)
+            self._field(element)
 
     def _textarea(self, element: html.HtmlElement) -> None:
-        self.fields.append(element)
-        self.has_message_form = self.has_message_form or any(above.tag == "form" for above in element.iterancestors())
+        self._field(element)
+        self.has_message_form = self.has_message_form or self._above["form"] > 0
 
     def _script(self, element: html.HtmlElement) -> None:
         if element.get("src"):
@@ -226,7 +316,7 @@ _READERS: dict[str, Callable[[_Reader, html.HtmlElement], None]] = {
     "img": _Reader._img,
     "label": _Reader._label,
     "input": _Reader._input,
-    "select": _Reader._select,
+    "select": _Reader._field,
     "textarea": _Reader._textarea,
     "script": _Reader._script,
     "style": _Reader._style,
@@ -237,15 +327,3 @@ def _primary(tag: str | None) -> str:
     """The language of a tag without its region: en of en-GB; nothing for x-default."""
     primary = (tag or "").strip().lower().replace("_", "-").partition("-")[0]
     return primary if re.fullmatch("[a-z]{2,3}", primary) else ""
-
-
-def _words(element: html.HtmlElement) -> str:
-    """The beginning of an element's text, on one line."""
-    words: list[str] = []
-    room = _WORDS_MAX
-    for text in element.itertext():
-        words += str(text)[: _WORDS_MAX * 4].split()
-        room -= len(words)
-        if room < 0:
-            break
-    return " ".join(words)[:_WORDS_MAX]

@@ -1,70 +1,71 @@
-"""What a site's robots.txt lets this service read (RFC 9309)."""
+"""What a site's robots.txt lets this service read (RFC 9309), as protego reads it.
+
+It is hostile input like any page: only groups that concern this service reach protego, whose cost would else grow with
+agents times rules, and `permission` is for a child process.
+"""
 
 import re
 from dataclasses import dataclass
 
 AGENT = "crm-gateway"
-_MOST_RULES = 2_000
+MOST_BYTES = 500 * 1024
+"""What RFC 9309 has a crawler read at least, and all that is read here."""
+EVERYTHING = b""
+NOTHING = b"User-agent: *\nDisallow: /\n"
+
+_NAMING = re.compile(r"[ \t]*user[ -]?agent[ \t]*:[ \t]*([a-z_-]+|\*)?", re.IGNORECASE)
+_ORIGIN = "http://site.invalid"
 
 
 @dataclass(frozen=True, slots=True)
-class Robots:
-    """The rules that concern this service: (pattern, whether it allows), and the wait between two requests."""
+class Permission:
+    """Whether an address may be read, and the seconds to wait between two requests."""
 
-    rules: tuple[tuple[str, bool], ...] = ()
-    delay: float = 0.0
+    allowed: bool
+    delay: float
+
+
+class Robots:
+    """The rules that concern this service."""
+
+    def __init__(self, text: str) -> None:
+        from protego import Protego  # which only child processes load
+
+        lines = [_renamed(line) for line in text.removeprefix("\ufeff").splitlines()]
+        # A token of which another name is a part would count as its group too, so everybody else has one name.
+        self._agent = AGENT if any(line == _named(AGENT) for line in lines) else "*"
+        self._rules = Protego.parse("\n".join(lines))
+
+    @property
+    def delay(self) -> float:
+        """The seconds that it wants between two requests."""
+        return self._rules.crawl_delay(self._agent) or 0.0
 
     def allows(self, path: str) -> bool:
         """Whether the path, with its query, may be read: the longest rule that fits decides, a tie allows."""
-        fitting = [(len(pattern), allowed) for pattern, allowed in self.rules if _fits(pattern, path)]
-        return max(fitting, default=(0, True))[1]
-
-
-EVERYTHING = Robots()
-NOTHING = Robots((("/", False),))
+        return self._rules.can_fetch(_ORIGIN + path, self._agent)
 
 
 def read_robots(text: str) -> Robots:
     """The group of this service, else the one for everybody; several groups for one name count together."""
-    groups: dict[str, list[tuple[str, bool]]] = {}
-    delays: dict[str, float] = {}
-    agents: list[str] = []
-    naming = False
-    for line in text.splitlines():
-        name, colon, value = (part.strip() for part in line.partition("#")[0].partition(":"))
-        name = name.lower()
-        if not colon:
-            continue
-        if name == "user-agent":
-            agents = [*agents, value.lower()] if naming else [value.lower()]
-            naming = True
-            groups.setdefault(value.lower(), [])
-            continue
-        naming = False
-        for agent in agents:
-            if name in ("allow", "disallow") and value and len(groups[agent]) < _MOST_RULES:
-                groups[agent].append((value, name == "allow"))
-            elif name == "crawl-delay" and re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value):
-                delays[agent] = float(value)
-    agent = AGENT if AGENT in groups else "*"
-    return Robots(tuple(groups.get(agent, ())), delays.get(agent, 0.0))
+    return Robots(text)
 
 
-def _fits(pattern: str, path: str) -> bool:
-    """Whether the path begins as the pattern says: `*` is anything, and `$` at its end is the path's end.
+def permission(body: bytes, path: str) -> Permission:
+    """What a robots.txt of these bytes says of the path, with its query."""
+    whole = body if len(body) < MOST_BYTES else body[: body.rfind(b"\n") + 1]  # a rule that is cut off is another one
+    robots = read_robots(whole.decode("utf-8", "replace"))
+    return Permission(robots.allows(path), robots.delay)
 
-    Compared piece by piece, since a pattern of many stars would keep a regular expression busy for good.
-    """
-    anchored = pattern.endswith("$")
-    first, *others = (pattern[:-1] if anchored else pattern).split("*")
-    if not path.startswith(first):
-        return False
-    at = len(first)
-    for number, piece in enumerate(others):
-        if anchored and number == len(others) - 1:
-            return path.endswith(piece) and len(path) - len(piece) >= at
-        found = path.find(piece, at)
-        if found < 0:
-            return False
-        at = found + len(piece)
-    return not anchored or at == len(path)
+
+def _named(agent: str) -> str:
+    return f"User-agent: {agent}"
+
+
+def _renamed(line: str) -> str:
+    """A line that names an agent with its product token alone; whoever is not meant is `other`."""
+    naming = _NAMING.match(line)
+    if naming is None:
+        return line
+    token = (naming[1] or "").lower()
+    return _named(token if token in (AGENT, "*") else "other")

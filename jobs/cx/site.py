@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from jobs.cx.pages import Link, Page, read_page
-from jobs.cx.robots import EVERYTHING, NOTHING, Robots, read_robots
-from providers.outbound import Answer, Limits, NotAllowed, Outbound, OutboundError, WrongType
+from jobs.cx.robots import EVERYTHING, MOST_BYTES, NOTHING, Permission, permission
+from providers.children import ChildError, Children
+from providers.children import Limits as ChildLimits
+from providers.outbound import Answer, Limits, NotAllowed, Outbound, OutboundError, TooManyRedirects, WrongType
 
 PAGES_MAX = 6
 """Pages of a site that are read at most, the home page among them."""
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _PAGE = Limits(seconds=20, body_bytes=1_000_000, cut=True)
-_ROBOTS = Limits(seconds=10, body_bytes=500_000, cut=True)
+_ROBOTS = Limits(seconds=10, body_bytes=MOST_BYTES, cut=True)
+READING = ChildLimits(
+    "reading", processes=2, memory_bytes=192 * 1024 * 1024, processor_seconds=5, seconds=30, result_bytes=8_000_000
+)
+"""For one page, or one robots.txt. A usual page takes some milliseconds of them."""
 _DELAY_MAX = 5.0
 
 KINDS = {
@@ -61,10 +67,12 @@ class Site:
 class SiteReader:
     """Reads one site, in the order and at the pace that its robots.txt asks for."""
 
-    def __init__(self, outbound: Outbound, checkpoint: Checkpoint) -> None:
+    def __init__(self, outbound: Outbound, children: Children, checkpoint: Checkpoint) -> None:
         self._outbound = outbound
+        self._children = children
         self._checkpoint = checkpoint
-        self._robots: dict[str, Robots] = {}
+        self._robots: dict[str, bytes] = {}
+        self._delays: dict[str, float] = {}
 
     async def read(self, domain: str) -> Site:
         """The site. Raises SiteUnreadable, and whatever the checkpoint raises."""
@@ -108,7 +116,7 @@ class SiteReader:
         if answer.status != 200:
             words = f"{domain} answers with status {answer.status}"
             raise SiteUnreadable(words, is_final=answer.status < 500 and answer.status != 429)
-        return await _page(answer, "home")
+        return await self._page(answer, "home")
 
     async def _linked(self, kind: str, link: Link) -> Page | bool:
         """The page; True where it was asked for in vain, False where it may not be read."""
@@ -118,13 +126,13 @@ class SiteReader:
             return True
         if answer is None:
             return False
-        return await _page(answer, kind) if answer.status == 200 else True
+        return await self._page(answer, kind) if answer.status == 200 else True
 
     async def _get(self, url: str) -> Answer | None:
         """The page's answer; None where it may not be read. Raises OutboundError."""
         try:
             await self._ask(url)
-            await asyncio.sleep(min(self._robots[_origin(url)].delay, _DELAY_MAX))
+            await asyncio.sleep(min(self._delays[_origin(url)], _DELAY_MAX))
             return await self._outbound.request("GET", url, types=_HTML, limits=_PAGE, before_redirect=self._ask)
         except _Closed:
             return None
@@ -140,15 +148,47 @@ class SiteReader:
         origin = _origin(url)
         if origin not in self._robots:
             await self._checkpoint()
-            answer = await self._outbound.request("GET", f"{origin}/robots.txt", limits=_ROBOTS)
-            if answer.status >= 500:  # RFC 9309: then nothing may be read
-                self._robots[origin] = NOTHING
-            elif answer.status >= 300:
-                self._robots[origin] = EVERYTHING
-            else:
-                self._robots[origin] = read_robots(answer.body.decode("utf-8", "replace"))
+            self._robots[origin] = await self._rules(origin)
         parts = urlsplit(url)
-        return self._robots[origin].allows((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        said = await self._permission(origin, path)
+        self._delays[origin] = said.delay
+        return said.allowed
+
+    async def _rules(self, origin: str) -> bytes:
+        """The origin's robots.txt, or what RFC 9309 has stand for it. Raises OutboundError where nobody answers."""
+        try:
+            answer = await self._outbound.request("GET", f"{origin}/robots.txt", limits=_ROBOTS)
+        except TooManyRedirects:
+            return EVERYTHING
+        if answer.status >= 500:
+            return NOTHING
+        return EVERYTHING if answer.status >= 300 else answer.body
+
+    async def _permission(self, origin: str, path: str) -> Permission:
+        rules = self._robots[origin]
+        if not rules:
+            return Permission(True, 0.0)
+        try:
+            return await self._children.run(READING, permission, rules, path)
+        except ChildError as error:
+            raise SiteUnreadable(f"Reading the robots.txt of {_name(origin)} {error}", is_final=False) from None
+
+    async def _page(self, answer: Answer, kind: str) -> Page:
+        """What the page says. Raises SiteUnreadable where a child could not bear it."""
+        try:
+            return await self._children.run(
+                READING,
+                read_page,
+                answer.body,
+                url=answer.url,
+                kind=kind,
+                content_type=answer.headers.get("content-type", ""),
+                seconds=answer.seconds,
+                headers={name.lower(): value for name, value in answer.headers.items()},
+            )
+        except ChildError as error:
+            raise SiteUnreadable(f"Reading a page of {_name(answer.url)} {error}", is_final=False) from None
 
 
 def linked_pages(home: Page) -> list[tuple[str, Link]]:
@@ -174,21 +214,13 @@ def kinds_of(link: Link) -> set[str]:
     return {kind for kind, pattern in _PATTERNS.items() if pattern.search(path) or pattern.search(link.text)}
 
 
-async def _page(answer: Answer, kind: str) -> Page:
-    return await asyncio.to_thread(
-        read_page,
-        answer.body,
-        url=answer.url,
-        kind=kind,
-        content_type=answer.headers.get("content-type", ""),
-        seconds=answer.seconds,
-        headers={name.lower(): value for name, value in answer.headers.items()},
-    )
-
-
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _name(url: str) -> str:
+    return urlsplit(url).hostname or ""
 
 
 def _host(url: str) -> str:

@@ -20,12 +20,11 @@ from graphql import (
     get_named_type,
     is_leaf_type,
 )
-from graphql.execution.values import VariableValues, get_argument_values
-from strawberry.types.arguments import convert_argument, convert_arguments
-from strawberry.utils.str_converters import to_camel_case
+from graphql.execution import VariableValues, get_argument_values
 
+from schema.adapters.strawberry import argument_of, arguments_of, definition_of, raw_info, to_camel_case
 from schema.declare import Guarded, Info
-from schema.execution.shapes import DEFINITION
+from schema.execution.known import known
 
 _Convert = Callable[[Any], Any]
 
@@ -101,8 +100,8 @@ class Given:
 
 
 def guarded_of(field: GraphQLField) -> Guarded | None:
-    """What the field consists of where it is a guarded one."""
-    definition = field.extensions.get(DEFINITION)
+    """What the field consists of where it is a guarded one, and nothing else of it has to be asked."""
+    definition = known(field)
     resolver = None if definition is None else definition.base_resolver
     return None if resolver is None else getattr(resolver.wrapped_func, "guarded", None)
 
@@ -118,16 +117,10 @@ def calls_of(guarded: Guarded, info: Info, values: VariableValues) -> tuple[Call
     There is none for every request where a variable stands inside of a list or an object. Raises whatever the library
     finds wrong with the arguments.
     """
-    raw = info._raw_info
-    node, converter = raw.field_nodes[0], info.schema.schema_converter
+    raw = raw_info(info)
+    node = raw.field_nodes[0]
     field = raw.parent_type.fields[node.name.value]
-    arguments = convert_arguments(
-        get_argument_values(field, node, values),
-        info._field.arguments,
-        converter.scalar_registry,
-        converter.config,
-        info,
-    )
+    arguments = arguments_of(info, get_argument_values(field, node, values))
     filled = _filled(info, field, node)
     if filled is None:
         return None, Call(guarded, arguments, ())
@@ -137,7 +130,7 @@ def calls_of(guarded: Guarded, info: Info, values: VariableValues) -> tuple[Call
 
 def _filled(info: Info, field: GraphQLField, node: FieldNode) -> list[Filled] | None:
     """The parameters that variables fill; None where a variable stands inside of a list or an object."""
-    parameters = {a.graphql_name or to_camel_case(a.python_name): a for a in info._field.arguments}
+    parameters = {a.graphql_name or to_camel_case(a.python_name): a for a in definition_of(info).arguments}
     found = []
     for argument in node.arguments or ():
         name = argument.name.value
@@ -153,8 +146,7 @@ def _filled(info: Info, field: GraphQLField, node: FieldNode) -> list[Filled] | 
 
 def _converter(info: Info, kind: Any) -> _Convert:
     """The library's way from the coerced value of an input object to an instance of its class."""
-    converter = info.schema.schema_converter
-    return lambda value: convert_argument(value, kind, converter.scalar_registry, converter.config)
+    return lambda value: argument_of(info, kind, value)
 
 
 def _has_variable(value: ValueNode) -> bool:

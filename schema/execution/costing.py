@@ -29,6 +29,7 @@ from graphql import (
 
 from contract.costs import Cost
 from schema.execution.costs import Kinds, OperationCost, Place, Rows, When
+from schema.execution.filter_costs import NO_FILTER, Filter, filter_of
 
 COST = "cost"
 """In a field's extensions: its `contract.costs.Cost`."""
@@ -57,21 +58,21 @@ class _Costing:
         self._schema = schema
         self._fragments = fragments
 
-    def places(self, kind: Any, parts: Sequence[_Part]) -> tuple[Place | Kinds, ...]:
-        """What costs anything below these selections of a type."""
+    def places(self, kind: Any, parts: Sequence[_Part], whole: Filter = NO_FILTER) -> tuple[Place | Kinds, ...]:
+        """What costs anything below these selections of a type; of a page's, `whole` is what its list filters by."""
         if isinstance(kind, GraphQLObjectType):
-            return self._of_object(kind, parts)
+            return self._of_object(kind, parts, whole)
         if not isinstance(kind, GraphQLInterfaceType):
             return ()
-        kinds = [self._of_object(one, parts) for one in self._schema.get_possible_types(kind)]
+        kinds = [self._of_object(one, parts, NO_FILTER) for one in self._schema.get_possible_types(kind)]
         return (Kinds(tuple(kinds)),) if any(kinds) else ()
 
-    def _of_object(self, kind: GraphQLObjectType, parts: Sequence[_Part]) -> tuple[Place | Kinds, ...]:
+    def _of_object(self, kind: GraphQLObjectType, parts: Sequence[_Part], whole: Filter) -> tuple[Place | Kinds, ...]:
         found: dict[str, list[_Entry]] = {}
         for node, when in self._fields(kind, parts, set()):
             if not node.name.value.startswith("__"):
                 found.setdefault((node.alias or node.name).value, []).append((node, when))
-        places = (self._place(kind, key, entries) for key, entries in found.items())
+        places = (self._place(kind, key, entries, whole) for key, entries in found.items())
         return tuple(place for place in places if place is not None)
 
     def _fields(self, kind: GraphQLObjectType, parts: Sequence[_Part], spread: set[Any]) -> Iterator[_Entry]:
@@ -100,7 +101,7 @@ class _Costing:
         condition: Any = self._schema.get_type(fragment.type_condition.name.value)
         return condition is kind or self._schema.is_sub_type(condition, kind)
 
-    def _place(self, kind: GraphQLObjectType, key: str, entries: Sequence[_Entry]) -> Place | None:
+    def _place(self, kind: GraphQLObjectType, key: str, entries: Sequence[_Entry], whole: Filter) -> Place | None:
         field = kind.fields[entries[0][0].name.value]
         given = get_named_type(field.type)
         cost: Cost = field.extensions[COST]
@@ -112,19 +113,23 @@ class _Costing:
             for node, when in entries
             if node.selection_set is not None
         ]
-        below = self.places(given, parts)
-        page, is_list = is_page(given), isinstance(get_nullable_type(field.type), GraphQLList)
+        first, page = entries[0][0], is_page(given)
+        # Only a page looks no further than it has to; a board adds up the whole list.
+        filtered = filter_of(field, first, is_counted=not page)
+        below = self.places(given, parts, filter_of(field, first, is_counted=True) if page else NO_FILTER)
+        is_list = isinstance(get_nullable_type(field.type), GraphQLList)
         is_many = page or (is_list and not is_page(kind))
         rows = [place for place in below if (isinstance(place, Place) and place.is_rows if page else is_many)]
         return Place(
             key,
-            Rows(cost, _asked(entries[0][0], cost)),
+            Rows(cost, _asked(first, cost)),
             each=1 if is_many and not is_leaf_type(given) else 0,
             below=tuple(rows),
             beside=tuple(place for place in below if place not in rows),
             when=() if any(not when for _, when in entries) else tuple(dict.fromkeys(when for _, when in entries)),
             is_many=is_many,
             is_rows=is_list and is_page(kind),
+            filter=whole if is_page(kind) and is_leaf_type(given) else filtered,
         )
 
 

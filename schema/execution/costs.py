@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from contract.costs import Cost, points
+from contract.costs import Cost, condition_points, pages, points
 from contract.errors import CostLine
+from schema.execution.filter_costs import NO_FILTER, Filter
 
 _Values = Mapping[str, Any]
 When = tuple[tuple[str, bool], ...]
@@ -35,10 +36,23 @@ class Rows:
 
 
 class Sum(NamedTuple):
-    """Weight, of which a point is a multiple, and nodes."""
+    """Weight, of which a point is a multiple, nodes, and the weight of conditions, which is reckoned by itself.
+
+    A filter below rows is read once, and asked for their children alone: it weighs again for every page of rows.
+    """
 
     weight: int
     nodes: int
+    conditions: int = 0
+
+    @property
+    def points(self) -> int:
+        """The points; conditions are in them by whole points, so that a handful of plain ones is free."""
+        return points(self.weight) + condition_points(self.conditions)
+
+    def times(self, rows: int) -> "Sum":
+        """What stands below so many rows."""
+        return Sum(rows * self.weight, rows * self.nodes, pages(rows) * self.conditions)
 
 
 _NOTHING = Sum(0, 0)
@@ -61,6 +75,7 @@ class Place:
     when: tuple[When, ...]
     is_many: bool
     is_rows: bool = False
+    filter: Filter = NO_FILTER
     fixed: Sum | None = None
     is_counted: bool = False
     weight: int = 0
@@ -72,7 +87,12 @@ class Place:
         self.is_counted = self.is_many or any(place.is_counted for place in (*self.below, *self.beside))
         if not any(place.is_counted or not place.fixed for place in self.below):
             self.each_row = sum(place.requested({}).weight for place in self.below)
-        if not self.when and self.rows.is_fixed and all(p.fixed for p in (*self.below, *self.beside)):
+        if (
+            not self.when
+            and self.rows.is_fixed
+            and self.filter.is_fixed
+            and all(p.fixed for p in (*self.below, *self.beside))
+        ):
             self.fixed = self._sum({})
 
     def requested(self, values: _Values) -> Sum:
@@ -87,16 +107,9 @@ class Place:
 
     def _sum(self, values: _Values) -> Sum:
         rows = self.rows.number(values)
-        weight, nodes = rows * self.weight, rows * self.each
-        for place in self.below:
-            found = place.requested(values)
-            weight += rows * found.weight
-            nodes += rows * found.nodes
-        for place in self.beside:
-            found = place.requested(values)
-            weight += found.weight
-            nodes += found.nodes
-        return Sum(weight, nodes)
+        own = Sum(rows * self.weight, rows * self.each, self.filter.weight(values))
+        below = [place.requested(values).times(rows) for place in self.below]
+        return _total([own, *below, *(place.requested(values) for place in self.beside)])
 
     def actual(self, parent: Mapping[str, Any], values: _Values) -> int:
         """The weight of what the answer has in this place."""
@@ -131,6 +144,8 @@ class Place:
         path = f"{path}.{self.key}" if path else self.key
         rows = self.rows.number(values)
         yield path, times * rows * self.weight, times * rows * self.each
+        if self.filter is not NO_FILTER:
+            yield f"{path}{_FILTER}", pages(times) * self.filter.weight(values), 0
         for place in self.below:
             yield from place.lines(values, times * rows, path)
         for place in self.beside:
@@ -155,10 +170,8 @@ class Kinds:
 
     def _most(self, values: _Values) -> Sum:
         sums = [[place.requested(values) for place in places] for places in self.kinds]
-        return Sum(
-            max((sum(one.weight for one in found) for found in sums), default=0),
-            max((sum(one.nodes for one in found) for found in sums), default=0),
-        )
+        totals = [_total(found) for found in sums]
+        return Sum(*(max(numbers) for numbers in zip(*totals, strict=True))) if totals else _NOTHING
 
     def actual(self, _parent: Mapping[str, Any], values: _Values) -> int:
         """The most again: the answer need not say which kind it is."""
@@ -188,12 +201,15 @@ class OperationCost:
 
     def requested(self, values: _Values) -> tuple[int, int]:
         """The points that the operation may cost with these coerced variables, and the nodes that it may give."""
-        total = self._fixed or _total([place.requested(values) for place in self._places])
-        return points(total.weight), total.nodes
+        total = self._sum(values)
+        return total.points, total.nodes
 
     def actual(self, data: Mapping[str, Any], values: _Values) -> int:
-        """The points that it did cost: lists as long as they turned out to be."""
-        return points(_actual(self._places, data, values))
+        """The points that it did cost: lists as long as they turned out to be, conditions whatever they found."""
+        return points(_actual(self._places, data, values)) + condition_points(self._sum(values).conditions)
+
+    def _sum(self, values: _Values) -> Sum:
+        return self._fixed or _total([place.requested(values) for place in self._places])
 
     def heaviest(self, values: _Values, number: int, *, by_nodes: bool = False) -> tuple[CostLine, ...]:
         """The places with the most points, or nodes, of their own."""
@@ -204,6 +220,8 @@ class OperationCost:
 
 
 _PATH_SHOWN = 160
+_FILTER = "(filter)"
+"""What the conditions of a place, and what it skips, are called behind its path."""
 
 
 def _cut(path: str) -> str:
@@ -211,4 +229,9 @@ def _cut(path: str) -> str:
 
 
 def _total(sums: Sequence[Sum]) -> Sum:
-    return Sum(sum(one.weight for one in sums), sum(one.nodes for one in sums))
+    weight = nodes = conditions = 0
+    for one in sums:
+        weight += one.weight
+        nodes += one.nodes
+        conditions += one.conditions
+    return Sum(weight, nodes, conditions)

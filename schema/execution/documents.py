@@ -1,10 +1,11 @@
 """The document cache: a text is parsed and validated once, as long as it is among the last used.
 
-Bounded by entries and by bytes of text; what it keeps depends on the text alone, never on a request or its caller.
+What it keeps depends on the text alone, never on a request or its caller. Who shows no credential puts nothing in
+(schema/execution/strangers.py).
 """
 
-from collections import Counter, OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from graphql import (
     GraphQLSchema,
     GraphQLSyntaxError,
     InlineFragmentNode,
+    Node,
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
     OperationType,
@@ -33,15 +35,16 @@ from graphql import (
 from graphql.utilities import get_operation_ast
 
 from contract.errors import LimitExceeded
-from contract.limits import DOCUMENT_MAX_BYTES, ERRORS_MAX, TOKENS_MAX, VARIANTS_MAX
+from contract.limits import DOCUMENT_CACHE_BYTES, DOCUMENT_MAX_BYTES, ERRORS_MAX, TOKENS_MAX, VARIANTS_MAX
 from schema.execution import limits
 from schema.execution.costing import cost_of
 from schema.execution.costs import OperationCost
 from schema.execution.plans import Plans
 from schema.execution.variables import Variables
+from storage.kept import Kept
 
-ENTRIES_MAX = 1_000
-BYTES_MAX = 256 * 1024  # of text; what is parsed and compiled takes up to a hundred times as much
+PUBLIC = frozenset({"__schema", "__type", "__typename"})
+"""The root fields that need no credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,9 @@ class Prepared:
     uses: Mapping[str, int] = field(default_factory=dict)
     shapes: dict[Hashable, Any] = field(default_factory=dict)
     worked_out: dict[Hashable, Any] = field(default_factory=dict)
+    text: str = ""
+    grown: Callable[["Prepared"], None] | None = None
+    """Told when another variant is kept."""
     _operations: dict[str | None, Operation] = field(default_factory=dict)
     _variants: set[tuple[Any, ...]] = field(default_factory=set)
 
@@ -92,7 +98,7 @@ class Prepared:
                 node,
                 is_query=node.operation is OperationType.QUERY,
                 is_subscription=node.operation is OperationType.SUBSCRIPTION,
-                is_public=all(root.startswith("__") for root in roots),
+                is_public=PUBLIC.issuperset(roots),
                 cost=cost_of(self.schema, node, fragments),
                 variables=Variables(self.schema, node.variable_definitions or (), self.uses),
                 label=f"{node.operation.value} {roots[0] if len(set(roots)) == 1 else 'several'}",
@@ -110,54 +116,131 @@ class Prepared:
             if len(self._variants) == VARIANTS_MAX:
                 return False
             self._variants.add(variant)
+            if self.grown is not None and len(self._variants) > 1:
+                self.grown(self)
         return True
+
+    @property
+    def variants(self) -> int:
+        """How many of them are kept."""
+        return len(self._variants)
 
 
 class Documents:
-    """The cache for one schema."""
+    """The cache for one schema: of the members' documents, and for good of those that are registered.
 
-    def __init__(self, schema: GraphQLSchema, *, introspection: bool = True) -> None:
-        self._schema = schema
+    Bounded is the text, in bytes. Of every text it is known whether it may be run; parsed and planned, which takes up
+    to two hundred times the text, are the ones used last (decision 148).
+    """
+
+    def __init__(
+        self,
+        schema: GraphQLSchema,
+        *,
+        introspection: bool = True,
+        most: int = DOCUMENT_CACHE_BYTES,
+        registered: Iterable[str] = (),
+    ) -> None:
+        self.schema = schema
         self._rules = specified_rules if introspection else (*specified_rules, NoSchemaIntrospectionCustomRule)
-        self._kept: OrderedDict[str, Prepared] = OrderedDict()
-        self._bytes = 0
+        self.texts: Kept[str, tuple[GraphQLError, ...]] = Kept(entries=most // ENTRY_BYTES + 1, size=most)
+        """What is wrong with each text; nothing with one that may be run."""
+        self.parsed: Kept[str, Prepared] = Kept(entries=most // ENTRY_BYTES + 1, size=most // PARSED_PART)
+        self._registered: dict[str, Prepared | None] = dict.fromkeys(registered)
 
     def prepare(self, text: str) -> Prepared:
         """The document of a text, from the cache where it is there."""
-        found = self._kept.get(text)
-        if found is not None:
-            self._kept.move_to_end(text)
-            return found
-        prepared = self._read(text)
-        self._keep(text, prepared)
+        if text in self._registered:
+            return self.registered(text) or self.read(text)
+        errors = self.texts.get(text)
+        if errors is None:
+            prepared = self.read(text)
+            size = _size(text) + ENTRY_BYTES
+            self.texts.put(text, prepared.errors, size + sum(len(error.message) for error in prepared.errors))
+        elif errors:
+            return Prepared(self.schema, None, errors)
+        else:
+            found = self.parsed.get(text)
+            if found is not None:
+                return found
+            prepared = self._known(text)
+        if prepared.document is not None:
+            self.parsed.put(text, prepared, _weight(prepared))
         return prepared
 
-    def _read(self, text: str) -> Prepared:
+    def registered(self, text: str) -> Prepared | None:
+        """The document of a registered text, read when it is first asked for and kept for good; None for any other."""
+        if text not in self._registered:
+            return None
+        found = self._registered[text]
+        if found is None:
+            found = self._registered[text] = self.read(text)
+        return found
+
+    def read(self, text: str) -> Prepared:
+        """The document of a text, which is not kept."""
+        return self.judged(text, None)
+
+    def judged(self, text: str, document: DocumentNode | None) -> Prepared:
+        """The same of a text that may be parsed already."""
         try:
-            document = _parsed(text)
+            document = document or _parsed(text)
             limits.check(document)
-            errors = validate(self._schema, document, self._rules, max_errors=ERRORS_MAX)
+            errors = validate(self.schema, document, self._rules, max_errors=ERRORS_MAX)
         except LimitExceeded as error:
-            return Prepared(self._schema, None, (GraphQLError(error.message, original_error=error),))
+            return Prepared(self.schema, None, _lean([GraphQLError(error.message, original_error=error)]))
         except GraphQLError as error:
-            return Prepared(self._schema, None, (error,))
+            return Prepared(self.schema, None, _lean([error]))
         except RecursionError:
-            return Prepared(self._schema, None, (GraphQLError("The document is nested too deeply."),))
+            return Prepared(self.schema, None, _TOO_DEEP)
         if errors:
-            return Prepared(self._schema, None, tuple(errors[:ERRORS_MAX]))
+            return Prepared(self.schema, None, _lean(errors[:ERRORS_MAX]))
+        return self._prepared(text, document)
+
+    def _known(self, text: str) -> Prepared:
+        """The document of a text that is known to be valid."""
+        return self._prepared(text, _parsed(text))
+
+    def _prepared(self, text: str, document: DocumentNode) -> Prepared:
         found = _Variables()
         visit(document, found)
-        return Prepared(self._schema, document, conditions=tuple(sorted(found.conditions)), uses=found.uses)
+        conditions = tuple(sorted(found.conditions))
+        return Prepared(
+            self.schema, document, conditions=conditions, uses=found.uses, text=text, grown=self._weigh_again
+        )
 
-    def _keep(self, text: str, prepared: Prepared) -> None:
-        size = len(text)
-        if size > DOCUMENT_MAX_BYTES:
-            return
-        self._kept[text] = prepared
-        self._bytes += size
-        while len(self._kept) > ENTRIES_MAX or self._bytes > BYTES_MAX:
-            old, _ = self._kept.popitem(last=False)
-            self._bytes -= len(old)
+    def _weigh_again(self, prepared: Prepared) -> None:
+        """Another variant is kept with a document."""
+        if self.parsed.peek(prepared.text) is prepared:
+            self.parsed.put(prepared.text, prepared, _weight(prepared))
+
+
+ENTRY_BYTES = 256
+"""What an entry is reckoned to take beside its text."""
+PARSED_PART = 16
+"""One of so many bytes of text is kept parsed."""
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="replace"))
+
+
+def _weight(prepared: Prepared) -> int:
+    """Each variant of a document has plans of its own."""
+    return (_size(prepared.text) + ENTRY_BYTES) * max(1, prepared.variants)
+
+
+def _lean(errors: Sequence[GraphQLError]) -> tuple[GraphQLError, ...]:
+    """The errors without the document that they are about, which they would keep in memory."""
+    for error in errors:
+        error.nodes = None
+        for one in (error, error.original_error):
+            if one is not None:
+                one.__traceback__ = one.__context__ = one.__cause__ = None
+    return tuple(errors)
+
+
+_TOO_DEEP = (GraphQLError("The document is nested too deeply."),)
 
 
 def _roots(selections: SelectionSetNode, fragments: Mapping[str, FragmentDefinitionNode]) -> Iterator[str]:
@@ -173,7 +256,7 @@ def _roots(selections: SelectionSetNode, fragments: Mapping[str, FragmentDefinit
 
 def _parsed(text: str) -> DocumentNode:
     """The document. Raises LimitExceeded, GraphQLError or RecursionError."""
-    if len(text) > DOCUMENT_MAX_BYTES or len(text.encode(errors="replace")) > DOCUMENT_MAX_BYTES:
+    if len(text) > DOCUMENT_MAX_BYTES or _size(text) > DOCUMENT_MAX_BYTES:
         raise LimitExceeded(
             "document", DOCUMENT_MAX_BYTES, f"The document is larger than {DOCUMENT_MAX_BYTES // 1024} kB"
         )
@@ -186,20 +269,24 @@ def _parsed(text: str) -> DocumentNode:
 
 
 class _Variables(Visitor):
-    """Counts the variables of the document, and collects those of @skip and @include."""
+    """Counts the variables of the document, and collects those of @skip and @include.
+
+    On the way each place lets go of its tokens, which nobody asks for any more: they are a third of the document.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.uses: Counter[str] = Counter()
         self.conditions: set[str] = set()
 
-    def enter_variable(self, node: VariableNode, *_: Any) -> None:
-        self.uses[node.name.value] += 1
-
-    def leave_variable_definition(self, node: VariableDefinitionNode, *_: Any) -> None:
-        self.uses[node.variable.name.value] -= 1
-
-    def enter_directive(self, node: DirectiveNode, *_: Any) -> None:
-        if node.name.value in ("skip", "include"):
+    def enter(self, node: Node, *_: Any) -> None:
+        """Look at a node."""
+        if node.loc is not None:
+            node.loc.start_token = node.loc.end_token = None  # type: ignore[assignment]  # places are told by offsets
+        if isinstance(node, VariableNode):
+            self.uses[node.name.value] += 1
+        elif isinstance(node, VariableDefinitionNode):
+            self.uses[node.variable.name.value] -= 1
+        elif isinstance(node, DirectiveNode) and node.name.value in ("skip", "include"):
             values = (argument.value for argument in node.arguments or ())
             self.conditions |= {value.name.value for value in values if isinstance(value, VariableNode)}

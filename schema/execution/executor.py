@@ -11,17 +11,17 @@ from graphql import (
     GraphQLResolveInfo,
     is_introspection_type,
 )
-from graphql.execution import Executor
-from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet, collect_fields
 from graphql.pyutils import AwaitableOrValue, Path
 
+from schema.adapters.graphql_core import Executor, FieldDetailsList, GroupedFieldSet, collect_fields
+from schema.adapters.strawberry import info_of, raw_info
 from schema.declare import Guarded, Info
 from schema.execution.calls import Call, Given, call_key, calls_of, guarded_of
 from schema.execution.documents import Prepared
 from schema.execution.introspection import Introspection
 from schema.execution.planner import Planner
 from schema.execution.plans import NotPlanned, Outcomes, Plan
-from schema.execution.shapes import DEFINITION, Shape, compile_shape
+from schema.execution.shapes import Shape, compile_shape
 
 
 class CompiledExecutor(Executor[Any]):
@@ -68,7 +68,7 @@ class CompiledExecutor(Executor[Any]):
         if field is None or guarded is None:
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
         raw = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
-        info = Info(_raw_info=raw, _field=field.extensions[DEFINITION])
+        info = info_of(Info, raw, field)
         call = self._call(guarded, info, field_details_list)
         if call is None:
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
@@ -77,7 +77,7 @@ class CompiledExecutor(Executor[Any]):
 
     def _call(self, guarded: Guarded, info: Info, details: FieldDetailsList) -> Call | None:
         """The call of a guarded field; None where something is wrong with its arguments, which the library tells."""
-        key = call_key(info._raw_info.parent_type, details[0].node)
+        key = call_key(raw_info(info).parent_type, details[0].node)
         if key in self._calls:
             return self._calls[key]
         call = self._worked_out.get(key)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from graphql import GraphQLEnumType, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLResolveInfo
-from graphql.execution.collect_fields import FieldDetailsList
-from graphql.execution.values import VariableValues, get_argument_values
+from graphql.execution import VariableValues, get_argument_values
 
+from schema.adapters.graphql_core import FieldDetailsList
 from schema.execution.shapes import Collect, Shape
 
 _Read = Callable[[Any], Any]

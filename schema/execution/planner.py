@@ -12,12 +12,13 @@ from graphql import (
     GraphQLOutputType,
     OperationType,
 )
-from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
+from schema.adapters.graphql_core import FieldDetailsList, GroupedFieldSet
 from schema.declare import LINK, Info
 from schema.execution.calls import Call, Given, call_key, guarded_of
+from schema.execution.known import known
 from schema.execution.plans import MISSING, Block, Completion, Field, Inner, NotPlanned, NotYet, Plan, Start, Step
-from schema.execution.shapes import DEFINITION, Collect, compile_value, shape_of_all
+from schema.execution.shapes import Collect, compile_value, shape_of_all
 
 
 class Planner:
@@ -53,7 +54,7 @@ class Planner:
     def _field(self, kind: GraphQLObjectType, name: str, details: FieldDetailsList) -> Step | Inner:
         node = details[0].node
         field = kind.fields.get(node.name.value)
-        definition = None if field is None else field.extensions.get(DEFINITION)
+        definition = known(field)
         if field is None or definition is None or details[0].fragment_variable_values is not None:
             raise NotPlanned
         completion = self._completion(field.type, details)
@@ -71,10 +72,11 @@ class Planner:
         if guarded_of(field) is not None:
             return step(self._call(kind, node))
         function = definition.base_resolver.wrapped_func
-        if not set(signature(function).parameters) <= {"root", "info"}:
-            raise NotPlanned
-        if iscoroutinefunction(function):
+        parameters = list(signature(function).parameters)
+        if iscoroutinefunction(function) and set(parameters) <= {"root", "info"}:
             return step(_Unguarded(function))
+        if parameters != ["root"]:
+            raise NotPlanned
         return Inner(name, function, completion, None)
 
     def _call(self, kind: GraphQLObjectType, node: FieldNode) -> Call:

@@ -1,8 +1,8 @@
 """One request through the schema: prepare, execute, and put the errors into words."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from asyncio import CancelledError
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, NamedTuple, cast
 
@@ -12,39 +12,23 @@ from graphql.execution import create_source_event_stream
 
 from contract.costs import LEAST, CostReport
 from contract.errors import CostExceeded, GatewayError, LimitExceeded, Problem, Problems, RateLimited, Unauthenticated
-from contract.limits import COST_MAX, ERRORS_MAX, HEAVIEST_SHOWN, OPERATION_NODES_MAX
-from identity.buckets import Taken
+from contract.limits import COST_MAX, DOCUMENT_CACHE_BYTES, ERRORS_MAX, HEAVIEST_SHOWN, OPERATION_NODES_MAX
 from identity.budget import Budget, Unmetered
+from identity.pairs import Drawn
 from identity.principal import Principal
+from identity.strangers import Strangers
 from resolvers.context import Context, Key
-from resolvers.deadline import Deadline
 from resolvers.idempotency import ask, same_answer
 from resolvers.record import Record
 from schema.errors import formatted, refusal
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
+from schema.execution.known import refuse_unsupported
 from schema.execution.plans import Outcomes, Unplanned
+from schema.execution.requests import Answer, Request
+from schema.execution.strangers import PublicDocuments
 from schema.spending import costless, spent
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a client asked: a text, and what goes with it."""
-
-    query: str
-    variables: dict[str, Any] | None = None
-    operation_name: str | None = None
-    key: str | None = None
-    """The idempotency key in its extensions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer's body, and what its transport needs to know: did it run, and was a credential wanting."""
-
-    body: dict[str, Any]
-    executed: bool
-    needs_credential: bool = False
+from storage.database_time import DatabaseTime, measured
 
 
 class _Admitted(NamedTuple):
@@ -60,27 +44,48 @@ class _Admitted(NamedTuple):
 class Executor:
     """Runs requests against one schema; `budget` says who has how much to spend on them."""
 
-    def __init__(self, schema: GraphQLSchema, *, introspection: bool = True, budget: Budget | None = None) -> None:
+    def __init__(
+        self,
+        schema: GraphQLSchema,
+        *,
+        introspection: bool = True,
+        budget: Budget | None = None,
+        strangers: Strangers | None = None,
+        document_bytes: int = DOCUMENT_CACHE_BYTES,
+        registered: Iterable[str] = (),
+    ) -> None:
+        refuse_unsupported(schema)
         self.schema = schema
-        self.documents = Documents(schema, introspection=introspection)
+        self.documents = Documents(schema, introspection=introspection, most=document_bytes, registered=registered)
+        self.public = PublicDocuments(self.documents, strangers)
         self.budget: Budget = budget or Unmetered()
 
-    def is_query(self, request: Request) -> bool:
-        """Whether the request can only read; true also for what cannot be run at all."""
-        operation = self.documents.prepare(request.query).operation(request.operation_name)
-        return operation is None or operation.is_query
+    async def open(self, request: Request, record: Record) -> None:
+        """Read the request's document, and note what it asks for.
 
-    def is_subscription(self, request: Request) -> bool:
-        """Whether the request asks for a stream."""
-        operation = self.documents.prepare(request.query).operation(request.operation_name)
-        return operation is not None and operation.is_subscription
-
-    def describe(self, request: Request, record: Record) -> None:
-        """Note what the request asks for, as far as it can be read."""
-        operation = self.documents.prepare(request.query).operation(request.operation_name)
+        Raises Unauthenticated or StrangersLimited for a caller without a credential.
+        """
+        if request.stranger is None:
+            request.prepared = self.documents.prepare(request.query)
+        else:
+            await self.public.open(request, record)
+        operation = self._operation(request)
         if operation is not None:
             record.operation = operation.label
             record.name = operation.node.name.value if operation.node.name else None
+
+    def is_query(self, request: Request) -> bool:
+        """Whether an open request can only read; true also for what cannot be run at all."""
+        operation = self._operation(request)
+        return operation is None or operation.is_query
+
+    def is_subscription(self, request: Request) -> bool:
+        """Whether an open request asks for a stream."""
+        operation = self._operation(request)
+        return operation is not None and operation.is_subscription
+
+    def _operation(self, request: Request) -> Operation | None:
+        return None if request.prepared is None else request.prepared.operation(request.operation_name)
 
     def accepts(self, text: str) -> bool:
         """Whether the document can be read and holds against the schema."""
@@ -88,58 +93,80 @@ class Executor:
 
     async def run(self, request: Request, context: Context) -> Answer:
         """Execute the request. Raises TimedOut, and what the budget refuses with."""
-        admitted = self._admitted(request, context)
+        admitted = await self._admitted(request, context)
         if isinstance(admitted, Answer):
             return admitted
         if context.principal is None:  # it asks for the schema alone, which costs nothing
-            return _costless(await self._run(admitted, request, context))
+            return _costless(await self._run_public(admitted, request, context))
         if context.key is not None:
             ask(context, context.key, _question(admitted, request), is_shared=admitted.operation.is_shared)
         taken = await self.budget.charge(context.principal, admitted.requested)
-        try:
-            answer = await self._run(admitted, request, context)
-        except GatewayError as error:  # nothing is left to be counted
-            error.extensions = await self._spent(admitted.requested, admitted.requested, taken)
-            raise
-        answer = await self._settled(answer, admitted, taken)
+        with measured() as time:
+            try:
+                answer = await self._run(admitted, request, context)
+            except (GatewayError, CancelledError) as error:  # nothing is left to be counted
+                extensions = await self._spent(admitted.requested, admitted.requested, taken, time, context)
+                if isinstance(error, GatewayError):
+                    error.extensions = extensions
+                raise
+        answer = await self._settled(answer, admitted, taken, time, context)
         return answer if context.key is None else await _as_before(answer, context, context.key)
+
+    async def _run_public(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
+        """The answer to who shows no credential: what the schema says of itself, written once."""
+        if request.answer is not None:
+            return Answer({"data": orjson.Fragment(request.answer)}, executed=True)
+        answer = await self._run(admitted, request, context)
+        if request.stranger is None or "errors" in answer.body or not admitted.operation.is_query:
+            return answer
+        data = orjson.dumps(answer.body["data"], option=orjson.OPT_UTC_Z)
+        self.public.keep(request, data)
+        return Answer({"data": orjson.Fragment(data)}, executed=True)
 
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         prepared = admitted.prepared
         context.worked_out = prepared.worked_out if prepared.keeps(admitted.variant) else {}
         context.estimate = self.estimate
-        async with Deadline():
+        points = admitted.requested if admitted.operation.is_query else 0
+        async with context.services.deadlines.one(), context.reads(points):
             try:
                 return await self._planned(admitted, context)
             except Unplanned as unplanned:
                 return await self._executed(admitted, request, context, unplanned.outcomes)
 
-    async def _settled(self, answer: Answer, admitted: "_Admitted", taken: Taken) -> Answer:
+    async def _settled(
+        self, answer: Answer, admitted: "_Admitted", taken: Drawn, time: DatabaseTime, context: Context
+    ) -> Answer:
         """The answer with what it cost. Where an error left nothing to be counted, it cost what was asked for."""
         body, requested = answer.body, admitted.requested
         actual = requested
         if "errors" not in body and requested:
             # To find nothing is work as well.
             actual = max(admitted.operation.cost.actual(body["data"], admitted.values), LEAST)
-        body["extensions"] = await self._spent(requested, actual, taken)
+        body["extensions"] = await self._spent(requested, actual, taken, time, context)
         return answer
 
-    async def _spent(self, requested: int, actual: int, taken: Taken) -> dict[str, Any]:
-        """The extensions of an answer, with what its caller has left."""
+    async def _spent(
+        self, requested: int, price: int, taken: Drawn, time: DatabaseTime, context: Context
+    ) -> dict[str, Any]:
+        """The extensions of an answer of this price, or of more where it took longer; with what its caller has left."""
+        actual = await context.services.settling.cost(context.caller, price, time.seconds)
         return spent(requested, actual, await self.budget.settle(taken, actual))
 
-    def _admitted(self, request: Request, context: Context) -> "_Admitted | Answer":
+    async def _admitted(self, request: Request, context: Context) -> "_Admitted | Answer":
         """The operation with its variables, or the answer that says why it may not run.
 
         Every way to run an operation leads through here: by a plan or by the library, once or for each event.
         """
-        prepared = self.documents.prepare(request.query)
+        try:
+            prepared = await self._document(request, context)
+        except Unauthenticated as error:
+            return _needs_credential(error, context)
         operation = prepared.operation(request.operation_name)
         if operation is None:
             return _refused(prepared.errors or _unknown_operation(request), context)
         if context.principal is None and not operation.is_public:
-            unauthenticated = refusal(Unauthenticated(), context.request_id)
-            return _costless(Answer(unauthenticated, executed=False, needs_credential=True))
+            return _needs_credential(Unauthenticated(), context)
         try:
             values = operation.variables.coerced(request.variables or {})
         except (LimitExceeded, Problems) as error:
@@ -150,6 +177,12 @@ class Executor:
         if requested > COST_MAX or nodes > OPERATION_NODES_MAX:
             return _refused([_too_heavy(operation, values)], context)
         return _Admitted(prepared, operation, values, prepared.variant(values), requested)
+
+    async def _document(self, request: Request, context: Context) -> Prepared:
+        """The document, read now where it was not opened before. Raises Unauthenticated or StrangersLimited."""
+        if request.prepared is None and context.principal is None:
+            await self.public.open(request, None)
+        return request.prepared or self.documents.prepare(request.query)
 
     def estimate(self, document: str, variables: Any, operation_name: str | None) -> CostReport:
         """What an operation would cost. Raises Problems, or LimitExceeded."""
@@ -171,7 +204,7 @@ class Executor:
 
         The iterator is to be closed by whoever stops early. Raises RateLimited.
         """
-        admitted = self._admitted(request, context)
+        admitted = await self._admitted(request, context)
         if isinstance(admitted, Answer):
             return admitted
         await self.budget.charge(cast("Principal", context.principal), LEAST)
@@ -189,23 +222,28 @@ class Executor:
         self, built: CompiledExecutor, source: Any, admitted: "_Admitted", context: Context
     ) -> AsyncIterator[Answer]:
         """An answer for each event of the source; what breaks the source is the last answer's error."""
-        taken: Taken | None = None
+        taken: Drawn | None = None
+        time = DatabaseTime()
         async with aclosing(source):
             try:
                 async for event in source:
                     context.forget()
                     taken = await self.budget.charge(cast("Principal", context.principal), admitted.requested)
-                    async with Deadline():
-                        result = built.build_per_event_executor(event).execute_operation()
-                        answer = _answer(await result if isawaitable(result) else result, context)
+                    with measured() as time:
+                        async with context.services.deadlines.one():
+                            result = built.build_per_event_executor(event).execute_operation()
+                            answer = _answer(await result if isawaitable(result) else result, context)
                     settled, taken = taken, None
-                    yield await self._settled(answer, admitted, settled)
+                    yield await self._settled(answer, admitted, settled, time, context)
             except RateLimited as error:  # the stream can be taken up again from where it ended
                 yield Answer(refusal(error, context.request_id), executed=False)
             except Exception as error:
                 broken = located_error(error, built.operation.selection_set.selections, [])
                 answer = _answer(ExecutionResult(None, [broken]), context)
-                yield _costless(answer) if taken is None else await self._settled(answer, admitted, taken)
+                if taken is None:
+                    yield _costless(answer)
+                else:
+                    yield await self._settled(answer, admitted, taken, time, context)
 
     async def _planned(self, admitted: "_Admitted", context: Context) -> Answer:
         """The answer by the operation's plan. Raises Unplanned where there is none, or it does not hold."""
@@ -222,7 +260,7 @@ class Executor:
             return _answer(ExecutionResult(None, built), context)
         result = built.execute_operation()
         answer = _answer(await result if isawaitable(result) else result, context)
-        if built.is_kept:
+        if built.is_kept and context.principal is not None:  # a stranger's document is not kept itself
             admitted.operation.plans.learn(built.variant, built.plan)
         return answer
 
@@ -265,6 +303,10 @@ def _unknown_operation(request: Request) -> Sequence[GraphQLError]:
 
 def _refused(errors: Sequence[GraphQLError], context: Context) -> Answer:
     return _costless(Answer({"errors": _formatted(errors, context, executed=False)}, executed=False))
+
+
+def _needs_credential(error: Unauthenticated, context: Context) -> Answer:
+    return _costless(Answer(refusal(error, context.request_id), executed=False, needs_credential=True))
 
 
 def _costless(answer: Answer) -> Answer:

@@ -17,8 +17,9 @@ from graphql import (
 )
 
 from contract.criteria import Selection
+from schema.adapters.strawberry import DEFINITION, raw_info
 from schema.declare import LINK, NEEDS, Info
-from schema.execution.shapes import DEFINITION
+from schema.execution.known import plain_columns, unknown_of
 
 T = TypeVar("T")
 _Fields = list[tuple[GraphQLObjectType, FieldNode]]
@@ -43,7 +44,7 @@ def selected_by_type(info: Info, field: str | None = None) -> Mapping[str, Selec
 
 
 def _once(info: Info, kind: str, work: Callable[[GraphQLResolveInfo[Any]], T]) -> T:
-    raw = info._raw_info
+    raw = raw_info(info)
     known: dict[Any, T] = info.context.worked_out
     key = (kind, *map(id, raw.field_nodes))
     found = known.get(key)
@@ -95,21 +96,26 @@ def _selection(raw: GraphQLResolveInfo[Any], fields: _Fields) -> Selection:
             continue
         link = definition.metadata.get(LINK)
         if link is None:
-            columns |= _needs(definition)
+            columns |= _needs(kind, node)
             continue
         columns.add(f"{link}_id")
         target = _object(kind.fields[node.name.value].type)
-        below = (_definition(target, inner) for _, inner in _below(raw, target, [node]))
         wanted = links.setdefault(link, set())
-        for inner in below:
-            if inner is not None:
-                nested = inner.metadata.get(LINK)
-                wanted |= _needs(inner) if nested is None else {f"{nested}_id"}
+        for _, inner in _below(raw, target, [node]):
+            if (found := _definition(target, inner)) is not None:
+                nested = found.metadata.get(LINK)
+                wanted |= _needs(target, inner) if nested is None else {f"{nested}_id"}
     return Selection(frozenset(columns), frozenset((name, frozenset(wanted)) for name, wanted in links.items()))
 
 
-def _needs(definition: Any) -> set[str]:
-    """The columns that a field reads: its own, or those that its resolver names, or else the record's id."""
+def _needs(kind: GraphQLObjectType, node: FieldNode) -> set[str]:
+    """The columns that a field reads: its own, or those that its resolver names, or else the record's id.
+
+    Of a field with permissions or extensions nobody knows what they look at: it has all that its type shows.
+    """
+    if unknown_of(kind.fields[node.name.value]):
+        return plain_columns(kind)
+    definition = _definition(kind, node)
     needs: tuple[str, ...] | None = definition.metadata.get(NEEDS)
     if needs is not None:
         return set(needs)

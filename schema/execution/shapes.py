@@ -34,16 +34,16 @@ from graphql import (
     GraphQLOutputType,
     GraphQLScalarType,
 )
-from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
+from schema.adapters.graphql_core import FieldDetailsList, GroupedFieldSet
+from schema.adapters.strawberry import DEFINITION
 from schema.connections import Node
 from schema.declare import LINK
+from schema.execution.known import is_known_scalar, known
 from storage.prepared import INSIDE
 
 Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 """The library's way from a field to the fields selected below it."""
-
-DEFINITION = "strawberry-definition"
 
 
 class Unexpected(Exception):
@@ -149,7 +149,7 @@ class _Writer:
 
     def _source(self, field: GraphQLField) -> str | None:
         """Where the value comes from: an attribute of the row, or a function of the row alone."""
-        definition = field.extensions.get(DEFINITION)
+        definition = known(field)
         if definition is None:
             return None
         if definition.base_resolver is None:
@@ -202,7 +202,7 @@ class _Writer:
     def _checked(self, kind: Any, variable: str, details: FieldDetailsList) -> tuple[str, str] | None:
         """When a value that is not null is unexpected, and what becomes of it."""
         if isinstance(kind, GraphQLScalarType):
-            return _scalar(kind.name, variable)
+            return _scalar(kind.name, variable) if is_known_scalar(kind) else None
         if isinstance(kind, GraphQLEnumType):
             names = self._name({value.value: name for name, value in kind.values.items()})
             return f"{variable} not in {names}", f"{names}[{variable}]"

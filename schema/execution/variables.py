@@ -14,7 +14,7 @@ from graphql import (
     VariableDefinitionNode,
     get_named_type,
 )
-from graphql.execution.values import get_variable_values
+from graphql.execution import get_variable_values
 from graphql.utilities import coerce_input_value, type_from_ast
 
 from contract.errors import LimitExceeded, Problem, Problems
@@ -26,6 +26,7 @@ from contract.limits import (
     INPUT_WEIGHT_MAX,
     JSON_DEPTH_MAX,
 )
+from schema.execution.filter_costs import is_filter
 from schema.filters import TOO_MANY_CONDITIONS
 
 _MEMBERS_PER_POINT = 10
@@ -126,17 +127,17 @@ class _Scale:
     def _object(self, kind: GraphQLInputObjectType, value: dict[str, Any], depth: int) -> None:
         fields = kind.fields
         self._add(max(len(fields), len(value)))
-        is_filter = _is_filter(kind)
+        filters = is_filter(kind)
         for name, item in value.items():
             if isinstance(item, dict | list) and name in fields:
                 inner = fields[name].type
-                if is_filter:
+                if filters:
                     self._count(get_named_type(inner), item)
                 self.put(inner, item, depth + 1)
 
     def _count(self, kind: Any, value: Any) -> None:
         """Count what stands in a filter: one for each filter within it, and one for each comparison."""
-        self.conditions += 1 if _is_filter(kind) and isinstance(value, dict) else len(value)
+        self.conditions += 1 if is_filter(kind) and isinstance(value, dict) else len(value)
         if self.conditions > FILTER_CONDITIONS_MAX:
             raise Problems([Problem((self.name,), *TOO_MANY_CONDITIONS)])
 
@@ -158,10 +159,6 @@ class _Scale:
     def _add(self, weight: int) -> None:
         self.weight += weight
         _check_weight(self.weight)
-
-
-def _is_filter(kind: Any) -> bool:
-    return isinstance(kind, GraphQLInputObjectType) and "and" in kind.fields
 
 
 def _check_weight(weight: int) -> None:

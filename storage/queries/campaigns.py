@@ -1,11 +1,10 @@
 """Statements on campaigns and their recipients: what a launch looks at, what the provider is told, what it told."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, Select, delete, func, literal_column, select, update
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import Integer, Select, delete, func, literal_column, or_, select, update
 from sqlmodel import col
 
 from contract.vocabulary import EnrollmentStatus, MailboxStatus
@@ -79,18 +78,22 @@ async def enrolled(session: TenantSession, campaign_id: str, *, unfinished: bool
     return counted
 
 
-async def enroll(session: TenantSession, enrollment: Enrollment) -> bool:
-    """Insert it, unless its address or its contact is in the campaign; whether it was inserted."""
-    values = enrollment.model_dump() | {"org_id": session.org_id}
-    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
-    made = await session.execute(postgresql.insert(Enrollment).values(values).on_conflict_do_nothing())
-    return bool(made.rowcount)  # type: ignore[attr-defined]  # an INSERT gives a cursor result
+class There(NamedTuple):
+    """Who of some recipients is in a campaign: the case-folded addresses and the contacts."""
+
+    keys: frozenset[str]
+    contacts: frozenset[str]
 
 
-async def by_keys(session: TenantSession, campaign_id: str, keys: Sequence[str]) -> dict[str, Enrollment]:
-    """The campaign's recipients with these case-folded addresses, to be changed."""
-    statement = select(Enrollment).where(*_of(session, campaign_id), col(Enrollment.email_key).in_(keys))
-    return {e.email_key: e for e in (await session.execute(statement)).scalars()}
+async def there(session: TenantSession, campaign_id: str, keys: Sequence[str], contacts: Sequence[str]) -> There:
+    """Which of these addresses and contacts the campaign has."""
+    rows = await session.rows(
+        select(col(Enrollment.email_key), col(Enrollment.contact_id)).where(
+            *_of(session, campaign_id),
+            or_(col(Enrollment.email_key).in_(keys), col(Enrollment.contact_id).in_(contacts)),
+        )
+    )
+    return There(frozenset(row.email_key for row in rows), frozenset(row.contact_id for row in rows if row.contact_id))
 
 
 async def start_clocks(session: TenantSession, campaign_id: str, at: datetime) -> None:
@@ -174,20 +177,13 @@ async def messages_since(session: TenantSession, campaign_id: str, since: dateti
     return counted
 
 
-async def move(session: TenantSession, enrollment_id: str, seen_step: int, values: Mapping[str, Any]) -> bool:
-    """Change a recipient that still stands at this step; whether it did."""
-    moved = await session.execute(
-        update(Enrollment)
-        .where(
-            col(Enrollment.org_id) == session.org_id,
-            col(Enrollment.id) == enrollment_id,
-            col(Enrollment.step) == seen_step,
-            col(Enrollment.status).in_(UNFINISHED),
-        )
-        .values(dict(values))
-        .execution_options(synchronize_session=False)
+async def unfinished(session: TenantSession, ids: Sequence[str]) -> dict[str, Enrollment]:
+    """Those of the recipients that are still there and not done with, to be changed, locked in one order."""
+    statement = select(Enrollment).where(
+        col(Enrollment.org_id) == session.org_id, col(Enrollment.id).in_(ids), col(Enrollment.status).in_(UNFINISHED)
     )
-    return bool(moved.rowcount)  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
+    locked = statement.order_by(col(Enrollment.id)).with_for_update().execution_options(populate_existing=True)
+    return {e.id: e for e in (await session.execute(locked)).scalars()}
 
 
 async def set_statuses(session: TenantSession, campaign_id: str, keys: Sequence[str], status: str) -> int:

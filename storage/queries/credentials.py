@@ -4,12 +4,26 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, Text, and_, bindparam, cast, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
-from storage.base import as_uuid
+from contract.vocabulary import CredentialKind
+from storage.base import as_uuid, now
 from storage.sessions import TenantSession
 from storage.tables import Credential, Member, Membership, Organization
 
@@ -32,6 +46,7 @@ async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]
 
     One row per organization of the owner, for an organization key only its own; one row without a membership
     (`external_id` is None) where the owner has none; no row where the key is unknown. `scopes` is JSON, as text.
+    `maker_revoked_at` is when the first of those ended that it was made with, directly or not.
     """
     return await session.fetch("with_memberships", _with_memberships, key_id=key_id)
 
@@ -58,6 +73,7 @@ def _nearest() -> Select[Any]:
 def _beside_memberships(key_id: ColumnElement[str]) -> Select[Any]:
     reaches = and_(
         col(Membership.subject) == Credential.owner_subject,
+        col(Membership.ended_at).is_(None),
         or_(col(Credential.org_id).is_(None), col(Credential.org_id) == Membership.org_id),
     )
     return (
@@ -65,6 +81,7 @@ def _beside_memberships(key_id: ColumnElement[str]) -> Select[Any]:
             *_PUBLIC,
             col(Credential.secret_hash),
             col(Credential.revoked_at),
+            _maker_revoked_at(key_id).label("maker_revoked_at"),
             col(Member.name).label("member_name"),
             col(Member.email).label("member_email"),
             col(Membership.org_id).label("membership_org_id"),
@@ -79,6 +96,17 @@ def _beside_memberships(key_id: ColumnElement[str]) -> Select[Any]:
         .where(col(Credential.key_id) == key_id)
         .order_by(col(Organization.name), col(Organization.id))
     )
+
+
+def _maker_revoked_at(key_id: ColumnElement[str]) -> ColumnElement[Any]:
+    """The chain of makers is walked only for a credential that has one: the databases leave the branch alone else."""
+    own, maker = aliased(Credential), aliased(Credential)
+    chain = select(col(own.id), col(own.made_by), col(own.revoked_at)).where(col(own.key_id) == key_id)
+    makers = chain.cte("makers", recursive=True)
+    further = select(col(maker.id), col(maker.made_by), col(maker.revoked_at))
+    makers = makers.union(further.join(makers, col(maker.id) == makers.c.made_by))
+    first = select(func.min(makers.c.revoked_at)).scalar_subquery()
+    return case((col(Credential.made_by).is_not(None), first))
 
 
 async def touch(session: TenantSession, credential_id: str, moment: datetime) -> None:
@@ -104,8 +132,7 @@ async def renew(session: TenantSession, credential_id: str, secret_hash: str) ->
 async def marks(session: TenantSession, moment: datetime) -> dict[str, int]:
     """How many live credentials begin with each mark of a pepper (a session of the directory)."""
     mark = func.substr(col(Credential.secret_hash), 1, _MARK).label("mark")
-    lives = or_(col(Credential.expires_at).is_(None), col(Credential.expires_at) > moment)
-    counted = select(mark, func.count().label("number")).where(col(Credential.revoked_at).is_(None), lives)
+    counted = select(mark, func.count().label("number")).where(*_alive(moment))
     return {row.mark: row.number for row in await session.rows(counted.group_by(mark))}
 
 
@@ -148,6 +175,67 @@ async def change(
         return None
     statement = update(Credential).where(*_live(credential_id, org_id, owner))
     return await session.row(statement.values(**values).returning(*_PUBLIC))
+
+
+async def end_made(session: TenantSession, credential_id: str, *, org_id: str | None) -> None:
+    """Revoke what was made with this credential, directly or not; keys of this organization, or of any with None.
+
+    One that is being made meanwhile is not seen here, and not let in either: each call looks at the makers.
+    """
+    await session.execute(_ending([col(Credential.id) == credential_id], org_id))
+
+
+async def revoke_before(
+    session: TenantSession,
+    moment: datetime,
+    *,
+    org_id: str | None,
+    kind: CredentialKind | None,
+    owner: str | None,
+    dry: bool,
+) -> int:
+    """Revoke the live credentials made before then, and what was made with them; how many were made before then.
+
+    Of one organization, kind or owner where one is named; a `dry` run only counts (a session of the directory).
+    """
+    wanted = [col(Credential.created_at) < moment, *_alive(now())]
+    if org_id is not None:
+        wanted.append(col(Credential.org_id) == org_id)
+    if kind is not None:
+        wanted.append(col(Credential.kind) == kind.value)
+    if owner is not None:
+        wanted.append(col(Credential.owner_subject) == owner)
+    number: int = await session.scalar(select(func.count()).select_from(Credential).where(*wanted))
+    if number and not dry:
+        await session.execute(_ending(wanted, None))
+    return number
+
+
+def _ending(conditions: list[Any], org_id: str | None) -> Any:
+    pin = [] if org_id is None else [col(Credential.org_id) == org_id]
+    made = aliased(Credential)
+    ended = select(col(Credential.id)).where(*conditions, *pin).cte("ended", recursive=True)
+    made_pin = [] if org_id is None else [col(made.org_id) == org_id]
+    ended = ended.union(select(col(made.id)).join(ended, col(made.made_by) == ended.c.id).where(*made_pin))
+    return (
+        update(Credential)
+        .where(*pin, col(Credential.id).in_(select(ended.c.id)), col(Credential.revoked_at).is_(None))
+        .values(revoked_at=now())
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def number_live(session: TenantSession, owner: str, *, org_id: str | None) -> int:
+    """How many live keys the member has in the organization, or live user tokens with None."""
+    own = col(Credential.org_id).is_(None) if org_id is None else col(Credential.org_id) == org_id
+    counted = select(func.count()).select_from(Credential).where(own, col(Credential.owner_subject) == owner)
+    number: int = await session.scalar(counted.where(*_alive(now())))
+    return number
+
+
+def _alive(moment: datetime) -> list[Any]:
+    lives = or_(col(Credential.expires_at).is_(None), col(Credential.expires_at) > moment)
+    return [col(Credential.revoked_at).is_(None), lives]
 
 
 async def live(session: TenantSession, credential_id: str, *, org_id: str | None, owner: str | None) -> Row[Any] | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Numeric, Select, delete, func, select, update
+from sqlalchemy import Integer, Numeric, Select, case, delete, func, literal, select, update
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
@@ -13,7 +13,7 @@ from sqlmodel import col
 from contract.criteria import Condition
 from storage.base import Decoded, as_uuid, now, plain_decimal
 from storage.prepared import ORGANIZATION
-from storage.queries.filtering import bind, one_of, where
+from storage.queries.filtering import bind, narrowed, one_of
 from storage.queries.nouns import DEALS
 from storage.sessions import TenantSession
 from storage.tables import Deal, DealContact, PipelineStage, StageChange
@@ -60,12 +60,11 @@ async def totals(session: TenantSession, condition: Condition) -> Sequence[Any]:
 
     def build() -> Select[Any]:
         amount, number = money_sum(col(Deal.value)).label("amount"), func.count().label("deals")
-        return (
-            DEALS.select(ORGANIZATION, col(Deal.stage_id), col(Deal.currency), amount, number)
-            .where(col(Deal.stage_id).is_not(None), where(DEALS, shape))
-            .group_by(col(Deal.stage_id), col(Deal.currency))
-            .order_by(col(Deal.currency))
+        staged = DEALS.select(ORGANIZATION, col(Deal.stage_id), col(Deal.currency), amount, number).where(
+            col(Deal.stage_id).is_not(None)
         )
+        grouped = narrowed(staged, DEALS, shape).group_by(col(Deal.stage_id), col(Deal.currency))
+        return grouped.order_by(col(Deal.currency))
 
     return await session.fetch(("totals", shape), build, **values)
 
@@ -150,10 +149,13 @@ async def lock_stages(session: TenantSession) -> None:
 
 async def place_stages(session: TenantSession, ids: Sequence[str]) -> None:
     """Give the stages their positions, counted from 0, in this order."""
-    for position, stage_id in enumerate(ids):
-        await session.execute(
-            update(PipelineStage)
-            .where(col(PipelineStage.org_id) == session.org_id, col(PipelineStage.id) == stage_id)
-            .values(position=position)
-            .execution_options(synchronize_session=False)
-        )
+    if not ids:
+        return
+    stage = col(PipelineStage.id)
+    positions = ((stage == stage_id, literal(position, Integer)) for position, stage_id in enumerate(ids))
+    await session.execute(
+        update(PipelineStage)
+        .where(col(PipelineStage.org_id) == session.org_id, stage.in_(ids))
+        .values(position=case(*positions))
+        .execution_options(synchronize_session=False)
+    )

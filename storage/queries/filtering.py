@@ -4,13 +4,13 @@ Every condition is true or false, never unknown: a null is unequal to every valu
 (decision 8). Text compares by code point, letter case included (decision 9).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any, ClassVar
 
 import orjson
-from sqlalchemy import Boolean, ColumnElement, Text, and_, bindparam, exists, false, func, not_, or_, true
+from sqlalchemy import Boolean, ColumnElement, Select, Text, and_, bindparam, false, func, not_, or_, true
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -189,24 +189,58 @@ def _bind_money(name: str, kind: Any, op: Op, value: Decimal, values: dict[str, 
     return Compare(name, op, _slot(kind, floor, values))
 
 
-def where(noun: Noun, condition: Condition, entity: Any = None) -> ColumnElement[bool]:
-    """A shape that `bind` made, as SQL over the noun's entity or over an alias of it."""
-    entity = noun.entity if entity is None else entity
+def narrowed(statement: Select[Any], noun: Noun, condition: Condition) -> Select[Any]:
+    """A select of the noun's rows, of those alone for which a shape holds that `bind` made.
+
+    Each link that the condition goes by is joined once, however many conditions are on the linked rows: a link leads
+    to one row or none, so rows stay as many as they are. A sub-query for each condition would be asked for each row.
+    """
+    links = _Links(noun)
+    clause = _where(condition, links)
+    for other, joined in links.joins():
+        statement = statement.outerjoin(other, joined)
+    return statement.where(clause)
+
+
+class _Links:
+    """The rows that a condition speaks of: the noun's, and those that its links lead to, by the way there."""
+
+    def __init__(self, noun: Noun, entity: Any = None, joined: Any = None) -> None:
+        self.entity = noun.entity if entity is None else entity
+        self._noun = noun
+        self._joined = joined
+        self._inner: dict[str, _Links] = {}
+
+    def through(self, link: str) -> "_Links":
+        """Those behind a link."""
+        found = self._inner.get(link)
+        if found is None:
+            column, target = self._noun.links[link]
+            other, here = aliased(target.entity), self.entity
+            joined = and_(other.org_id == here.org_id, other.id == getattr(here, column))
+            found = self._inner[link] = _Links(target, other, joined)
+        return found
+
+    def joins(self) -> Iterator[tuple[Any, Any]]:
+        """What is to be joined, in order, each with its condition."""
+        for inner in self._inner.values():
+            yield inner.entity, inner._joined
+            yield from inner.joins()
+
+
+def _where(condition: Condition, links: _Links) -> ColumnElement[bool]:
     match condition:
         case All(parts):
-            return and_(true(), *(where(noun, part, entity) for part in parts))
+            return and_(true(), *(_where(part, links) for part in parts))
         case Any_(parts):
-            return or_(false(), *(where(noun, part, entity) for part in parts))
+            return or_(false(), *(_where(part, links) for part in parts))
         case Not(part):
-            return not_(func.coalesce(where(noun, part, entity), false()))
+            return not_(func.coalesce(_where(part, links), false()))
         case Related(link, inner):
-            column, target = noun.links[link]
-            other = aliased(target.entity)
-            return exists().where(
-                other.org_id == entity.org_id, other.id == getattr(entity, column), where(target, inner, other)
-            )
+            behind = links.through(link)
+            return and_(behind.entity.id.is_not(None), _where(inner, behind))
         case Compare(name, op, value):
-            return _compare(getattr(entity, name), op, value)
+            return _compare(getattr(links.entity, name), op, value)
 
 
 def _compare(column: Any, op: Op, value: Any) -> ColumnElement[bool]:

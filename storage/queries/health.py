@@ -6,8 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, func, literal_column, or_, select, true
-from sqlmodel import col
-from sqlmodel.sql.sqltypes import UTCDateTime
+from sqlmodel import UTCDateTime, col
 
 from contract.health_facts import (
     AccountFacts,

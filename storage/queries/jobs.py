@@ -31,10 +31,10 @@ _SHOWN: tuple[Any, ...] = (
 _UNFINISHED = (JobStatus.QUEUED.value, JobStatus.RUNNING.value)
 
 
-async def put(session: TenantSession, job: Job, due_at: datetime) -> None:
-    """A new job and its place in the queue; any writing session of the organization will do."""
-    await session.insert(job)
-    await session.insert(QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at))
+async def put(session: TenantSession, *made: Job, due_at: datetime) -> None:
+    """New jobs and their places in the queue; any writing session of the organization will do."""
+    await session.insert(*made)
+    await session.insert(*(QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at) for job in made))
 
 
 async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:
@@ -110,6 +110,35 @@ async def place(session: TenantSession, job_id: str) -> QueuedJob | None:
     return await session.find(
         QueuedJob, col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id) == as_uuid(job_id), lock=True
     )
+
+
+async def supersede(session: TenantSession, job_ids: Sequence[str]) -> list[str]:
+    """Take those of the jobs back that wait, so that they will not run; which these are.
+
+    The places in the queue come first, and all in one order, so that two callers never wait for each other.
+    """
+    ids = [canonical for i in job_ids if (canonical := as_uuid(i)) is not None]
+    places = col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id).in_(ids)
+    held = await session.rows(
+        select(col(QueuedJob.job_id)).where(*places).order_by(col(QueuedJob.job_id)).with_for_update()
+    )
+    if not held:
+        return []
+    own = col(Job.org_id) == session.org_id, col(Job.id).in_([row.job_id for row in held])
+    taken_back = await session.rows(
+        update(Job)
+        .where(*own, col(Job.status) == JobStatus.QUEUED.value)
+        .values(status=JobStatus.SUPERSEDED.value, finished_at=now())
+        .returning(col(Job.id))
+        .execution_options(synchronize_session="fetch")
+    )
+    gone = [row.id for row in taken_back]
+    await session.execute(
+        delete(QueuedJob)
+        .where(col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id).in_(gone))
+        .execution_options(synchronize_session=False)
+    )
+    return gone
 
 
 async def remove(session: TenantSession, job_id: str) -> None:

@@ -1,17 +1,18 @@
 """What can be listed: for each noun its source, its columns, and the orders that its lists know."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Select, and_, func, literal_column, select
+from sqlalchemy import ColumnElement, Select, and_, func, literal_column, select
 from sqlalchemy.orm import aliased
 from sqlmodel import SQLModel, col
 
 from contract.criteria import Order, Selection
 from contract.vocabulary import SortDirection
 from storage import tables as t
+from storage.base import Record
+from storage.columns import SORT, facts_of
 from storage.prepared import INSIDE
 
 
@@ -28,14 +29,19 @@ _CREATED = Key("created_at", descending=True)
 _ID = Key("id", descending=False)
 
 
+_Selected = tuple[frozenset[str], frozenset[tuple[str, frozenset[str]]]]
+"""The keys of columns, and links with the keys of theirs."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A source of rows, equal to itself only.
+    """A source of rows. It equals whatever has its name and selects the same: statements are kept by it.
 
     `orders` maps each sort field to its terms, the chosen one first and the tie-breaks after it; `links` maps the name
     of a to-one link to the column that holds it and the noun it leads to.
     """
 
+    name: str
     entity: Any
     columns: tuple[Any, ...]
     orders: Mapping[str, tuple[Key, ...]]
@@ -43,17 +49,28 @@ class Noun:
     links: Mapping[str, tuple[str, "Noun"]] = field(default_factory=dict)
     fixed: tuple[ColumnElement[bool], ...] = ()
     joins: tuple[tuple[Any, ColumnElement[bool], bool], ...] = ()
+    selected: _Selected | None = None
+    """What is wanted of it; everything unless told."""
 
-    def select(self, organization: Any, *columns: Any) -> Select[Any]:
-        """A select of the noun's rows in the organization (a value or a parameter), with all or with these columns."""
-        statement = select(*(columns or self.columns)).select_from(self.entity)
-        for target, condition, optional in self.joins:
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Noun) and (self.name, self.selected) == (other.name, other.selected)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.selected))
+
+    def select(self, organization: Any, *columns: Any, beside: Sequence[Any] = ()) -> Select[Any]:
+        """A select of the noun's rows in the organization (a value or a parameter), with these columns alone, or else
+        with what is selected of it and some beside that.
+        """
+        columns, joins = (columns, self.joins) if columns else self._wanted()
+        statement = select(*columns, *beside).select_from(self.entity)
+        for target, condition, optional in joins:
             statement = statement.join(target, condition, isouter=optional)
         return statement.where(self.entity.org_id == organization, *self.fixed)
 
     def column(self, name: str) -> Any:
         """The column that a row shows under this name."""
-        return self._by_name()[name]
+        return next(c for c in self.columns if c.key == name)
 
     def terms(self, order: Order | None) -> list[tuple[Key, bool]]:
         """The terms of an order, each with whether it descends."""
@@ -63,39 +80,47 @@ class Noun:
 
     def selecting(self, selection: Selection | None, order: Order | None = None) -> "Noun":
         """The same source with the wanted columns, those of the order among them, and the wanted links joined in."""
-        return self if selection is None else _selecting(self, selection, (order or self.default).field)
+        if selection is None:
+            return self
+        wanted = selection.columns.union(("id",), (key.name for key in self.orders[(order or self.default).field]))
+        return replace(self, selected=(wanted, selection.links))
 
-    def _by_name(self) -> dict[str, Any]:
-        return {c.key: c for c in self.columns}
-
-
-@lru_cache(maxsize=1_000)
-def _selecting(noun: Noun, selection: Selection, order: str) -> Noun:
-    wanted = selection.columns | {"id"} | {key.name for key in noun.orders[order]}
-    columns = [c for c in noun.columns if c.key in wanted]
-    joins = list(noun.joins)
-    for name, linked in sorted(selection.links, key=lambda link: link[0]):
-        local, target = noun.links[name]
-        other = aliased(target.entity)
-        columns += [
-            getattr(other, c.key).label(f"{name}{INSIDE}{c.key}") for c in target.columns if c.key in linked | {"id"}
-        ]
-        joins.append(_linked(other, noun.entity.org_id, noun.column(local)))
-    return replace(noun, columns=tuple(columns), joins=tuple(joins))
-
-
-def _columns(model: type[SQLModel], **renamed: str) -> tuple[Any, ...]:
-    attributes: dict[str, Column[Any]] = {c.key: c for c in model.__mapper__.column_attrs}  # type: ignore[attr-defined]
-    return tuple(
-        getattr(model, name).label(renamed[name]) if name in renamed else getattr(model, name) for name in attributes
-    )
+    def _wanted(self) -> tuple[tuple[Any, ...], tuple[tuple[Any, ColumnElement[bool], bool], ...]]:
+        """The columns of a row, and the joins that they come from."""
+        if self.selected is None:
+            return self.columns, self.joins
+        wanted, links = self.selected
+        columns = [c for c in self.columns if c.key in wanted]
+        joins = list(self.joins)
+        for name, linked in sorted(links, key=lambda link: link[0]):
+            local, target = self.links[name]
+            other = aliased(target.entity)
+            columns += [
+                getattr(other, c.key).label(f"{name}{INSIDE}{c.key}")
+                for c in target.columns
+                if c.key in linked | {"id"}
+            ]
+            joins.append(_linked(other, self.entity.org_id, self.column(local)))
+        return tuple(columns), tuple(joins)
 
 
-def _orders(*fields: str, nullable: tuple[str, ...] = ()) -> dict[str, tuple[Key, ...]]:
-    """The usual orders: the field, then the newest first, then the id."""
-    orders: dict[str, tuple[Key, ...]] = {n: (Key(n, nullable=n in nullable), _CREATED, _ID) for n in fields}
+def _columns(model: type[SQLModel]) -> tuple[Any, ...]:
+    """All columns of a table, each under its name in the database."""
+    attributes = model.__mapper__.column_attrs  # type: ignore[attr-defined]  # which every table class has
+    stored = {a.key: a.columns[0].name for a in attributes}
+    return tuple(getattr(model, a).label(n) if a != n else getattr(model, a) for a, n in stored.items())
+
+
+def _orders_of(model: type[Record]) -> dict[str, tuple[Key, ...]]:
+    """The orders of a record type: each column that lists are sorted by, then the newest first, then the id."""
+    orders: dict[str, tuple[Key, ...]] = {
+        f.name: (Key(f.name, nullable=f.nullable), _CREATED, _ID) for f in facts_of(model) if SORT in f.uses
+    }
     orders["created_at"] = (Key("created_at"), _ID)
     return orders
+
+
+_BY_CREATION: Mapping[str, tuple[Key, ...]] = {"created_at": (Key("created_at"), _ID)}
 
 
 def _linked(model: Any, org_id: Any, column: Any, *, optional: bool = True) -> tuple[Any, ColumnElement[bool], bool]:
@@ -108,30 +133,34 @@ def _prefixed(prefix: str, *columns: Any) -> tuple[Any, ...]:
 
 _NEWEST = Order("created_at")
 
-ACCOUNTS = Noun(t.Account, _columns(t.Account), _orders("name", "updated_at"), _NEWEST)
+ACCOUNTS = Noun("accounts", t.Account, _columns(t.Account), _orders_of(t.Account), _NEWEST)
 CONTACTS = Noun(
+    "contacts",
     t.Contact,
     _columns(t.Contact),
-    _orders("last_name", "updated_at", nullable=("last_name",)),
+    _orders_of(t.Contact),
     _NEWEST,
     links={"account": ("account_id", ACCOUNTS)},
 )
 COMPETITORS = Noun(
+    "competitors",
     t.Competitor,
     _columns(t.Competitor),
     {"name": (Key("folded_name"), _ID)},
     Order("name", SortDirection.ASC),
 )
 STAGES = Noun(
+    "stages",
     t.PipelineStage,
     _columns(t.PipelineStage),
     {"position": (Key("position"), _ID)},
     Order("position", SortDirection.ASC),
 )
 DEALS = Noun(
+    "deals",
     t.Deal,
     _columns(t.Deal),
-    _orders("name", "value", "close_date", "updated_at", nullable=("value", "close_date")),
+    _orders_of(t.Deal),
     _NEWEST,
     links={
         "account": ("account_id", ACCOUNTS),
@@ -140,9 +169,10 @@ DEALS = Noun(
     },
 )
 MEETINGS = Noun(
+    "meetings",
     t.Activity,
-    _columns(t.Activity, details="metadata"),
-    _orders("due_at", nullable=("due_at",)),
+    _columns(t.Activity),
+    _orders_of(t.Activity),
     Order("due_at"),
     links={
         "account": ("account_id", ACCOUNTS),
@@ -153,6 +183,7 @@ MEETINGS = Noun(
 )
 MEETINGS_WITH_LINKS = replace(
     MEETINGS,
+    name="meetings_with_links",
     columns=(
         *MEETINGS.columns,
         *_prefixed("accounts", col(t.Account.id), col(t.Account.name), col(t.Account.domain)),
@@ -172,9 +203,10 @@ MEETINGS_WITH_LINKS = replace(
 )
 """Meetings with the summaries that the REST listing embeds (specification 2.1), in one statement."""
 LEADS = Noun(
+    "leads",
     t.Lead,
     _columns(t.Lead),
-    _orders("name", "updated_at"),
+    _orders_of(t.Lead),
     _NEWEST,
     links={
         "account": ("account_id", ACCOUNTS),
@@ -183,12 +215,14 @@ LEADS = Noun(
     },
 )
 SNAPSHOTS = Noun(
+    "snapshots",
     t.HealthSnapshot,
     _columns(t.HealthSnapshot),
     {"snapshot_at": (Key("snapshot_at"), Key("id"))},
     Order("snapshot_at"),
 )
 FACTORS = Noun(
+    "factors",
     t.HealthFactor,
     _columns(t.HealthFactor),
     {"position": (Key("position"), _ID)},
@@ -200,14 +234,16 @@ _CONTENT = (
     col(t.CXReportRevision.brand),
     col(t.CXReportRevision.bpo_prefix),
 )
-RESEARCH_RUNS = Noun(t.ResearchRun, _columns(t.ResearchRun), _orders(), _NEWEST)
+RESEARCH_RUNS = Noun("research_runs", t.ResearchRun, _columns(t.ResearchRun), _BY_CREATION, _NEWEST)
 RESEARCH_RESULTS = Noun(
+    "research_results",
     t.ResearchResult,
     _columns(t.ResearchResult),
     {"position": (Key("position"), _ID)},
     Order("position", SortDirection.ASC),
 )
 CX_REPORTS = Noun(
+    "cx_reports",
     t.CXReport,
     (*_columns(t.CXReport), *_CONTENT),
     {"updated_at": (Key("updated_at"), _ID)},
@@ -225,11 +261,14 @@ CX_REPORTS = Noun(
     ),
 )
 """Reports with the content of their newest revision."""
-WEBHOOKS = Noun(t.Webhook, _columns(t.Webhook), _orders(), _NEWEST)
-JOBS = Noun(t.Job, _columns(t.Job), _orders(), _NEWEST)
-EVENTS = Noun(t.Event, _columns(t.Event), {"sequence": (Key("sequence"),)}, Order("sequence", SortDirection.ASC))
+WEBHOOKS = Noun("webhooks", t.Webhook, _columns(t.Webhook), _BY_CREATION, _NEWEST)
+JOBS = Noun("jobs", t.Job, _columns(t.Job), _BY_CREATION, _NEWEST)
+EVENTS = Noun(
+    "events", t.Event, _columns(t.Event), {"sequence": (Key("sequence"),)}, Order("sequence", SortDirection.ASC)
+)
 _LINKED = (col(t.DealContact.role), col(t.DealContact.is_primary), col(t.DealContact.linked_at))
 CONTACTS_OF_DEALS = Noun(
+    "contacts_of_deals",
     t.DealContact,
     (*_columns(t.Contact), col(t.DealContact.deal_id), *_LINKED),
     {"linked_at": (Key("linked_at"), _ID)},
@@ -238,6 +277,7 @@ CONTACTS_OF_DEALS = Noun(
     joins=(_linked(t.Contact, col(t.DealContact.org_id), col(t.DealContact.contact_id), optional=False),),
 )
 DEALS_OF_CONTACTS = Noun(
+    "deals_of_contacts",
     t.DealContact,
     (*_columns(t.Deal), col(t.DealContact.contact_id)),
     DEALS.orders,
@@ -252,25 +292,29 @@ _MAILBOXES_ON_IT = (
     .scalar_subquery()
 )
 DOMAINS = Noun(
+    "domains",
     t.OutreachDomain,
     (*_columns(t.OutreachDomain), _MAILBOXES_ON_IT.label("mailbox_count")),
     {"name": (Key("name"), _ID)},
     Order("name", SortDirection.ASC),
 )
 MAILBOXES = Noun(
+    "mailboxes",
     t.Mailbox,
     _columns(t.Mailbox),
     {"email": (Key("email"), _ID)},
     Order("email", SortDirection.ASC),
 )
-CAMPAIGNS = Noun(t.Campaign, _columns(t.Campaign), _orders("name", "updated_at"), _NEWEST)
+CAMPAIGNS = Noun("campaigns", t.Campaign, _columns(t.Campaign), _orders_of(t.Campaign), _NEWEST)
 ENROLLMENTS = Noun(
+    "enrollments",
     t.Enrollment,
     _columns(t.Enrollment),
     {"enrolled_at": (Key("enrolled_at"), _ID)},
     Order("enrolled_at", SortDirection.ASC),
 )
 MAILBOXES_OF_CAMPAIGNS = Noun(
+    "mailboxes_of_campaigns",
     t.CampaignMailbox,
     (*_columns(t.Mailbox), col(t.CampaignMailbox.campaign_id)),
     {"email": (Key("email"), _ID)},

@@ -26,10 +26,11 @@ from sqlalchemy.types import Date, DateTime, Integer
 
 from contract.criteria import EVERYTHING, Condition, Listing, Order, Page
 from contract.errors import Problem, Problems
+from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.prepared import ORGANIZATION
 from storage.queries.bounding import bounded, bounded_together, within
-from storage.queries.filtering import bind, is_storable_text, one_of, these, where
+from storage.queries.filtering import bind, is_storable_text, narrowed, one_of, these
 from storage.queries.nouns import Key, Noun
 from storage.sessions import TenantSession
 
@@ -95,11 +96,11 @@ class _Shape:
     def key(self) -> Hashable:
         order = (self.order.field, self.order.direction)
         flags = (self.phase, self.backward, self.limit, self.has_offset, self.is_bounded)
-        return ("page", self.noun, self.condition, order, flags, self.parent)
+        return ("page", self.noun, self.condition, order, flags, _named(self.parent))
 
     def build(self) -> Select[Any]:
         noun = self.noun
-        statement = noun.select(ORGANIZATION).where(where(noun, self.condition))
+        statement = narrowed(noun.select(ORGANIZATION), noun, self.condition)
         if self.parent is not None:
             statement = statement.where(self.parent == bindparam("parent_id", type_=Identifier))
         terms = noun.terms(self.order)
@@ -128,32 +129,36 @@ async def count(session: TenantSession, noun: Noun, condition: Condition) -> int
     shape = bind(noun, condition, values)
 
     def build() -> Select[Any]:
-        return noun.select(ORGANIZATION, func.count().label("total")).where(where(noun, shape))
+        return narrowed(noun.select(ORGANIZATION, func.count().label("total")), noun, shape)
 
-    rows = await session.fetch(("count", noun, shape), build, **values)
+    rows = await session.fetch(("count", noun.name, shape), build, **values)
     return int(rows[0].total)
 
 
 async def pages_by_parent(
     session: TenantSession, noun: Noun, parent: Any, ids: Sequence[str], listing: Listing
 ) -> dict[str, Rows]:
-    """The same page of each parent's children, in one statement; with a cursor, or one parent, one statement each.
+    """The same page of each parent's children, counted from the start or behind a cursor, in one statement.
 
-    Raises what `page` raises; bounded are the rows of one statement together.
+    Raises what `page` raises; bounded are the rows of all parents together.
     """
-    if len(ids) == 1 or listing.page.cursor is not None:
-        return {i: await page(session, noun, listing, parent=parent, parent_id=i, is_bounded=True) for i in ids}
+    if len(ids) == 1:
+        return {ids[0]: await page(session, noun, listing, parent=parent, parent_id=ids[0], is_bounded=True)}
     values: dict[str, Any] = {"ids": list(ids)}
     shape = bind(noun, listing.condition, values)
     order, size = listing.order or noun.default, listing.page.size
+    at = None if listing.page.cursor is None else decode(listing.page, noun, order)
+    values |= {f"c{index}": value for index, value in enumerate(at or ())}
+    phases = _phases(noun, order, at, reverse=False)
 
     def build() -> Select[Any]:
-        children = noun.select(ORGANIZATION, *noun.columns, parent.label("parent_id"), _rank(noun, parent, order))
-        ranked = children.where(one_of(parent, "ids"), where(noun, shape)).subquery()
+        children = noun.select(ORGANIZATION, beside=(parent.label("parent_id"), _rank(noun, parent, order)))
+        behind = or_(*(_of_phase(noun, noun.terms(order), phase, reverse=False) for phase in phases))
+        ranked = narrowed(children.where(one_of(parent, "ids"), behind), noun, shape).subquery()
         first = bounded_together(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
         return first.order_by(first.selected_columns.rank)
 
-    key = ("children", noun, parent, shape, (order.field, order.direction), size)
+    key = ("children", noun, _named(parent), shape, (order.field, order.direction), phases, size)
     found: dict[str, list[Any]] = {i: [] for i in ids}
     for row in within(await session.fetch(key, build, **values)):
         found[row.parent_id].append(row)
@@ -169,9 +174,9 @@ async def counts_by_parent(
 
     def build() -> Select[Any]:
         counted = noun.select(ORGANIZATION, parent.label("parent_id"), func.count().label("total"))
-        return counted.where(one_of(parent, "ids"), where(noun, shape)).group_by(parent)
+        return narrowed(counted.where(one_of(parent, "ids")), noun, shape).group_by(parent)
 
-    rows = await session.fetch(("counts", noun, parent, shape), build, **values)
+    rows = await session.fetch(("counts", noun.name, _named(parent), shape), build, **values)
     return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in rows}
 
 
@@ -190,6 +195,11 @@ async def by_ids(session: TenantSession, noun: Noun, ids: Sequence[str], *, is_b
 def _by_ids(noun: Noun, alone: bool, is_bounded: bool) -> Select[Any]:
     statement = noun.select(ORGANIZATION).where(these(noun.entity.id, alone))
     return bounded(statement) if is_bounded else statement
+
+
+def _named(parent: Any) -> str | None:
+    """The parent's column as a part of a key."""
+    return None if parent is None else str(parent)
 
 
 def _rank(noun: Noun, parent: Any, order: Order | None) -> Any:
@@ -294,7 +304,7 @@ def _parser(kind: Any) -> Callable[[str], Any]:
         return _money
     if isinstance(kind, Date):
         return date.fromisoformat
-    if isinstance(getattr(kind, "impl_instance", None), DateTime):  # the type of the tables wraps the plain one
+    if isinstance(plain_type(kind), DateTime):
         return _moment
     return str
 

@@ -1,17 +1,18 @@
 """Statements that every noun shares: find one to change, look references up, and append to the change log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Select, and_, bindparam, select, update
+from sqlalchemy import Select, and_, select, update
 from sqlalchemy.dialects import postgresql
 from sqlmodel import SQLModel, col
 
 from contract.criteria import Compare, Listing, Op, Order, Page
 from contract.vocabulary import SortDirection
-from storage.base import Identifier, Record, as_uuid, now
+from storage.base import Record, as_uuid, now
 from storage.drafts import draft
 from storage.prepared import ORGANIZATION
+from storage.queries.filtering import these
 from storage.queries.nouns import Noun
 from storage.queries.paging import by_ids, page
 from storage.sessions import TenantSession
@@ -40,19 +41,32 @@ async def to_change(
 
 async def missing(session: TenantSession, references: Mapping[str, tuple[type[Record], str]]) -> list[str]:
     """The names of the references that lead nowhere in the organization; the others are kept from being deleted."""
-    return [name for name, (model, i) in references.items() if not await _exists(session, model, i)]
+    canonical = {name: (model, as_uuid(i)) for name, (model, i) in references.items()}
+    there: dict[type[Record], set[str]] = {}
+    for model in dict.fromkeys(model for model, _ in canonical.values()):  # a statement for each table
+        there[model] = await _existing(session, model, {i for other, i in canonical.values() if other is model and i})
+    return [name for name, (model, i) in canonical.items() if i not in there[model]]
 
 
-async def _exists(session: TenantSession, model: type[Record], identifier: str) -> bool:
-    canonical = as_uuid(identifier)
-    if canonical is None:
-        return False
+async def _existing(session: TenantSession, model: type[Record], ids: Collection[str]) -> set[str]:
+    """Those of the identifiers that the organization has; whoever deletes one of them waits for this transaction."""
+    if not ids:
+        return set()
+    alone = len(ids) == 1
 
     def build() -> Select[Any]:
-        one = and_(col(model.org_id) == ORGANIZATION, col(model.id) == bindparam("sought", type_=Identifier))
-        return select(col(model.id)).where(one).with_for_update(read=True, key_share=True)
+        wanted = and_(col(model.org_id) == ORGANIZATION, these(col(model.id), alone))
+        return select(col(model.id)).where(wanted).with_for_update(read=True, key_share=True)
 
-    return bool(await session.fetch(("exists", model), build, sought=canonical))
+    rows = await session.fetch(("existing", model, alone), build, ids=list(ids), id=next(iter(ids)))
+    return {row.id for row in rows}
+
+
+async def lock_each(session: TenantSession, model: type[Record], identifiers: Sequence[str]) -> list[str]:
+    """Those that exist, locked in one order whoever asks, so that two callers never wait for each other."""
+    ids = [canonical for i in identifiers if (canonical := as_uuid(i)) is not None]
+    own = select(col(model.id)).where(col(model.org_id) == session.org_id, col(model.id).in_(ids))
+    return [row.id for row in await session.rows(own.order_by(col(model.id)).with_for_update())]
 
 
 async def clear(session: TenantSession, *columns: Any, value: str) -> None:

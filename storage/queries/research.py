@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Integer, Select, and_, bindparam, func, select
+from sqlalchemy import Integer, Select, and_, bindparam, func, select, update
 from sqlmodel import col
 
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
@@ -16,18 +16,18 @@ from storage.sessions import TenantSession
 from storage.tables import Artifact, CXReport, CXReportRevision, Medium, ResearchResult, ResearchRun
 
 
-async def pending(session: TenantSession, run_id: str) -> Sequence[ResearchResult]:
-    """The results of a run that nothing has become of yet, ready to be changed."""
-    found = await session.execute(
-        select(ResearchResult)
+async def fail_pending(session: TenantSession, run_id: str, error: str) -> None:
+    """The results of a locked run that nothing has become of yet have failed."""
+    await session.execute(
+        update(ResearchResult)
         .where(
             col(ResearchResult.org_id) == session.org_id,
             col(ResearchResult.run_id) == run_id,
             col(ResearchResult.status) == ResearchResultStatus.PENDING.value,
         )
-        .order_by(col(ResearchResult.position))
+        .values(status=ResearchResultStatus.FAILED.value, error=error)
+        .execution_options(synchronize_session=False)
     )
-    return found.scalars().all()
 
 
 async def pending_jobs(session: TenantSession, run_id: object) -> list[str]:

@@ -1,14 +1,20 @@
 """Statements on webhooks: who has to be told what, and what came of it."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, Select, bindparam, delete, func, select, true
 from sqlmodel import col
 
+from contract.event_types import WebhookEnd
 from contract.limits import DELIVERIES_KEPT
-from storage.base import Identifier, as_uuid
+from contract.vocabulary import SYSTEM_ACTOR
+from storage.base import as_uuid
+from storage.database import Database
 from storage.prepared import ORGANIZATION
+from storage.queries.filtering import one_of
+from storage.queries.records import append_event
 from storage.sessions import TenantSession
 from storage.tables import EventCounter, Webhook, WebhookDelivery, WebhookWatch
 
@@ -51,13 +57,39 @@ async def number(session: TenantSession) -> int:
     return counted
 
 
-async def unwatch(session: TenantSession, webhook_id: str) -> None:
-    """The webhook is not active any more."""
+async def switch_off(session: TenantSession, webhook: Webhook, reason: WebhookEnd, **details: Any) -> None:
+    """Tell the receiver nothing more, for good, and say so in the change log; the webhook is locked."""
+    webhook.active = False
     await session.execute(
         delete(WebhookWatch)
-        .where(col(WebhookWatch.org_id) == session.org_id, col(WebhookWatch.webhook_id) == webhook_id)
+        .where(col(WebhookWatch.org_id) == session.org_id, col(WebhookWatch.webhook_id) == webhook.id)
         .execution_options(synchronize_session=False)
     )
+    data = {"webhook_id": webhook.id, "reason": reason.value, **details}
+    await append_event(session, type="webhook_disabled", area="admin", actor=SYSTEM_ACTOR, request_id=None, data=data)
+
+
+async def end_of_maker(database: Database, org_id: str, subject: str, reason: WebhookEnd) -> None:
+    """Switch off the webhooks that the member made in the organization (decision 155)."""
+    async with database.writing(org_id) as session:
+        for webhook in await _active(session, col(Webhook.created_by) == subject):
+            await switch_off(session, webhook, reason)
+
+
+async def end_before(database: Database, org_id: str, moment: datetime, *, dry: bool) -> int:
+    """Switch off the organization's webhooks that were made before then; how many. A `dry` run only counts."""
+    async with database.writing(org_id) as session:
+        found = await _active(session, col(Webhook.created_at) < moment)
+        for webhook in () if dry else found:
+            await switch_off(session, webhook, WebhookEnd.RESTORED)
+    return len(found)
+
+
+async def _active(session: TenantSession, condition: Any) -> Sequence[Webhook]:
+    """There are 20 at most (WEBHOOKS_MAX); locked, each after the one before it."""
+    statement = select(Webhook).where(col(Webhook.org_id) == session.org_id, col(Webhook.active) == true(), condition)
+    found = await session.execute(statement.order_by(col(Webhook.id)).with_for_update())
+    return found.scalars().all()
 
 
 async def log(session: TenantSession, delivery: WebhookDelivery) -> None:
@@ -74,12 +106,14 @@ async def log(session: TenantSession, delivery: WebhookDelivery) -> None:
         )
 
 
-async def deliveries(session: TenantSession, webhook_id: str, first: int) -> Sequence[Any]:
-    """The latest attempts, newest first."""
+async def deliveries(session: TenantSession, webhook_ids: Sequence[str], first: int) -> dict[str, list[Any]]:
+    """The latest attempts of each webhook, newest first."""
 
     def build() -> Select[Any]:
-        sought = col(WebhookDelivery.webhook_id) == bindparam("webhook", type_=Identifier)
+        newest_first = col(WebhookDelivery.id).desc()
+        rank = func.row_number().over(partition_by=col(WebhookDelivery.webhook_id), order_by=newest_first)
         columns: list[Any] = [
+            col(WebhookDelivery.webhook_id),
             col(WebhookDelivery.id),
             col(WebhookDelivery.event_id),
             col(WebhookDelivery.attempt),
@@ -87,8 +121,13 @@ async def deliveries(session: TenantSession, webhook_id: str, first: int) -> Seq
             col(WebhookDelivery.error),
             col(WebhookDelivery.at),
             col(WebhookDelivery.delivered),
+            rank.label("rank"),
         ]
-        statement = select(*columns).where(col(WebhookDelivery.org_id) == ORGANIZATION, sought)
-        return statement.order_by(col(WebhookDelivery.id).desc()).limit(bindparam("size", type_=BigInteger))
+        own = select(*columns).where(col(WebhookDelivery.org_id) == ORGANIZATION)
+        ranked = own.where(one_of(col(WebhookDelivery.webhook_id), "ids")).subquery()
+        return select(ranked).where(ranked.c.rank <= bindparam("size", type_=BigInteger)).order_by(ranked.c.rank)
 
-    return await session.fetch("webhook_deliveries", build, webhook=webhook_id, size=first)
+    found: dict[str, list[Any]] = {i: [] for i in webhook_ids}
+    for row in await session.fetch("webhook_deliveries", build, ids=list(webhook_ids), size=first):
+        found[row.webhook_id].append(row)
+    return found

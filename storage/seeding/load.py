@@ -13,6 +13,7 @@ import orjson
 from sqlalchemy import Table, TextClause, text
 from sqlalchemy.engine import Dialect
 
+from storage.adapters.sqlalchemy import bind_processor
 from storage.base import Tenant
 from storage.seeding.generate import Row, Rows
 from storage.sessions import TenantSession
@@ -83,7 +84,7 @@ class Loader:
             # SQLite has none of these types: each value takes the form that its column's type gives it.
             by_column: list[Sequence[Any]] = list(zip(*batch, strict=True))
             for index, name in enumerate(columns):
-                process = table.c[name].type.dialect_impl(self._dialect).bind_processor(self._dialect)
+                process = bind_processor(table.c[name].type, self._dialect)
                 if process is not None:
                     by_column[index] = [process(value) for value in by_column[index]]
             return orjson.dumps(list(zip(*by_column, strict=True))).decode()

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from sqlalchemy import ForeignKeyConstraint, Index
-from sqlmodel import Field
 
-from storage.base import PlainText, Record, now
+from storage.base import Record
+from storage.columns import FILTER, LINE, SORT, UPDATE, WRITE, column, created, owner, updated, versioned
 
 
 class Account(Record, table=True):
@@ -18,10 +18,16 @@ class Account(Record, table=True):
         Index(None, "org_id", "domain"),
     )
 
-    name: str = Field(sa_type=PlainText)
-    domain: str | None = Field(default=None, sa_type=PlainText)
-    industry: str | None = Field(default=None, sa_type=PlainText)
-    owner_id: str | None = Field(default=None, sa_type=PlainText)
-    created_at: datetime = Field(default_factory=now)
-    updated_at: datetime = Field(default_factory=now)
-    version: int = 1
+    name: str = column(
+        LINE, "The company's name.", WRITE | FILTER | SORT, least=1, short="the name", example="Example Industries"
+    )
+    domain: str | None = column(
+        LINE, "Its Internet domain.", WRITE | FILTER, default=None, short="the domain", example="example.com"
+    )
+    industry: str | None = column(
+        LINE, "Its line of business.", WRITE | FILTER, default=None, short="the line of business", example="Logistics"
+    )
+    owner_id: str | None = owner(UPDATE | FILTER)
+    created_at: datetime = created()
+    updated_at: datetime = updated()
+    version: int = versioned()

@@ -6,7 +6,21 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, PlainText, Record, Tenant, now, tenant_key
+from contract.vocabulary import CampaignStatus, ProviderSync
+from storage.base import Identifier, Record, Tenant, tenant_key
+from storage.columns import (
+    FILTER,
+    FLAG,
+    LINE,
+    MOMENT,
+    OBJECTS,
+    SORT,
+    WHOLE,
+    column,
+    created,
+    updated,
+    versioned,
+)
 
 
 class Campaign(Record, table=True):
@@ -25,21 +39,32 @@ class Campaign(Record, table=True):
         Index(None, "org_id", "created_at"),
     )
 
-    name: str = Field(sa_type=PlainText)
-    status: str = Field(default="draft", sa_type=PlainText)
-    status_reason: str | None = Field(default=None, sa_type=PlainText)
-    steps: list[Any] = Field(default_factory=list, sa_type=Document)
-    daily_limit: int = 50
-    timezone: str = Field(default="UTC", sa_type=PlainText)
-    stop_on_reply: bool = True
-    provider: str = Field(sa_type=PlainText)
-    provider_campaign_id: str | None = Field(default=None, sa_type=PlainText)
-    provider_sync: str = Field(default="synced", sa_type=PlainText)
-    provider_synced_at: datetime | None = None
-    revision: int = 0
-    created_at: datetime = Field(default_factory=now)
-    updated_at: datetime = Field(default_factory=now)
-    version: int = 1
+    name: str = column(
+        LINE, "The campaign's name.", FILTER | SORT, least=1, short="the name", example="Spring outreach"
+    )
+    status: str = column(CampaignStatus, "Where it stands.", FILTER, default="draft", example="paused")
+    status_reason: str | None = column(LINE, "Why it stands there, where that needs saying.", default=None)
+    steps: list[Any] = column(OBJECTS, "The messages, in the order they are sent.", default_factory=list)
+    daily_limit: int = column(WHOLE, "How many messages are sent a day at most.", default=50, example=50)
+    timezone: str = column(LINE, "The time zone of its days, by its IANA name.", default="UTC", example="Europe/Paris")
+    stop_on_reply: bool = column(
+        FLAG, "Whether a recipient who answers gets no further messages.", default=True, example=True
+    )
+    provider: str = column(LINE, "The sequencing provider; `local` sends nothing.", example="local")
+    provider_campaign_id: str | None = column(
+        LINE,
+        "What the provider calls it; null while it is not there.",
+        default=None,
+        example="local-01993f5e-8c00-7a11-9d52-6f0f3f1c2b20",
+    )
+    provider_sync: str = column(
+        ProviderSync, "Whether the provider knows what the campaign is now.", default="synced", example="pending"
+    )
+    provider_synced_at: datetime | None = column(MOMENT, "When it last did.", default=None)
+    revision: int = column(WHOLE, "Counts what the provider has to be told.", default=0)
+    created_at: datetime = created()
+    updated_at: datetime = updated()
+    version: int = versioned()
 
 
 class CampaignMailbox(Tenant, table=True):

@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ForeignKeyConstraint, UniqueConstraint
-from sqlmodel import Field
 
-from storage.base import Document, PlainText, Record, now
+from storage.base import Record
+from storage.columns import LINE, NAMES, column, created
 
 
 class Competitor(Record, table=True):
@@ -18,8 +18,12 @@ class Competitor(Record, table=True):
         UniqueConstraint("org_id", "folded_name"),
     )
 
-    name: str = Field(sa_type=PlainText)
-    folded_name: str = Field(sa_type=PlainText)
-    aliases: list[Any] = Field(default_factory=list, sa_type=Document)
-    domains: list[Any] = Field(default_factory=list, sa_type=Document)
-    created_at: datetime = Field(default_factory=now)
+    name: str = column(LINE, "The competitor's name, once per organization, letter case aside.", example="Northwind")
+    folded_name: str = column(LINE, "The name without regard to letter case.", example="northwind")
+    aliases: list[Any] = column(
+        NAMES, "Other names that it goes by.", default_factory=list, example=("Northwind Traders",)
+    )
+    domains: list[Any] = column(
+        NAMES, "Its domains, in lower case.", default_factory=list, example=("northwind.example",)
+    )
+    created_at: datetime = created()

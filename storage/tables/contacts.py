@@ -3,9 +3,22 @@
 from datetime import datetime
 
 from sqlalchemy import ForeignKeyConstraint, Index
-from sqlmodel import Field
 
-from storage.base import Identifier, PlainText, Record, now, tenant_key
+from storage.base import Record, tenant_key
+from storage.columns import (
+    EMAIL,
+    FILTER,
+    LINE,
+    SORT,
+    UPDATE,
+    WRITE,
+    column,
+    created,
+    owner,
+    reference,
+    updated,
+    versioned,
+)
 
 
 class Contact(Record, table=True):
@@ -19,14 +32,14 @@ class Contact(Record, table=True):
         Index(None, "org_id", "account_id", "created_at"),
     )
 
-    first_name: str | None = Field(default=None, sa_type=PlainText)
-    last_name: str | None = Field(default=None, sa_type=PlainText)
-    email: str | None = Field(default=None, sa_type=PlainText)
-    phone: str | None = Field(default=None, sa_type=PlainText)
-    title: str | None = Field(default=None, sa_type=PlainText)
-    linkedin: str | None = Field(default=None, sa_type=PlainText)
-    account_id: str | None = Field(default=None, sa_type=Identifier)
-    owner_id: str | None = Field(default=None, sa_type=PlainText)
-    created_at: datetime = Field(default_factory=now)
-    updated_at: datetime = Field(default_factory=now)
-    version: int = 1
+    first_name: str | None = column(LINE, "The given name.", WRITE | FILTER, default=None, example="Ada")
+    last_name: str | None = column(LINE, "The family name.", WRITE | FILTER | SORT, default=None, example="Park")
+    email: str | None = column(EMAIL, "The e-mail address.", WRITE | FILTER, default=None, example="ada@example.com")
+    phone: str | None = column(LINE, "The phone number.", WRITE, default=None, example="+49 30 1234567")
+    title: str | None = column(LINE, "The job title.", WRITE, default=None, example="Head of Operations")
+    linkedin: str | None = column(LINE, "The LinkedIn profile.", WRITE, default=None)
+    account_id: str | None = reference("accounts", "The account's identifier.", WRITE | FILTER)
+    owner_id: str | None = owner(UPDATE)
+    created_at: datetime = created()
+    updated_at: datetime = updated()
+    version: int = versioned()

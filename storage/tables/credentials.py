@@ -9,7 +9,10 @@ from storage.base import Directory, Identifier, PlainText, new_id, now
 
 
 class Credential(Directory, table=True):
-    """A key or token by its public part; of the secret only a keyed hash is here (specification 5.4)."""
+    """A key or token by its public part; of the secret only a keyed hash is here (specification 5.4).
+
+    `made_by` is the credential that it was made with, and ends with (decision 154); null where a session made it.
+    """
 
     __tablename__ = "credentials"
     __table_args__ = (
@@ -19,6 +22,7 @@ class Credential(Directory, table=True):
         CheckConstraint("kind IN ('organization_key', 'user_token')", name="kind"),
         Index(None, "org_id", "owner_subject"),
         Index(None, "owner_subject"),
+        Index(None, "made_by"),
     )
 
     id: str = Field(default_factory=new_id, sa_type=Identifier, primary_key=True)
@@ -33,3 +37,4 @@ class Credential(Directory, table=True):
     last_used_at: datetime | None = None
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    made_by: str | None = Field(default=None, sa_type=Identifier)

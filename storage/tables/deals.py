@@ -7,7 +7,27 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, Money, PlainLongText, PlainText, Record, Tenant, now, tenant_key
+from contract.vocabulary import DealStatus, GeoScope
+from storage.base import Identifier, PlainText, Record, Tenant, now, tenant_key
+from storage.columns import (
+    CREATE,
+    CURRENCY,
+    DATE,
+    FILTER,
+    LINE,
+    MONEY,
+    NAMES,
+    SORT,
+    TEXT,
+    UPDATE,
+    WRITE,
+    column,
+    created,
+    owner,
+    reference,
+    updated,
+    versioned,
+)
 
 
 class Deal(Record, table=True):
@@ -29,23 +49,53 @@ class Deal(Record, table=True):
         Index(None, "org_id", "parent_deal_id"),
     )
 
-    name: str = Field(sa_type=PlainText)
-    account_id: str | None = Field(default=None, sa_type=Identifier)
-    value: Decimal | None = Field(default=None, sa_type=Money)
-    currency: str = Field(default="USD", sa_type=PlainText)
-    stage_id: str | None = Field(default=None, sa_type=Identifier)
-    status: str = Field(default="open", sa_type=PlainText)
-    close_date: date | None = None
-    geo_scope: str | None = Field(default=None, sa_type=PlainText)
-    source: str | None = Field(default=None, sa_type=PlainText)
-    champion_id: str | None = Field(default=None, sa_type=Identifier)
-    notes: str | None = Field(default=None, sa_type=PlainLongText)
-    parent_deal_id: str | None = Field(default=None, sa_type=Identifier)
-    competitors: list[Any] = Field(default_factory=list, sa_type=Document)
-    owner_id: str | None = Field(default=None, sa_type=PlainText)
-    created_at: datetime = Field(default_factory=now)
-    updated_at: datetime = Field(default_factory=now)
-    version: int = 1
+    name: str = column(
+        LINE, "The deal's name.", WRITE | FILTER | SORT, least=1, short="the name", example="Example renewal"
+    )
+    account_id: str | None = reference("accounts", "The account's identifier.", WRITE | FILTER)
+    value: Decimal | None = column(
+        MONEY,
+        "The amount in `currency`, exact to four decimals.",
+        WRITE | FILTER | SORT,
+        default=None,
+        short="the amount",
+        words={SORT: "The amount, whatever its currency; deals without one come last."},
+        example=12500.5,
+    )
+    stage_id: str | None = reference(
+        "pipeline_stages",
+        "The stage's identifier; null until a stage is set.",
+        WRITE | FILTER,
+        short="the stage's identifier",
+        words={CREATE: "The initial stage; none is chosen by itself."},
+    )
+    close_date: date | None = column(
+        DATE,
+        "When it is expected to close, or closed.",
+        WRITE | FILTER | SORT,
+        default=None,
+        short="the closing day",
+        words={CREATE: "When it is expected to close."},
+        example="2026-12-31",
+    )
+    currency: str = column(
+        CURRENCY, "The ISO 4217 code.", WRITE | FILTER, default="USD", short="the currency code", example="EUR"
+    )
+    geo_scope: str | None = column(GeoScope, "Its reach.", WRITE, default=None, example="regional")
+    source: str | None = column(LINE, "Where it came from.", UPDATE, default=None, example="referral")
+    champion_id: str | None = reference(
+        "contacts", "The identifier of the internal champion.", UPDATE | FILTER, short="the champion's identifier"
+    )
+    notes: str | None = column(TEXT, "Free text.", UPDATE, default=None)
+    parent_deal_id: str | None = reference("deals", "The deal that this one is part of.")
+    competitors: list[Any] = column(
+        NAMES, "Names of competitors on the deal.", default_factory=list, example=("Northwind",)
+    )
+    status: str = column(DealStatus, "Where the deal stands.", default="open", example="open")
+    owner_id: str | None = owner(FILTER)
+    created_at: datetime = created()
+    updated_at: datetime = updated()
+    version: int = versioned()
 
 
 class DealContact(Tenant, table=True):

@@ -3,10 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, PlainText, Record, now, tenant_key
+from contract.vocabulary import EnrollmentStatus
+from storage.base import Identifier, PlainText, Record, now, tenant_key
+from storage.columns import LINE, MOMENT, OBJECT, REFERENCE, WHOLE, column, reference
 
 
 class Enrollment(Record, table=True):
@@ -32,16 +34,16 @@ class Enrollment(Record, table=True):
         Index(None, "org_id", "contact_id"),
     )
 
-    campaign_id: str = Field(sa_type=Identifier)
-    contact_id: str | None = Field(default=None, sa_type=Identifier)
-    email: str = Field(sa_type=PlainText)
-    email_key: str = Field(sa_type=PlainText)
-    variables: dict[str, Any] = Field(default_factory=dict, sa_column=Column(Document, nullable=False))
-    status: str = Field(default="pending", sa_type=PlainText)
-    step: int = 0
-    next_at: datetime | None = None
-    told_at: datetime | None = None
-    enrolled_at: datetime = Field(default_factory=now)
+    campaign_id: str = column(REFERENCE, "The campaign.", to="campaigns")
+    contact_id: str | None = reference("contacts", "The contact, where one was named.")
+    email: str = column(LINE, "The address, as it was given.")
+    email_key: str = column(LINE, "The address, case-folded.")
+    variables: dict[str, Any] = column(OBJECT, "What the placeholders stand for.", default_factory=dict)
+    status: str = column(EnrollmentStatus, "How far the campaign has come with this recipient.", default="pending")
+    step: int = column(WHOLE, "The index of the next step.", default=0)
+    next_at: datetime | None = column(MOMENT, "When the next step is due.", default=None)
+    told_at: datetime | None = column(MOMENT, "When the provider took the recipient on.", default=None)
+    enrolled_at: datetime = column(MOMENT, "When the recipient was enrolled.", default_factory=now)
 
 
 class OutreachMessage(Record, table=True):

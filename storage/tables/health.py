@@ -3,9 +3,10 @@
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
-from sqlmodel import Field
 
-from storage.base import Identifier, PlainText, Record, now, tenant_key
+from contract.vocabulary import HealthFactorKey, HealthTrend
+from storage.base import Record, now, tenant_key
+from storage.columns import LINE, MADE_AT, MOMENT, NUMBER, REFERENCE, WHOLE, column
 
 
 class HealthSnapshot(Record, table=True):
@@ -19,12 +20,16 @@ class HealthSnapshot(Record, table=True):
         Index(None, "org_id", "account_id", "snapshot_at", "id"),
     )
 
-    account_id: str = Field(sa_type=Identifier)
-    score: int
-    trend: str | None = Field(default=None, sa_type=PlainText)
-    data_points: int | None = None
-    snapshot_at: datetime = Field(default_factory=now)
-    formula_version: str = Field(sa_type=PlainText)
+    account_id: str = column(REFERENCE, "The account.", to="accounts")
+    score: int = column(WHOLE, "0 to 100.", least=0, most=100, example=50)
+    trend: str | None = column(
+        HealthTrend, "Against the snapshot before; null for the first.", default=None, example="stable"
+    )
+    data_points: int | None = column(WHOLE, "How many factors the snapshot has: always nine.", default=None, example=9)
+    snapshot_at: datetime = column(MOMENT, "When the snapshot was made.", default_factory=now, example=MADE_AT)
+    formula_version: str = column(
+        LINE, "The version of the formula that made the score: the same inputs and version give the same score."
+    )
 
 
 class HealthFactor(Record, table=True):
@@ -39,14 +44,16 @@ class HealthFactor(Record, table=True):
         Index(None, "org_id", "account_id"),
     )
 
-    account_id: str = Field(sa_type=Identifier)
-    health_score_id: str = Field(sa_type=Identifier)
-    snapshot_at: datetime = Field(default_factory=now)
-    position: int
-    key: str = Field(sa_type=PlainText)
-    label: str = Field(sa_type=PlainText)
-    score: int
-    weight: float
-    value: float | None = None
-    explanation: str = Field(sa_type=PlainText)
-    sample_size: int
+    account_id: str = column(REFERENCE, "The account.", to="accounts")
+    health_score_id: str = column(REFERENCE, "The snapshot that the factor is part of.", to="health_snapshots")
+    snapshot_at: datetime = column(MOMENT, "When the snapshot was made.", default_factory=now, example=MADE_AT)
+    position: int = column(WHOLE, "The order of insertion, from 0.")
+    key: str = column(HealthFactorKey, "Which of the nine it is.")
+    label: str = column(LINE, "Its name, for people.")
+    score: int = column(WHOLE, "0 to 100.", least=0, most=100, example=50)
+    weight: float = column(NUMBER, "The factor's share of the score; the nine sum to 1.", example=0.1)
+    value: float | None = column(
+        NUMBER, "The measured input, in the unit that the explanation names; null without data.", default=None
+    )
+    explanation: str = column(LINE, "What was measured, in a sentence.", example="No data.")
+    sample_size: int = column(WHOLE, "How many records the measurement rests on.", example=0)

@@ -3,10 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, text
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
 from sqlmodel import Field
 
-from storage.base import Directory, Document, Identifier, PlainText, Record, new_id, now
+from contract.vocabulary import JobStatus
+from storage.base import Directory, Identifier, Record, new_id, now
+from storage.columns import LINE, MADE_AT, MOMENT, NUMBER, OBJECT, WHOLE, column
 
 _UNFINISHED = text("key IS NOT NULL AND status IN ('queued', 'running')")
 
@@ -35,17 +37,23 @@ class Job(Record, table=True):
         ),
     )
 
-    kind: str = Field(sa_type=PlainText)
-    key: str | None = Field(default=None, sa_type=PlainText)
-    status: str = Field(default="queued", sa_type=PlainText)
-    attempts: int = 0
-    error: str | None = Field(default=None, sa_type=PlainText)
-    progress: float = 0.0
-    arguments: dict[str, Any] = Field(sa_column=Column(Document, nullable=False))
-    repeat_seconds: int | None = None
-    created_at: datetime = Field(default_factory=now)
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
+    kind: str = column(LINE, "What is to be done.", example="cx_report_render")
+    key: str | None = column(LINE, "What is to be done once at a time.", default=None)
+    status: str = column(JobStatus, "What has become of it.", default="queued", example="succeeded")
+    attempts: int = column(WHOLE, "How many attempts were begun.", default=0, example=1)
+    error: str | None = column(
+        LINE, "What went wrong in the last attempt that failed, in words for people.", default=None
+    )
+    progress: float = column(NUMBER, "How much is done, from 0 to 1.", default=0.0, least=0, most=1, example=1.0)
+    arguments: dict[str, Any] = column(OBJECT, "What the work is told.")
+    repeat_seconds: int | None = column(WHOLE, "How long after its end it is queued again.", default=None)
+    created_at: datetime = column(MOMENT, "When it was asked for.", default_factory=now, example=MADE_AT)
+    started_at: datetime | None = column(
+        MOMENT, "When its first attempt began.", default=None, example="2026-11-20T09:30:00.480000Z"
+    )
+    finished_at: datetime | None = column(
+        MOMENT, "When it succeeded, failed or was superseded.", default=None, example="2026-11-20T09:30:02.310000Z"
+    )
 
 
 class QueuedJob(Directory, table=True):

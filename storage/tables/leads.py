@@ -3,10 +3,28 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, UniqueConstraint
-from sqlmodel import Field
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 
-from storage.base import Document, Identifier, Opaque, PlainLongText, PlainText, Record, now, tenant_key
+from contract.limits import CARD_ID_MAX, LEAD_NAME_MAX
+from contract.vocabulary import CaptureSource, LeadStatus
+from storage.base import Record, tenant_key
+from storage.columns import (
+    EMAIL,
+    FILTER,
+    JSON,
+    LINE,
+    MOMENT,
+    NAMES,
+    SORT,
+    TEXT,
+    UPDATE,
+    column,
+    created,
+    owner,
+    reference,
+    updated,
+    versioned,
+)
 
 
 class Lead(Record, table=True):
@@ -28,25 +46,65 @@ class Lead(Record, table=True):
         Index(None, "org_id", "deal_id"),
     )
 
-    status: str = Field(default="new", sa_type=PlainText)
-    card_id: str | None = Field(default=None, sa_type=PlainText)
-    name: str = Field(sa_type=PlainText)
-    title: str | None = Field(default=None, sa_type=PlainText)
-    company: str | None = Field(default=None, sa_type=PlainText)
-    company_domain: str | None = Field(default=None, sa_type=PlainText)
-    email: str | None = Field(default=None, sa_type=PlainText)
-    phone: str | None = Field(default=None, sa_type=PlainText)
-    linkedin: str | None = Field(default=None, sa_type=PlainText)
-    notes: str | None = Field(default=None, sa_type=PlainLongText)
-    tags: list[Any] = Field(default_factory=list, sa_type=Document)
-    source: str = Field(default="scan_card", sa_type=PlainText)
-    capture_payload: Any = Field(default=None, sa_column=Column(Opaque(none_as_null=True)))
-    owner_id: str | None = Field(default=None, sa_type=PlainText)
-    disqualified_reason: str | None = Field(default=None, sa_type=PlainText)
-    converted_at: datetime | None = None
-    account_id: str | None = Field(default=None, sa_type=Identifier)
-    contact_id: str | None = Field(default=None, sa_type=Identifier)
-    deal_id: str | None = Field(default=None, sa_type=Identifier)
-    created_at: datetime = Field(default_factory=now)
-    updated_at: datetime = Field(default_factory=now)
-    version: int = 1
+    status: str = column(
+        LeadStatus,
+        "Where the lead stands.",
+        UPDATE | FILTER,
+        default="new",
+        words={UPDATE: "WORKING or QUALIFIED; the other states have mutations."},
+        example="converted",
+    )
+    card_id: str | None = column(
+        LINE,
+        "The captured card, of which there is one lead.",
+        default=None,
+        least=1,
+        most=CARD_ID_MAX,
+        example="card_8841",
+    )
+    name: str = column(
+        LINE,
+        "The person's name.",
+        UPDATE | FILTER | SORT,
+        least=1,
+        most=LEAD_NAME_MAX,
+        words={UPDATE: "The person's name; it cannot be cleared."},
+        example="Ada Park",
+    )
+    title: str | None = column(LINE, "The job title.", UPDATE, default=None, example="Head of Operations")
+    company: str | None = column(
+        LINE, "The company's name.", UPDATE | FILTER, default=None, example="Example Industries"
+    )
+    company_domain: str | None = column(LINE, "The company's domain.", UPDATE, default=None, example="example.com")
+    email: str | None = column(EMAIL, "The e-mail address.", UPDATE | FILTER, default=None, example="ada@example.com")
+    phone: str | None = column(LINE, "The phone number.", UPDATE, default=None, example="+49 30 1234567")
+    linkedin: str | None = column(LINE, "The LinkedIn profile.", UPDATE, default=None)
+    notes: str | None = column(
+        TEXT, "Free text.", UPDATE, default=None, example="Met at the fair; wants a pilot in spring."
+    )
+    tags: list[Any] = column(
+        NAMES,
+        "The tags, each once.",
+        UPDATE,
+        default_factory=list,
+        words={UPDATE: "All tags that it is to have."},
+        example=("fair", "pilot"),
+    )
+    source: str = column(CaptureSource, "How it was captured.", FILTER, default="scan_card", example="scan_card")
+    capture_payload: dict[str, Any] | None = column(
+        JSON,
+        "The raw output of the extraction; read only where it is selected.",
+        default=None,
+        example={"engine": "ocr-2", "confidence": 0.93},
+    )
+    owner_id: str | None = owner(UPDATE | FILTER)
+    disqualified_reason: str | None = column(LINE, "Why it was given up; null unless it is.", default=None)
+    converted_at: datetime | None = column(
+        MOMENT, "When it was converted.", default=None, example="2026-11-20T16:02:31.118000Z"
+    )
+    account_id: str | None = reference("accounts", "What the lead was converted into, like the next two.")
+    contact_id: str | None = reference("contacts", "The contact that it became.")
+    deal_id: str | None = reference("deals", "The deal that it became, if it became one.")
+    created_at: datetime = created()
+    updated_at: datetime = updated()
+    version: int = versioned()

@@ -3,10 +3,11 @@
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
-from sqlmodel import Field
 
 from contract.limits import MAILBOX_DAILY_LIMIT
-from storage.base import Identifier, PlainText, Record, now, tenant_key
+from contract.vocabulary import MailboxStatus
+from storage.base import Record, now, tenant_key
+from storage.columns import EMAIL, LINE, MADE_AT, MOMENT, REFERENCE, WHOLE, column
 
 
 class Mailbox(Record, table=True):
@@ -22,9 +23,11 @@ class Mailbox(Record, table=True):
         Index(None, "org_id", "domain_id"),
     )
 
-    domain_id: str = Field(sa_type=Identifier)
-    email: str = Field(sa_type=PlainText)
-    display_name: str | None = Field(default=None, sa_type=PlainText)
-    status: str = Field(default="pending", sa_type=PlainText)
-    daily_limit: int = MAILBOX_DAILY_LIMIT
-    created_at: datetime = Field(default_factory=now)
+    domain_id: str = column(REFERENCE, "The domain that it is on.", to="outreach_domains")
+    email: str = column(EMAIL, "The address.", example="ada@example.com")
+    display_name: str | None = column(LINE, "The name beside the address.", default=None, example="Ada Park")
+    status: str = column(MailboxStatus, "Where it stands.", default="pending", example="active")
+    daily_limit: int = column(
+        WHOLE, "How many messages it sends a day at most.", default=MAILBOX_DAILY_LIMIT, example=MAILBOX_DAILY_LIMIT
+    )
+    created_at: datetime = column(MOMENT, "When it was ordered.", default_factory=now, example=MADE_AT)

@@ -3,10 +3,25 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, text
-from sqlmodel import Field
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
 
-from storage.base import Identifier, Opaque, PlainLongText, PlainText, Record, now, tenant_key
+from contract.limits import DURATION_MAX
+from contract.vocabulary import ActivitySource
+from storage.base import Record, tenant_key
+from storage.columns import (
+    FILTER,
+    JSON,
+    LINE,
+    MOMENT,
+    SORT,
+    TEXT,
+    WHOLE,
+    WRITE,
+    column,
+    created,
+    owner,
+    reference,
+)
 
 
 class Activity(Record, table=True):
@@ -24,20 +39,44 @@ class Activity(Record, table=True):
         Index("ix_activities_created", "org_id", "type", text("created_at DESC"), "id"),
     )
 
-    type: str = Field(default="meeting", sa_type=PlainText)
-    subject: str | None = Field(default=None, sa_type=PlainText)
-    body: str | None = Field(default=None, sa_type=PlainLongText)
-    due_at: datetime | None = None
-    completed_at: datetime | None = None
-    duration_minutes: int | None = None
-    details: dict[str, Any] | None = Field(default=None, sa_column=Column("metadata", Opaque(none_as_null=True)))
-    account_id: str | None = Field(default=None, sa_type=Identifier)
-    deal_id: str | None = Field(default=None, sa_type=Identifier)
-    contact_id: str | None = Field(default=None, sa_type=Identifier)
-    owner_id: str | None = Field(default=None, sa_type=PlainText)
-    source: str = Field(default="manual", sa_type=PlainText)
-    direction: str | None = Field(default=None, sa_type=PlainText)
-    created_at: datetime = Field(default_factory=now)
+    type: str = column(LINE, "Always `meeting`.", default="meeting", example="meeting")
+    subject: str | None = column(
+        LINE, "The title.", WRITE | FILTER, default=None, least=1, short="the title", example="Quarterly review"
+    )
+    body: str | None = column(TEXT, "Free-text notes.", WRITE, default=None, example="Bring the usage figures.")
+    due_at: datetime | None = column(
+        MOMENT,
+        "The scheduled time.",
+        WRITE | FILTER | SORT,
+        default=None,
+        words={SORT: "The scheduled time; meetings without one come last in either direction."},
+        example="2026-11-24T15:00:00Z",
+    )
+    completed_at: datetime | None = column(
+        MOMENT,
+        "When it was marked done.",
+        WRITE | FILTER,
+        default=None,
+        words={WRITE: "When it was done."},
+    )
+    duration_minutes: int | None = column(
+        WHOLE, "How long it takes, in minutes.", WRITE, default=None, least=0, most=DURATION_MAX, example=45
+    )
+    details: dict[str, Any] | None = column(
+        JSON,
+        "Free-form: transcript, recording_url, attendees, location, provider and the like.",
+        WRITE,
+        name="metadata",
+        default=None,
+        example={"location": "Room 4", "attendees": [{"name": "Ada Park", "email": "ada@example.com"}]},
+    )
+    account_id: str | None = reference("accounts", "The account's identifier.", WRITE | FILTER)
+    deal_id: str | None = reference("deals", "The deal's identifier.", WRITE | FILTER)
+    contact_id: str | None = reference("contacts", "The contact's identifier.", WRITE | FILTER)
+    owner_id: str | None = owner(FILTER)
+    source: str = column(ActivitySource, "Where it came from.", FILTER, default="manual", example="manual")
+    direction: str | None = column(LINE, "Not meaningful for meetings.", default=None)
+    created_at: datetime = created()
 
 
 LISTING_INDEXES = {

@@ -10,7 +10,10 @@ from storage.base import Directory, Document, Identifier, PlainText, Tenant, new
 
 
 class Organization(Directory, table=True):
-    """A tenant. `external_id` is the identity provider's name for it, the value of X-Service-Org (decision 5)."""
+    """A tenant. `external_id` is the identity provider's name for it, the value of X-Service-Org (decision 5).
+
+    The names are compared as they are, and `id` is allotted: two of one sound never share a row's key.
+    """
 
     __tablename__ = "organizations"
 
@@ -35,6 +38,8 @@ class Membership(Directory, table=True):
     """A member in an organization, with the scopes that hold now.
 
     `token_issued_at` is the `iat` (seconds) of the newest session token that said so; null in the embedded directory.
+    A membership that ended stays as a row with `ended_at`, so that a token of before does not begin it anew; one that
+    was suspended has its scopes, one that was removed has none (decision 153).
     """
 
     __tablename__ = "memberships"
@@ -50,6 +55,7 @@ class Membership(Directory, table=True):
     scopes: list[Any] = Field(default_factory=list, sa_type=Document)
     token_issued_at: int | None = Field(default=None, sa_type=BigInteger)
     created_at: datetime = Field(default_factory=now)
+    ended_at: datetime | None = None
 
 
 class EventCounter(Tenant, table=True):

@@ -3,9 +3,10 @@
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, UniqueConstraint
-from sqlmodel import Field
 
-from storage.base import PlainText, Record, now
+from contract.vocabulary import DomainStatus
+from storage.base import Record, now
+from storage.columns import FLAG, LINE, MADE_AT, MOMENT, column
 
 
 class OutreachDomain(Record, table=True):
@@ -18,9 +19,13 @@ class OutreachDomain(Record, table=True):
         CheckConstraint("status IN ('pending', 'verifying', 'active', 'failed')", name="status"),
     )
 
-    name: str = Field(sa_type=PlainText)
-    status: str = Field(default="pending", sa_type=PlainText)
-    spf: bool | None = None
-    dkim: bool | None = None
-    dmarc: bool | None = None
-    created_at: datetime = Field(default_factory=now)
+    name: str = column(LINE, "The domain's name in ASCII.", example="example.com")
+    status: str = column(DomainStatus, "Where it stands.", default="pending", example="active")
+    spf: bool | None = column(
+        FLAG, "Whether its SPF record is right; null while that is not known.", default=None, example=True
+    )
+    dkim: bool | None = column(
+        FLAG, "Whether its DKIM record is right; null while that is not known.", default=None, example=True
+    )
+    dmarc: bool | None = column(FLAG, "Whether its DMARC record is right; null while that is not known.", default=None)
+    created_at: datetime = column(MOMENT, "When it was ordered.", default_factory=now, example=MADE_AT)

@@ -5,7 +5,9 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
+from contract.vocabulary import StageType
 from storage.base import Identifier, PlainText, Record, now, tenant_key
+from storage.columns import LINE, UPDATE, WHOLE, WRITE, column, created
 
 
 class PipelineStage(Record, table=True):
@@ -19,11 +21,34 @@ class PipelineStage(Record, table=True):
         Index(None, "org_id", "position"),
     )
 
-    name: str = Field(sa_type=PlainText)
-    position: int = 0
-    type: str = Field(default="open", sa_type=PlainText)
-    probability: int | None = None
-    created_at: datetime = Field(default_factory=now)
+    name: str = column(
+        LINE,
+        "The stage's name.",
+        WRITE,
+        least=1,
+        words={UPDATE: "The stage's name, not empty; it cannot be cleared."},
+        example="Negotiation",
+    )
+    position: int = column(WHOLE, "Its place on the board, counted from 0.", default=0, example=2)
+    type: str = column(
+        StageType,
+        "What reaching it means.",
+        WRITE,
+        default="open",
+        words={UPDATE: "What reaching it means; it cannot be cleared."},
+        example="open",
+    )
+    probability: int | None = column(
+        WHOLE,
+        "The chance of winning a deal here, in percent.",
+        WRITE,
+        default=None,
+        least=0,
+        most=100,
+        words={WRITE: "The chance of winning a deal here, in percent from 0 to 100."},
+        example=60,
+    )
+    created_at: datetime = created()
 
 
 class StageChange(Record, table=True):

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
-from sqlmodel import Field
 
-from storage.base import Document, Identifier, PlainText, Record, now, tenant_key
+from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
+from storage.base import Record, now, tenant_key
+from storage.columns import LINE, MADE_AT, MOMENT, OBJECTS, REFERENCE, WHOLE, column, reference
 
 
 class ResearchRun(Record, table=True):
@@ -21,12 +22,12 @@ class ResearchRun(Record, table=True):
         Index(None, "org_id", "created_at"),
     )
 
-    name: str = Field(sa_type=PlainText)
-    status: str = Field(default="queued", sa_type=PlainText)
-    result_count: int
-    created_at: datetime = Field(default_factory=now)
-    completed_at: datetime | None = None
-    created_by: str | None = Field(default=None, sa_type=PlainText)
+    name: str = column(LINE, "What the run is called.")
+    status: str = column(ResearchRunStatus, "How far it has come.", default="queued")
+    created_at: datetime = column(MOMENT, "When it was begun.", default_factory=now, example=MADE_AT)
+    completed_at: datetime | None = column(MOMENT, "When it ended.", default=None)
+    created_by: str | None = column(LINE, "The subject of who began it.", default=None)
+    result_count: int = column(WHOLE, "How many companies it has.")
 
 
 class ResearchResult(Record, table=True):
@@ -40,13 +41,16 @@ class ResearchResult(Record, table=True):
         CheckConstraint("score BETWEEN 0 AND 100", name="score"),
     )
 
-    run_id: str = Field(sa_type=Identifier)
-    position: int
-    company_name: str = Field(sa_type=PlainText)
-    domain: str | None = Field(default=None, sa_type=PlainText)
-    status: str = Field(default="pending", sa_type=PlainText)
-    score: int | None = None
-    factors: list[Any] | None = Field(default=None, sa_type=Document)
-    error: str | None = Field(default=None, sa_type=PlainText)
-    job_id: str | None = Field(default=None, sa_type=Identifier)
-    """The job that looks at the company."""
+    run_id: str = column(REFERENCE, "The run's identifier.", to="research_runs")
+    position: int = column(WHOLE, "Its place among the targets, counted from 0.")
+    company_name: str = column(LINE, "The company, as the run names it.")
+    domain: str | None = column(LINE, "Where its web site is.", default=None)
+    status: str = column(ResearchResultStatus, "What has become of it.", default="pending")
+    score: int | None = column(WHOLE, "0 to 100; null until it is scored.", default=None)
+    factors: list[Any] | None = column(
+        OBJECTS,
+        "What the score is made of: a list of key, name, weight, score, value, unit, finding and evidence_url.",
+        default=None,
+    )
+    error: str | None = column(LINE, "Why the company could not be looked at.", default=None)
+    job_id: str | None = reference("jobs", "The job that looks at the company.")

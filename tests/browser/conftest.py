@@ -8,8 +8,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Page, Route, WebSocket, async_playwright
+from playwright.async_api import Page, Route, WebSocket, async_playwright, expect
 
+from gateway.demo_links import DemoLinks, Invitation
+from storage.seeding.demo import SALES
 from tests.support.service import SCRIPT, Service, environment
 
 FLAGS = [
@@ -21,6 +23,11 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+PATIENCE_MS = 30_000
+"""How long anything on a page may take: other work on the machine makes a browser slow."""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
@@ -64,9 +71,16 @@ def live_organization(live: Service) -> str:
 
 
 @pytest.fixture(scope="session")
-def live_link(live: Service) -> str:
-    """The link that it printed."""
-    return live.value("Link")
+def live_link(live_server: str, live_token: str, live_organization: str) -> str:
+    """A link that signs in with what it printed, in any number of new tabs."""
+    return f"{live_server}/graphql#token={live_token}&org={live_organization}"
+
+
+@pytest.fixture
+def code_link(live_server: str, live_folder: Path) -> str:
+    """A link as it prints one, with a code of its own."""
+    code = DemoLinks(live_folder / "data").make(Invitation("user_demo_admin", SALES))
+    return f"{live_server}/graphql#code={code}"
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +120,7 @@ async def offline(chromium: str, live_server: str, tmp_path: Path) -> AsyncItera
         )
         await context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server)
         page = context.pages[0]
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_MS)
         seen = Offline(page)
 
         async def only_the_service(route: Route) -> None:

@@ -68,7 +68,7 @@ async def test_the_credentials_go_with_connection_init(offline: Any, live_link: 
     assert "token" not in far.sockets[0].url
     await press_run(page)  # the same button stops it
     await expect(page.get_by_role("button", name="Execute query")).to_be_visible()
-    await asyncio.wait_for(far.left.wait(), 5)
+    await asyncio.wait_for(far.left.wait(), 30)
     assert offline.complaints == []
 
 
@@ -89,7 +89,7 @@ async def test_another_organization_ends_the_stream(offline: Any, live_link: str
     shown = page.locator(".graphiql-response .view-lines")
     await expect(shown).to_contain_text("the token or the organization changed")
     await expect(page.get_by_role("button", name="Execute query")).to_be_visible()
-    await asyncio.wait_for(far.left.wait(), 5)
+    await asyncio.wait_for(far.left.wait(), 30)
 
 
 async def test_the_change_log_runs_in_place(offline: Any, live_link: str, live_server: str, live_token: str) -> None:
@@ -137,5 +137,5 @@ async def test_a_revoked_key_ends_the_stream(offline: Any, live_link: str, live_
     shown = page.locator(".graphiql-response .view-lines")
     await expect(shown).to_contain_text('"type"')
     await manage(f'mutation {{ organizationKeyRevoke(id: "{key["organizationKey"]["id"]}") {{ deletedId }} }}')
-    await expect(shown).to_contain_text("4403", timeout=10_000)
+    await expect(shown).to_contain_text("4403", timeout=30_000)
     await expect(page.get_by_role("status")).to_have_text("The service refused this token")

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -35,7 +34,10 @@ class Shell:
         self.folder = folder
         self._state = folder / "exported.sh"
         tools = [str(Path(sys.executable).parent), str(_postgresql_tools()), os.environ["PATH"]]
-        self._environment = environment(folder, **settings) | {"PATH": os.pathsep.join(tools)}
+        passphrase = folder / "passphrase"
+        passphrase.write_text("correct horse battery staple\n")
+        self._environment = environment(folder, BACKUP_PASSPHRASE=str(passphrase), **settings)
+        self._environment |= {"PATH": os.pathsep.join(tools)}
         self._state.write_text("")
 
     def run(self, block: str) -> subprocess.CompletedProcess[str]:
@@ -89,7 +91,7 @@ def _blocks(kind: str) -> Iterator[tuple[str, str]]:
 
 def _make_key(shell: Shell, address: str) -> dict[str, str]:
     """A key of a new organization, which has a deal: what a restore has to bring back."""
-    organization = shell.fine("crm-gateway org create Acme")
+    organization = shell.fine("crm-gateway org create Acme --id acme")
     shell.fine(
         f"crm-gateway member add --org {organization} --user ada --email ada@acme.example --name Ada --role admin"
     )
@@ -105,12 +107,76 @@ def _deals(address: str, key: dict[str, str]) -> Any:
     return [deal["name"] for deal in answer.json()] if answer.status_code == 200 else answer.status_code
 
 
+def _make_more(shell: Shell, address: str) -> tuple[dict[str, str], dict[str, str]]:
+    """What is taken back after the backup, a member with a key and a webhook: the key, and the owner's session."""
+    shell.fine("crm-gateway member add --org acme --user bob --email bob@acme.example --name Bob --role member")
+    sessions = [
+        {"Authorization": f"Bearer {shell.fine(f'crm-gateway token --user {u} --org acme')}"} for u in ("ada", "bob")
+    ]
+    made = httpx.post(f"{address}/organization-pats", headers=sessions[1], json={"name": "bob's"}, timeout=30)
+    document = (
+        'mutation { webhookCreate(input: {url: "https://1.1.1.1/hook"}) { webhook { id } userErrors { message } } }'
+    )
+    answer = httpx.post(f"{address}/graphql", headers=sessions[0], json={"query": document}, timeout=30).json()
+    assert answer["data"]["webhookCreate"]["userErrors"] == []
+    return {"Authorization": f"Bearer {made.json()['pat_key']}"}, sessions[0]
+
+
+def _take_back(shell: Shell, address: str, session: dict[str, str], key: dict[str, str]) -> None:
+    shell.fine("crm-gateway member remove --org acme --user bob")
+    document = "{ webhooks { id } }"
+    [webhook] = httpx.post(f"{address}/graphql", headers=session, json={"query": document}, timeout=30).json()["data"][
+        "webhooks"
+    ]
+    document = f'mutation {{ webhookDelete(id: "{webhook["id"]}") {{ deletedId }} }}'
+    deleted = httpx.post(f"{address}/graphql", headers=session, json={"query": document}, timeout=30).json()
+    assert deleted["data"]["webhookDelete"]["deletedId"] == webhook["id"]
+    assert _deals(address, key) == 401
+
+
+def _webhooks(address: str, session: dict[str, str]) -> Any:
+    document = "{ webhooks { active } events(first: 50) { nodes { type data } } }"
+    answer = httpx.post(f"{address}/graphql", headers=session, json={"query": document}, timeout=30)
+    return answer.json()["data"] if answer.status_code == 200 else answer.status_code
+
+
+def _after_the_restore(
+    shell: Shell, key: dict[str, str], of_bob: dict[str, str], session: dict[str, str]
+) -> dict[str, str]:
+    """A drill shows what came back; then it is taken back, and the member who is to stay makes a new key."""
+    [(_, drill), (_, take_back)] = _blocks("restored")
+    with shell.started(drill, _ADDRESS) as address:
+        assert (_deals(address, key), _deals(address, of_bob)) == (["Kept"], ["Kept"])
+        assert _webhooks(address, session)["webhooks"] == [{"active": True}]
+        checks = httpx.get(f"{address}/ready", timeout=30).json()["checks"]
+        assert {c["name"]: c["message"] for c in checks}["worker"] == "not in this process; none beating elsewhere"
+    printed = shell.fine(take_back).splitlines()
+    assert printed[:3] == ["2", "1", "2"]
+    assert [line.split("\t")[:4] for line in printed[3:]] == [
+        ["acme", "ada", "admin", "suspended"],
+        ["acme", "bob", "member", "suspended"],
+    ]
+    with shell.started(_SERVE, _ADDRESS) as address:
+        assert [_deals(address, headers) for headers in (key, of_bob, session)] == [401, 401, 401]
+        shell.fine("crm-gateway member resume --org acme --user ada")
+        shell.fine("crm-gateway member remove --org acme --user bob")
+        assert shell.run("crm-gateway member resume --org acme --user bob").returncode == 1
+        assert [_deals(address, headers) for headers in (key, of_bob)] == [401, 401]
+        assert _deals(address, session) == ["Kept"]
+        shown = _webhooks(address, session)
+        assert shown["webhooks"] == [{"active": False}]
+        event = shown["events"]["nodes"][-1]
+        assert (event["type"], event["data"]["reason"]) == ("webhook_disabled", "restored")
+        made = httpx.post(f"{address}/organization-pats", headers=session, json={"name": "new"}, timeout=30)
+    return {"Authorization": f"Bearer {made.json()['pat_key']}"}
+
+
 _SERVE = "crm-gateway serve --no-worker"
 _ADDRESS = r"CRM gateway on (\S+)\n"
 
 
 def test_every_block_is_run() -> None:
-    assert {of for _, of, _ in BLOCKS} == {"postgresql", "sqlite"}
+    assert {of for _, of, _ in BLOCKS} == {"postgresql", "sqlite", "restored"}
     every = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "operations.md").read_text(), re.DOTALL)
     assert [block for block in every if block not in [b for *_, b in BLOCKS]] == [
         "docker compose up --build --wait\ndocker compose exec gateway crm-gateway doctor\n"
@@ -134,16 +200,19 @@ def test_postgresql_from_nothing_to_a_restore(superuser: dict[str, str], tmp_pat
     assert "ok       row_security: in force" in shell.fine("crm-gateway doctor")
     with shell.started(serve, _ADDRESS) as address:
         key = _make_key(shell, address)
+        of_bob, session = _make_more(shell, address)
         with shell.started(work, r"Metrics on (http://\S+)/metrics") as worker:
             assert httpx.get(f"{worker}/ready", timeout=30).status_code == 200
             checks = httpx.get(f"{address}/ready", timeout=30).json()["checks"]
             assert {c["name"]: c["message"] for c in checks}["worker"] == "not in this process; 1 beating elsewhere"
         shell.fine(back_up)
         assert _deals(address, key) == ["Kept"]
+        _take_back(shell, address, session, of_bob)
     refused = shell.run("PGUSER=gateway pg_dump gateway")
     assert refused.returncode != 0
     assert "row-level security" in refused.stderr
     assert "PROBLEM" not in shell.fine(restore)
+    key = _after_the_restore(shell, key, of_bob, session)
     with shell.started(_SERVE, _ADDRESS) as address:
         assert _deals(address, key) == ["Kept"]
     _without_the_pepper(shell, tmp_path / "restored", key)
@@ -168,14 +237,16 @@ def test_sqlite_backed_up_restored_its_keys_changed_and_upgraded(tmp_path: Path)
     back_up, restore, put_aside, end, change_signing_key, upgrade, back = steps
     with shell.started(_SERVE, _ADDRESS) as address:
         key = _make_key(shell, address)
+        of_bob, session = _make_more(shell, address)
         shell.fine(back_up)
-    for name in ("crm-backup.sqlite3", "crm-files.tgz"):
+        _take_back(shell, address, session, of_bob)
+    for name in ("crm-backup.sqlite3", "crm-files.tgz.gpg"):
         assert (tmp_path / name).stat().st_mode & 0o077 == 0
-    with tarfile.open(tmp_path / "crm-files.tgz") as archive:
-        names = archive.getnames()
-    assert {"./pepper", "./signing-key.pem"} <= set(names)
-    assert not any("sqlite3" in name for name in names)
+    assert (tmp_path / "data" / "pepper").read_bytes().strip() not in (tmp_path / "crm-files.tgz.gpg").read_bytes()
     assert "PROBLEM" not in shell.fine(restore)
+    assert {"pepper", "signing-key.pem", "crm.sqlite3"} <= {file.name for file in (tmp_path / "restored").iterdir()}
+    assert not (tmp_path / "restored" / "crm.sqlite3-wal").exists()
+    key = _after_the_restore(shell, key, of_bob, session)
     with shell.started(_SERVE, _ADDRESS) as address:
         assert _deals(address, key) == ["Kept"]
 
@@ -202,6 +273,13 @@ def test_what_the_document_says_of_metrics_and_logs_is_there() -> None:
         for module in (metrics, observing)
         for sample in re.findall(r'"(crm_[a-z_]+)"', Path(str(module.__file__)).read_text())
     }
-    assert named == defined
+    source = Path(str(metrics.__file__)).read_text()
+    caches = {
+        f"crm_{name}_cache_{told}"
+        for name, unit in re.findall(r'= _cache\("(\w+)", "[^"]+", "(\w+)"\)', source)
+        for told in ("hits_total", "misses_total", "entries", unit)
+    }
+    assert len(caches) == 8
+    assert named == defined | caches
     fields = re.findall(r'^            "(\w+)": ', Path(str(logs.__file__)).read_text(), re.MULTILINE)
     assert all(f"`{field}`" in text for field in fields), fields

@@ -30,7 +30,7 @@ _QUERY = "{ deals(first: 100) { nodes { id name account { name } primaryContact 
 
 def _request(live: Live, path: str, body: dict[str, object] | None) -> bytes:
     content = b"" if body is None else json.dumps(body).encode()
-    head = [f"{'GET' if body is None else 'POST'} {path} HTTP/1.1", "Host: crm", "Content-Type: application/json"]
+    head = [f"{'GET' if body is None else 'POST'} {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     head += [f"Authorization: {live.token()['authorization']}", f"Content-Length: {len(content)}"]
     return "\r\n".join([*head, "", ""]).encode() + content
 

@@ -74,7 +74,9 @@ def small_file(sqlite_template: Path, tmp_path: Path) -> Iterator[Path]:
     """A migrated SQLite file on a small disk."""
     with small_disk(tmp_path / "disk", SQLITE_SIZE):
         file = tmp_path / "disk" / "crm.db"
+        file.parent.chmod(0o700)
         shutil.copyfile(sqlite_template, file)
+        file.chmod(0o600)
         yield file
 
 

@@ -30,6 +30,7 @@ _SLACK = 2.0
 def _session(issuer: str, key: ECKey = KEY) -> str:
     now = int(time.time())
     claims = {"iss": issuer, "sub": "user_1", "org_id": "org_1", "scope": "deals:read pats:create", "iat": now}
+    claims["aud"] = "crm"
     return jwt.encode({"alg": "ES256", "kid": key.thumbprint()}, {**claims, "exp": now + 600}, key)
 
 
@@ -47,7 +48,7 @@ def _ready(address: str) -> tuple[int, dict[str, bool]]:
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_who_is_known_goes_on(database_url: str, tmp_path: Path) -> None:
-    settings = {"CRM_DATABASE_URL": database_url, "CRM_RATE_LIMIT": "off"}
+    settings = {"CRM_DATABASE_URL": database_url, "CRM_RATE_LIMIT": "off", "CRM_OIDC_AUDIENCE": "crm"}
 
     def asked(address: str, token: str, document: str = ASK) -> tuple[int, Any, float]:
         began = time.monotonic()

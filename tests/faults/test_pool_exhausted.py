@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
-from tests.support.live import Live, going
+from tests.support.live import Headers, Live, going
 from tests.support.postgresql import Server
 
 pytestmark = pytest.mark.long
@@ -20,11 +20,12 @@ POOL = 2
 _SLACK = 2.0
 
 
-async def _timed(live: Live, client: httpx.AsyncClient, method: str, path: str) -> tuple[int, float, httpx.Response]:
+async def _timed(
+    live: Live, client: httpx.AsyncClient, method: str, path: str, headers: Headers | None = None
+) -> tuple[int, float, httpx.Response]:
     began = time.monotonic()
-    answer = await client.request(
-        method, f"{live.service.address}{path}", json={"name": "Held up"} if method == "POST" else None
-    )
+    body = {"name": "Held up"} if method == "POST" else None
+    answer = await client.request(method, f"{live.service.address}{path}", json=body, headers=headers)
     return answer.status_code, time.monotonic() - began, answer
 
 
@@ -41,7 +42,9 @@ async def test_nobody_waits_for_long(database_url: str, postgresql: Server, tmp_
             transaction = locking.transaction()
             await transaction.start()
             await locking.execute("LOCK TABLE event_counters IN ACCESS EXCLUSIVE MODE")
-            held = [asyncio.create_task(_timed(live, client, "POST", "/deals")) for _ in range(POOL)]
+            # Each of two organizations has its half of the turns.
+            callers = (live.token(), live.token("stranger", "org_two"))
+            held = [asyncio.create_task(_timed(live, client, "POST", "/deals", caller)) for caller in callers]
             await asyncio.sleep(0.5)
             refused = await asyncio.gather(*(_timed(live, client, "GET", "/deals") for _ in range(20)))
             for status, seconds, answer in refused:

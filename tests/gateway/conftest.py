@@ -10,15 +10,15 @@ import pytest
 import pytest_asyncio
 
 from tests.support.gateway import Gateway, open_gateway
+from tests.support.redis import RedisServer
 from tests.support.service import Commands, Outcome
 
 Start = Callable[..., AbstractAsyncContextManager[Gateway]]
 
 
 @pytest.fixture(scope="session")
-def _commands() -> Iterator[Commands]:
-    with Commands() as commands:
-        yield commands
+def _commands() -> Commands:
+    return Commands()
 
 
 @pytest.fixture
@@ -50,3 +50,10 @@ async def gateway(start: Start) -> AsyncIterator[Gateway]:
     """The application with nothing set, one for all tests of a module, which change nothing."""
     async with start() as gateway:
         yield gateway
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis that the test may stop."""
+    with RedisServer(tmp_path) as server:
+        yield server

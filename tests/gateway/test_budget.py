@@ -76,22 +76,75 @@ async def test_both_doors_spend_from_one_bucket(gateway: Gateway, clock: Clock) 
     assert _spent(await gateway.graphql("{ __typename }", headers)) == (0, 0, 2000)
 
 
-async def test_a_bucket_for_each_credential_in_each_organization(gateway: Gateway) -> None:
+async def test_a_bucket_for_each_member_in_each_organization(gateway: Gateway) -> None:
     world = gateway.world
     await world.join("admin@one", world.two, scopes=["deals:read"])
-    key, other = [bearer(await world.credential("admin@one", world.one)) for _ in range(2)]
-    token = bearer(await world.credential("admin@one", None))
-    in_one, in_two = token | {"X-Service-Org": "org_one"}, token | {"X-Service-Org": "org_two"}
-    session, again = world.session("admin@one", world.one), world.session("admin@one", world.one)
-    access = (await gateway.rest("POST", "/pat/exchange", key)).json()["access_token"]
-    await _empty(gateway, key)
-    await _empty(gateway, in_one)
-    await _empty(gateway, session)
-    for headers in (key, in_one, session, again, bearer(access)):
-        assert (await gateway.rest("GET", "/deals", headers)).status_code == 429
-    for headers in (other, in_two, world.session("member@one", world.one)):
+    keys = [bearer(await world.credential("admin@one", world.one)) for _ in range(3)]
+    tokens = [bearer(await world.credential("admin@one", None)) for _ in range(3)]
+    in_one, in_two = {"X-Service-Org": "org_one"}, {"X-Service-Org": "org_two"}
+    exchanged = [
+        bearer((await gateway.rest("POST", "/pat/exchange", headers)).json()["access_token"])
+        for headers in (keys[0], tokens[0] | in_one)
+    ]
+    sessions = [world.session("admin@one", world.one) for _ in range(2)]
+    everything = [*keys, *(token | in_one for token in tokens), *exchanged, *sessions]
+    await _empty(gateway, keys[0])
+    for headers in everything:
+        answer = await gateway.rest("GET", "/deals", headers)
+        assert (answer.status_code, answer.headers["ratelimit-remaining"]) == (429, "0")
+        assert (await gateway.graphql(DEALS, headers, first=1)).status_code == 429
+    for headers in (tokens[0] | in_two, world.session("member@one", world.one)):
         assert _said(await gateway.rest("GET", "/deals", headers))[2] >= 1990
-    assert _said(await gateway.rest("GET", "/user-pats", token)) == (1, 2000, 1999, 1)
+    # Without an organization there is a bucket of the member's alone, which all tokens share.
+    assert _said(await gateway.rest("GET", "/user-pats", tokens[0])) == (1, 2000, 1999, 1)
+    assert _said(await gateway.rest("GET", "/user-pats", tokens[1])) == (1, 2000, 1998, 1)
+
+
+async def test_a_subject_that_reads_like_another_bucket_is_one_of_its_own(gateway: Gateway) -> None:
+    world = gateway.world
+    names = [f"{world.one.id}:ada", f"ada:{world.one.id}", f"{{{world.one.id}}}", f":{world.one.id}", "ada"]
+    for name in names:
+        await world.join(name, world.one, scopes=["deals:read"])
+    for name in names:
+        assert _said(await gateway.rest("GET", "/deals?limit=1", world.session(name, world.one)))[2] == 1999
+        token = bearer(await world.credential(name, None))
+        assert _said(await gateway.rest("GET", "/user-pats", token))[2] == 1999
+
+
+async def test_the_members_of_an_organization_share_a_larger_bucket(gateway: Gateway, clock: Clock) -> None:
+    world = gateway.world
+    names = [f"{number}@one" for number in range(7)]
+    for name in names:
+        await world.join(name, world.one, scopes=["deals:read"])
+    sessions = [world.session(name, world.one) for name in names]
+    for headers in sessions[:4]:
+        await _empty(gateway, headers)
+    await _empty(gateway, sessions[4], leave=30)
+    # The fifth has 30 points left, and so has the organization; so the sixth has no more than these of its 2,000.
+    assert _said(await gateway.rest("GET", "/deals?limit=1", sessions[5])) == (1, 2000, 29, 20)
+    refused = await gateway.rest("GET", "/deals?limit=301", sessions[5])
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert refused.json()["detail"] == "The budget of this organization is used up for now"
+    assert _said(refused) == (0, 2000, 29, 20)
+    answer = await gateway.graphql(FOUR, sessions[6], first=500)
+    assert (answer.status_code, _spent(answer)) == (429, (200, 0, 29))
+    assert answer.json()["errors"][0]["message"] == "The budget of this organization is used up for now"
+    # Nothing of the member's own went with what the organization refused, and others are not touched.
+    assert _said(await gateway.rest("GET", "/deals?limit=1", world.session("admin@two", world.two)))[2] == 1999
+    clock.forward(1)
+    assert _said(await gateway.rest("GET", "/deals?limit=1", sessions[5]))[2] == 528
+    clock.forward(20)
+    assert _said(await gateway.rest("GET", "/deals?limit=1", sessions[6]))[2] == 1999
+
+
+async def test_an_organization_s_bucket_has_a_size_of_its_own(start: Start, clock: Clock) -> None:
+    async with start(rate_limit=True, organization_budget=2_500) as gateway:
+        gateway.runtime.services.budget._buckets._clock = clock
+        world = gateway.world
+        await _empty(gateway, world.session("admin@one", world.one))
+        assert _said(await gateway.rest("GET", "/deals?limit=1", world.session("member@one", world.one)))[2] == 499
+        clock.forward(10)
+        assert _said(await gateway.rest("GET", "/deals?limit=1", world.session("member@one", world.one)))[2] == 1748
 
 
 async def test_rest_out_of_budget(gateway: Gateway, clock: Clock) -> None:
@@ -103,7 +156,7 @@ async def test_rest_out_of_budget(gateway: Gateway, clock: Clock) -> None:
         assert answer.headers["retry-after"] == wait
         assert _said(answer) == (0, 2000, 0, 22)
         assert answer.json() == {
-            "detail": "The budget of this credential is used up for now",
+            "detail": "The budget of this member is used up for now",
             "code": "rate_limited",
             "request_id": "mine",
         }
@@ -122,7 +175,7 @@ async def test_graphql_out_of_budget(gateway: Gateway, clock: Clock, accept: str
     assert answer.json() == {
         "errors": [
             {
-                "message": "The budget of this credential is used up for now",
+                "message": "The budget of this member is used up for now",
                 "extensions": {
                     "code": "RATE_LIMITED",
                     "requested": 200,
@@ -229,7 +282,7 @@ async def test_to_find_nothing_costs_a_point(gateway: Gateway, field: str, reque
     assert (await gateway.graphql(f"{{ {field} }}", headers)).status_code == 429
 
 
-async def test_the_exchange_costs_a_point_of_the_credential_s(gateway: Gateway) -> None:
+async def test_the_exchange_costs_a_point_of_the_member_s(gateway: Gateway) -> None:
     key = bearer(await gateway.world.credential("admin@one", gateway.world.one))
     assert _said(await gateway.rest("POST", "/pat/exchange", key)) == (1, 2000, 1999, 1)
     await _empty(gateway, key)

@@ -49,6 +49,7 @@ def migrated(tmp_path: Path, sqlite_template: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
     shutil.copyfile(sqlite_template, folder / "crm.sqlite3")
+    (folder / "crm.sqlite3").chmod(0o600)
     return folder
 
 

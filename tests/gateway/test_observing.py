@@ -73,6 +73,7 @@ def _until(address: str, name: str, value: float) -> str:
 @pytest.mark.long
 async def test_requests_in_flight_are_counted_in_every_process(tmp_path: Path, sqlite_template: Path) -> None:
     shutil.copyfile(sqlite_template, tmp_path / "crm.db")
+    (tmp_path / "crm.db").chmod(0o600)
     async with going(tmp_path, f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}", "--workers", "2") as live:
         address = live.service.address
         with live.held():
@@ -161,7 +162,7 @@ async def test_what_hangs_or_breaks_is_a_line_and_no_wait() -> None:
     readiness = Readiness({"first": hangs, "second": breaks, "third": answers}, deadline=0.1)
     began = time.monotonic()
     several = await asyncio.gather(*(readiness() for _ in range(50)))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 50 * 0.1 / 2  # one wait for all, which would be 5 s one after another
     first, second, third = several[0]
     assert first == Check("first", False, "no answer within 0.1 s", 0.1)
     assert second == Check("second", False, "could not be asked: ValueError")

@@ -17,7 +17,7 @@ from gateway.pages import docs_page, first_page, graphiql_page, static_mount
 STATIC = Path(__file__).parents[2] / "gateway" / "static"
 POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; worker-src 'self'; "
-    "connect-src 'self' ws: wss:; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "connect-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
 WITHOUT_SCRIPT = (
@@ -47,7 +47,7 @@ def _built() -> list[str]:
     )
 
 
-@pytest.mark.parametrize(("path", "vary"), [("/", None), ("/graphql", "Accept"), ("/docs", None)])
+@pytest.mark.parametrize(("path", "vary"), [("/", None), ("/graphql", "Accept, Sec-Fetch-Site"), ("/docs", None)])
 async def test_a_page_is_html_under_the_policy(browser: httpx.AsyncClient, path: str, vary: str | None) -> None:
     response = await browser.get(path)
     assert response.status_code == 200
@@ -57,6 +57,31 @@ async def test_a_page_is_html_under_the_policy(browser: httpx.AsyncClient, path:
     assert response.headers["referrer-policy"] == "no-referrer"
     assert response.headers["cache-control"] == "no-cache"
     assert response.headers.get("vary") == vary
+
+
+@pytest.mark.parametrize(
+    ("hosts", "sources"),
+    [
+        ([], ""),
+        (["crm.example"], " ws://crm.example wss://crm.example"),
+        (["crm.example", "127.0.0.1:80"], " ws://crm.example wss://crm.example ws://127.0.0.1:80 wss://127.0.0.1:80"),
+        (["crm.example", "crm.example"], " ws://crm.example wss://crm.example"),
+        (["a; script-src *", "*", "[::1]:8000", ""], ""),
+    ],
+)
+def test_graphiql_opens_sockets_to_the_hosts_that_it_is_reached_under(hosts: list[str], sources: str) -> None:
+    policy = graphiql_page(hosts).headers["content-security-policy"]
+    assert policy == POLICY.replace("connect-src 'self'", f"connect-src 'self'{sources}")
+
+
+@pytest.mark.parametrize("site", ["none", "same-origin", "same-site", "cross-site"])
+def test_graphiql_is_told_who_led_there(site: str) -> None:
+    assert f'<meta name="led-by" content="{site}" />'.encode() in graphiql_page(led_by=site).body
+
+
+@pytest.mark.parametrize("site", ["", "elsewhere", '"><script>', "NONE"])
+def test_graphiql_is_told_nothing_that_no_browser_says(site: str) -> None:
+    assert b'<meta name="led-by" content="" />' in graphiql_page(led_by=site).body
 
 
 @pytest.mark.parametrize("path", ["/graphql", "/docs", "/"])

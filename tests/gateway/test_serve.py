@@ -6,6 +6,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,8 +32,8 @@ def test_the_demo_works_as_printed(tmp_path: Path) -> None:
             f"  REST       {service.address}/docs",
         ]
         token, organization = service.value("Token"), service.value("Organization")
-        link = f"{service.address}/graphql#token={token}&org={organization}"
-        assert service.value("Link") == link
+        assert service.value("Link").startswith(f"{service.address}/graphql#code=")
+        assert token not in service.value("Link")
         headers = {"Authorization": f"Bearer {token}", "X-Service-Org": organization}
         with httpx.Client(base_url=service.address, headers=headers) as client:
             answer = client.post("/graphql", json={"query": EXAMPLE})
@@ -54,22 +55,28 @@ def test_a_second_start_is_quick_and_keeps_the_data(tmp_path: Path) -> None:
     with Service(tmp_path, "--demo") as first:
         assert first.end() == 0
     before = _history(tmp_path)
-    with Service(tmp_path, "--demo") as second:
+    with Service(tmp_path, "--demo", afresh=True) as second:
         headers = {"Authorization": f"Bearer {second.value('Token')}"}
         made = httpx.post(f"{second.address}/deals", headers=headers, json={"name": "Kept"})
         assert made.status_code == 201
-        began = time.monotonic()
         assert second.end() == 0
-        ended = time.monotonic() - began
-    with Service(tmp_path, "--demo") as third:
+    assert "graceful shutdown exceeded" not in second.log.read_text()
+    with Service(tmp_path, "--demo", afresh=True) as third:
         headers = {"Authorization": f"Bearer {third.value('Token')}"}
         kept = httpx.get(f"{third.address}/deals/{made.json()['id']}", headers=headers)
         assert (kept.status_code, kept.json()["name"]) == (200, "Kept")
     assert _history(tmp_path) == before
-    print(f"second start {second.seconds:.2f} s, third {third.seconds:.2f} s, end {ended:.2f} s")
-    # Under 2 s is the aim, on a machine that does nothing else.
-    assert min(second.work, third.work) < 3
-    assert ended < 6
+    assert _imports() * 2 > min(second.work, third.work)
+
+
+def _imports() -> float:
+    """Seconds of the processor that it takes to load what a service needs; .ci/run has the start itself in seconds."""
+    modules = "gateway.app, gateway.serving, gateway.demo, gateway.receiving, gateway.sockets, jobs.kinds, aiosqlite"
+    child = subprocess.Popen([sys.executable, "-c", f"import {modules}; import gateway.commands.serve"])
+    _, status, used = os.wait4(child.pid, 0)
+    assert status == 0
+    child.returncode = 0
+    return used.ru_utime + used.ru_stime
 
 
 def _history(folder: Path) -> list[tuple[object, ...]]:
@@ -111,16 +118,17 @@ def test_two_demos_at_once_on_postgresql_too(postgresql: Server, tmp_path: Path)
     url = postgresql.url("two_demos")
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    with Commands() as one, Commands() as two, ThreadPoolExecutor(2) as pool:
+    commands = Commands()
+    with ThreadPoolExecutor(2) as pool:
         runs = [
             pool.submit(commands.run, tmp_path / name, "seed", "--demo", CRM_DATABASE_URL=url)
-            for name, commands in (("one", one), ("two", two))
+            for name in ("one", "two")
         ]
         outcomes = [run.result() for run in runs]
         assert [outcome.code for outcome in outcomes] == [0, 0]
         said = sorted(outcome.err.splitlines()[-1] for outcome in outcomes)
         assert said == ["The demo data is there already.", "The demo data is written."]
-        token = one.run(
+        token = commands.run(
             tmp_path / "one", "token", "--user", "user_demo_admin", "--org", SALES, CRM_DATABASE_URL=url
         ).out.strip()
     with Service(tmp_path / "one", CRM_DATABASE_URL=url) as service:
@@ -142,10 +150,10 @@ def test_an_interrupt_ends_it_gracefully(tmp_path: Path) -> None:
             f"  REST       {service.address}/docs",
         ]
         assert client.get(f"{service.address}/health").json() == {"status": "ok", "version": "0.0.1"}
-        began = time.monotonic()
         assert service.end(signal.SIGINT) == 0  # the client's connection is kept alive meanwhile
-        assert time.monotonic() - began < 3
-    assert "Traceback" not in service.log.read_text()
+    log = service.log.read_text()
+    assert "Traceback" not in log
+    assert "graceful shutdown exceeded" not in log
 
 
 def test_a_taken_port_is_said_and_changes_nothing(tmp_path: Path) -> None:

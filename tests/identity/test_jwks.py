@@ -80,6 +80,7 @@ async def test_a_token_of_the_provider_is_believed(provider: Provider, http: htt
         scopes=frozenset({"deals:read"}),
         name="Ada",
         email="ada@example.org",
+        lists_organizations=True,
         issued_at=NOW,
         expires_at=NOW + 60,
         issuer=provider.url,
@@ -347,7 +348,7 @@ async def test_stopping_ends_a_fetch_under_way(provider: Provider, http: httpx.A
     keys = RemoteKeys(http, issuer=provider.url, jwks_url=provider.url + KEYS)
     keys.start()
     await provider.was_asked(1)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(30):
         await keys.stop()
     assert [task for task in asyncio.all_tasks() if "RemoteKeys" in repr(task.get_coro())] == []
 

@@ -114,9 +114,9 @@ def test_a_file_open_to_others_is_refused(
     assert str(refused.value) == (f"{tmp_path / name}: is open to others than its owner (mode {wrong:04o}); chmod 600")
 
 
-@pytest.mark.parametrize("wrong", [0o702, 0o707, 0o1777])
+@pytest.mark.parametrize("wrong", [0o702, 0o720, 0o770, 0o707, 0o1777])
 @pytest.mark.parametrize(("make", "name"), MADE)
-def test_a_folder_that_everyone_can_write_in_is_refused(
+def test_a_folder_that_others_can_write_in_is_refused(
     tmp_path: Path, make: Callable[[Path], object], name: str, wrong: int
 ) -> None:
     folder = tmp_path / "data"
@@ -126,7 +126,7 @@ def test_a_folder_that_everyone_can_write_in_is_refused(
         make(folder)
     assert (refused.value.path, refused.value.reason) == (
         folder,
-        "is writable by everyone; chmod o-w, or name another folder",
+        f"is writable by others than its owner (mode {wrong:04o}); chmod go-w, or name another folder",
     )
     assert not (folder / name).exists()
 
@@ -181,7 +181,7 @@ def test_something_else_of_that_name_is_refused_at_once(
         make(tmp_path)
     path.unlink()
     path.mkdir(mode=0o700)
-    with pytest.raises(KeyFileError, match="Is a directory"):
+    with pytest.raises(KeyFileError, match="is not a file"):
         make(tmp_path)
 
 
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, make: Callable[
     (tmp_path / "data").write_bytes(b"")
     with pytest.raises(KeyFileError) as refused:
         make(tmp_path / "data")
-    assert str(refused.value) == f"{tmp_path / 'data' / name}: File exists"
+    assert str(refused.value) == f"{tmp_path / 'data'}: is no folder"
     with pytest.raises(KeyFileError) as refused:
         make(tmp_path / "data" / "deeper")
     assert str(refused.value) == f"{tmp_path / 'data' / 'deeper' / name}: Not a directory"

@@ -74,6 +74,7 @@ class Case:
     below: tuple[str, ...] = ()
     direct: tuple[Any, ...] | None = None
     organization: bool = True
+    in_person: bool = False
 
 
 def q(document: str, **variables: Any) -> Graph:
@@ -421,7 +422,8 @@ CASES: dict[str, Case] = {
         "ORG_ADMIN", (put("pipelineStageCreate", "PipelineStageInput", "stage { name }", name="<name>"),)
     ),
     "pipeline_stages.update_stage": Case(
-        "ORG_ADMIN", (change("pipelineStageUpdate", "PipelineStageInput", "stage { name }", "<stage>", name="<name>"),)
+        "ORG_ADMIN",
+        (change("pipelineStageUpdate", "PipelineStageUpdateInput", "stage { name }", "<stage>", name="<name>"),),
     ),
     "pipeline_stages.reorder_stages": Case(
         "ORG_ADMIN",
@@ -525,7 +527,7 @@ CASES: dict[str, Case] = {
         (Rest("DELETE", "/organization-pats/<key>"), by_id("organizationKeyRevoke", "key", "deletedId")),
     ),
     "credentials.list_user_tokens": Case(
-        "PATS_READ", (Rest("GET", "/user-pats"), q("{ userTokens { name } }")), organization=False
+        "PATS_READ", (Rest("GET", "/user-pats"), q("{ userTokens { name } }")), organization=False, in_person=True
     ),
     "credentials.create_user_token": Case(
         "PATS_CREATE",
@@ -534,6 +536,7 @@ CASES: dict[str, Case] = {
             put("userTokenCreate", "CredentialCreateInput", "userToken { name }", name="<name>"),
         ),
         organization=False,
+        in_person=True,
     ),
     "credentials.rename_user_token": Case(
         "PATS_CREATE",
@@ -547,11 +550,13 @@ CASES: dict[str, Case] = {
             ),
         ),
         organization=False,
+        in_person=True,
     ),
     "credentials.revoke_user_token": Case(
         "PATS_DELETE",
         (Rest("DELETE", "/user-pats/<token>"), by_id("userTokenRevoke", "token", "deletedId")),
         organization=False,
+        in_person=True,
     ),
     # Customer intelligence.
     "research.get_run": Case("CRM_READ", (q("query($id: ID!) { researchRun(id: $id) { name status } }", id="<run>"),)),

@@ -15,7 +15,7 @@ import pytest
 from graphql import FieldNode, OperationDefinitionNode, parse
 
 import rest_compat.routes as routes
-from contract.errors import Forbidden, Problems
+from contract.errors import Forbidden, NotInPerson, Problems
 from contract.vocabulary import CredentialKind
 from resolvers.access import OPERATIONS, rule_of
 from resolvers.context import Context
@@ -44,8 +44,10 @@ def groups(case: Case, request: Rest | Graph) -> list[str | None]:
 def test_every_operation_has_its_row_and_every_row_its_operation() -> None:
     build()  # the fields and paths register what they serve
     assert sorted(CASES) == sorted(OPERATIONS)
-    declared = {name: (rule.group and rule.group.name, rule.organization) for name, rule in OPERATIONS.items()}
-    assert declared == {name: (case.group, case.organization) for name, case in CASES.items()}
+    declared = {
+        name: (rule.group and rule.group.name, rule.organization, rule.in_person) for name, rule in OPERATIONS.items()
+    }
+    assert declared == {name: (case.group, case.organization, case.in_person) for name, case in CASES.items()}
 
 
 def test_every_path_is_in_the_row_of_its_operation() -> None:
@@ -92,13 +94,14 @@ def test_every_field_of_query_and_mutation_is_called_by_a_row() -> None:
 def _refused(response: httpx.Response, request: Rest | Graph, asked: list[str | None], scopes: set[str]) -> bool:
     """Whether the answer is a refusal for want of a scope, which is then said in the documented words."""
     required = next((sorted(GROUPS[group]) for group in asked if group and not passes(group, scopes)), None)
-    expected = {"required_scopes": required, "granted_scopes": sorted(scopes)}
+    expected = {"required_scopes": required, "granted_scopes": sorted(scopes)} if required else {}
+    words = "Insufficient permissions" if required else NotInPerson.message
     if isinstance(request, Rest):
         if response.status_code != 403:
             return False
         identifier = response.headers["x-request-id"]
         assert response.json() == {
-            "detail": "Insufficient permissions",
+            "detail": words,
             "code": "forbidden",
             "request_id": identifier,
             **expected,
@@ -109,19 +112,23 @@ def _refused(response: httpx.Response, request: Rest | Graph, asked: list[str | 
     forbidden = [e for e in errors if e["extensions"]["code"] == "FORBIDDEN"]
     assert errors == forbidden
     for error in forbidden:
-        assert error["message"] == "Insufficient permissions"
+        assert error["message"] == words
         identifier = response.headers["x-request-id"]
         assert error["extensions"] == {"code": "FORBIDDEN", "request_id": identifier, **expected}
     return bool(forbidden)
 
 
-async def _callers(gateway: Gateway) -> list[tuple[set[str], Headers]]:
+async def _callers(gateway: Gateway) -> list[tuple[set[str], CredentialKind, Headers]]:
     """A member per set of scopes, with a credential of every kind, those of one member in a row."""
     world, callers = gateway.world, []
     for name, scopes in CALLERS.items():
         await world.join(f"{name}@one", world.one, scopes=sorted(scopes))
-        callers += [(scopes, await world.headers(f"{name}@one", world.one, kind)) for kind in CredentialKind]
+        callers += [(scopes, kind, await world.headers(f"{name}@one", world.one, kind)) for kind in CredentialKind]
     return callers
+
+
+def _fits(case: Case, kind: CredentialKind) -> bool:
+    return not case.in_person or kind is not CredentialKind.ORGANIZATION_KEY
 
 
 def _one_per_door(case: Case) -> list[Rest | Graph]:
@@ -143,9 +150,9 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
     # More at once, on a machine that does other things too, may wait longer for a connection than one has to.
     turns_at_the_gateway = asyncio.Semaphore(6)
 
-    async def check(name: str, request: Rest | Graph, scopes: set[str], headers: Headers) -> None:
+    async def check(name: str, request: Rest | Graph, scopes: set[str], kind: CredentialKind, headers: Headers) -> None:
         asked = groups(CASES[name], request)
-        allowed = all(passes(group, scopes) for group in asked)
+        allowed = all(passes(group, scopes) for group in asked) and _fits(CASES[name], kind)
         values = nothing if allowed and request.writes else records
         async with turns_at_the_gateway:
             response = await send(gateway, request.filled(values), headers)
@@ -156,9 +163,9 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
     requests = [(name, request) for name, case in CASES.items() for request in _one_per_door(case)]
     for number, (name, request) in enumerate(requests):
         async with asyncio.TaskGroup() as group:
-            for place, (scopes, headers) in enumerate(callers):
+            for place, (scopes, kind, headers) in enumerate(callers):
                 if (number + place + place // turns) % turns == 0:
-                    group.create_task(check(name, request, scopes, headers))
+                    group.create_task(check(name, request, scopes, kind, headers))
     assert await world.dump() == before
 
 
@@ -166,7 +173,7 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
 async def test_the_rule_stands_on_the_resolver_itself(gateway: Gateway) -> None:
     """Without any door before it, so that an operation which lies below another is not guarded by that one alone."""
     world = gateway.world
-    for scopes, headers in await _callers(gateway):
+    for scopes, kind, headers in await _callers(gateway):
         principal = await world.services.identity.authenticate(headers["Authorization"], headers.get("X-Service-Org"))
         assert principal.scopes == scopes
         for name, case in CASES.items():
@@ -175,11 +182,11 @@ async def test_the_rule_stands_on_the_resolver_itself(gateway: Gateway) -> None:
             refused = False
             try:
                 await resolver(name)(context)
-            except Forbidden:
+            except (Forbidden, NotInPerson):
                 refused = True
             except (TypeError, Problems):
                 pass  # behind the guard the arguments are looked at, and there are none
-            assert refused != passes(case.group, scopes), (name, scopes)
+            assert refused != (passes(case.group, scopes) and _fits(case, kind)), (name, scopes, kind)
 
 
 NARROWER = [

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from contract.vocabulary import JobStatus
+from gateway.stopping import LAST_WORK_SECONDS
 from jobs.queue import status
 from jobs.work import KINDS
 from jobs.worker import Worker
@@ -41,7 +42,9 @@ async def world(open_database: Callable[[], Database]) -> AsyncIterator[World]:
 async def ports(tmp_path: Path) -> AsyncIterator[Ports]:
     outbound = Outbound(allow_loopback=True)
     async with httpx.AsyncClient() as http:
-        yield Ports(http, Recorder(), outbound, Files(tmp_path / "artifacts"))
+        ports = Ports(http, Recorder(), outbound, Files(tmp_path / "artifacts"))
+        yield ports
+    await ports.children.close()
     await outbound.close()
 
 
@@ -74,9 +77,9 @@ class Workers:
     def _count(self, kind: str, outcome: str, _seconds: float) -> None:
         self.counted.append((kind, outcome))
 
-    async def stop(self, worker: Worker) -> None:
+    async def stop(self, worker: Worker, seconds: float = LAST_WORK_SECONDS) -> None:
         self.started.remove(worker)
-        await worker.stop()
+        await worker.stop(seconds)
 
 
 @pytest.fixture

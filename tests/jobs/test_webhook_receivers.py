@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import re
 import subprocess
@@ -33,6 +35,13 @@ import { readFileSync } from 'node:fs';
 import { isAuthentic } from './receiver.js';
 const { secret, headers, body } = JSON.parse(readFileSync(0, 'utf8'));
 console.log(isAuthentic(secret, headers, Buffer.from(body, 'hex')));
+"""
+
+_CALL_MANY = """
+import { readFileSync } from 'node:fs';
+import { isAuthentic } from './receiver.js';
+const { secret, many, body } = JSON.parse(readFileSync(0, 'utf8'));
+console.log(JSON.stringify(many.map((headers) => isAuthentic(secret, headers, Buffer.from(body, 'hex')))));
 """
 
 
@@ -90,6 +99,87 @@ async def test_the_documented_receivers(
     several = {"webhook-signature": f"v1,nonsense {headers['webhook-signature']} v2,other"}
     assert is_authentic(secret, headers | several, asked.body)
     assert not is_authentic(secret, headers | {"webhook-signature": "v1,nonsense"}, asked.body)
+
+
+# The time is the first entry's, so that nothing but the form of each is what it is refused for.
+MALFORMED = (
+    *(
+        "",
+        " ",
+        "abc",
+        "NaN",
+        "nan",
+        "inf",
+        "-inf",
+        "Infinity",
+        "1e999",
+        "-1",
+        "0x10",
+        "1_0",
+        "9" * 5000,
+        "\ud800",
+        "\x00",
+    ),
+    *("{now}.0", "{now}.5", "{now}e0", "+{now}", "-{now}", " {now}", "{now} ", "{now}\n", "{now}\x00", "{now},{now}"),
+    *("0x{now}", "{now}n", "{now}_0", "null", "None", "[]", "{{}}", "Thu, 01 Jan 1970 00:00:00 GMT"),
+)
+SIGNATURES = (
+    "",
+    " ",
+    "v1",
+    "v1,",
+    ",",
+    "v1,=",
+    "v1,\u00e9",
+    "\u0661",
+    "\ud800",
+    "v1a,{right}",
+    "v2,{right}",
+    "{right}",
+    "\x00",
+)
+_DIGITS = str.maketrans("0123456789", "\u0660\u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668\u0669")
+
+
+@pytest.mark.parametrize("language", [_python, _typescript], ids=["python", "typescript"])
+def test_malformed_headers_are_a_no_and_no_exception(tmp_path: Path, language: Callable[[Path], Judge]) -> None:
+    judge_all = _all_at_once(tmp_path, language)
+    now = str(int(time.time()))
+    secret, body = "whsec_" + base64.b64encode(b"k" * 32).decode(), b"{}"
+
+    def signed(timestamp: str, identifier: str = "id") -> dict[str, str]:
+        """Headers whose signature is right, whatever the timestamp is."""
+        text = f"{identifier}.{timestamp}.".encode("utf-8", "surrogatepass") + body
+        digest = base64.b64encode(hmac.digest(b"k" * 32, text, "sha256")).decode()
+        return {"webhook-id": identifier, "webhook-timestamp": timestamp, "webhook-signature": f"v1,{digest}"}
+
+    right = signed(now)
+    refused = [signed(text.format(now=now)) for text in MALFORMED]
+    refused += [signed(now.translate(_DIGITS)), signed("".join(chr(ord(digit) + 0xFEE0) for digit in now))]
+    refused += [signed(str(int(now) + seconds)) for seconds in (-301, 600, -int(now), 10**20)]
+    refused += [right | {"webhook-signature": text.format(right=right["webhook-signature"][3:])} for text in SIGNATURES]
+    refused += [right | {"webhook-id": text} for text in ("", "other", "\ud800", "\u00e9")]
+    refused += [{name: value for name, value in right.items() if name != left_out} for left_out in right]
+    refused.append({})
+    assert judge_all(secret, [right, *refused], body) == [True] + [False] * len(refused)
+
+
+def _all_at_once(folder: Path, language: Callable[[Path], Judge]) -> Callable[..., list[bool]]:
+    """A judge of many requests, for which TypeScript starts one process."""
+    judge = language(folder)
+    if language is _python:
+        return lambda secret, many, body: [judge(secret, headers, body) for headers in many]
+    (folder / "call.js").write_text(_CALL_MANY)
+
+    def judge_all(secret: str, many: list[dict[str, str]], body: bytes) -> list[bool]:
+        asked = json.dumps({"secret": secret, "many": many, "body": body.hex()})
+        result = subprocess.run(
+            ["node", "call.js"], cwd=folder, input=asked, check=True, capture_output=True, text=True, timeout=60
+        )
+        judged: list[bool] = json.loads(result.stdout)
+        return judged
+
+    return judge_all
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

@@ -146,7 +146,7 @@ async def test_a_failing_and_a_slow_receiver_delay_nobody_else(
     def failing(_: Asked) -> Reply:
         return next(answers, OK)
 
-    slow = Reply(b"", 200, wait_first=8)
+    slow = Reply(b"", 200, wait_first=30)
     async with open_web({"/failing": failing, "/slow": slow, "/hook": OK, "/elsewhere": OK}) as web:
         broken, _ = await made(ctx, f"{web.url}/failing", "account_created")
         await made(ctx, f"{web.url}/slow", "account_created")
@@ -154,7 +154,7 @@ async def test_a_failing_and_a_slow_receiver_delay_nobody_else(
         workers.start()
         for name in ("a", "b"):
             await create_account(ctx, AccountCreate(name=name))
-        async with asyncio.timeout(6):  # before the slow one has answered
+        async with asyncio.timeout(9):  # before the slow one has answered
             await soon(lambda: len(told(web)) == 2)
         await soon(lambda: len(told(web, "/failing")) == 4)
         first, again, taken, second = told(web, "/failing")
@@ -163,6 +163,7 @@ async def test_a_failing_and_a_slow_receiver_delay_nobody_else(
         assert "/elsewhere" not in web.paths
 
         async def are_kept() -> bool:
+            ctx.forget()
             return len(await deliveries_of_webhook(ctx, broken, 20)) == 4
 
         await eventually(are_kept)

@@ -330,10 +330,7 @@ async def test_a_lease_is_renewed_while_the_work_goes_on(world: World, workers: 
     assert (row.status, row.attempts) == ("succeeded", 1)
 
 
-async def test_a_worker_that_stops_finishes_what_it_can_and_gives_back_the_rest(
-    world: World, workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jobs.worker._GRACE_SECONDS", 0.5)
+async def test_a_worker_that_stops_finishes_what_it_can_and_gives_back_the_rest(world: World, workers: Workers) -> None:
     started = {"short": asyncio.Event(), "endless": asyncio.Event()}
 
     @work("short")
@@ -351,7 +348,7 @@ async def test_a_worker_that_stops_finishes_what_it_can_and_gives_back_the_rest(
     async with asyncio.timeout(20):
         await asyncio.gather(*(event.wait() for event in started.values()))
     assert worker.is_beating
-    await workers.stop(worker)
+    await workers.stop(worker, seconds=0.5)
     assert not worker.is_beating
     assert (await until(world, ends, *DONE)).status == "succeeded"
     row = await until(world, waits, JobStatus.QUEUED)

@@ -19,6 +19,7 @@ from resolvers.context import Context
 
 HELPERS = {"changes.note", "deals.add_deal", "lists.page_of", "lists.children", "lists.by_id"}
 HELPERS |= {"idempotency.once", "idempotency.same_answer"}
+HELPERS |= {"writing.create_record", "writing.change_record", "writing.delete_record"}
 """What operations are made of: no door calls these, so they have no rule of their own."""
 PUBLIC = {"media.public_file"}
 """What needs no credential (decision 59)."""

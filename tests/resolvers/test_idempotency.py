@@ -108,7 +108,9 @@ async def test_a_write_that_gets_no_connection_has_not_begun(world: World, datab
             return await create_deal(ctx, DEAL)
 
     try:
-        holders, creating = [asyncio.create_task(hold(released))], asyncio.create_task(create())
+        # Reads do not wait for SQLite's writer, so there nobody has to make way for the look at the key.
+        first = done if single.dialect == "sqlite" else released
+        holders, creating = [asyncio.create_task(hold(first))], asyncio.create_task(create())
         await asyncio.sleep(0.1)
         holders.append(asyncio.create_task(hold(done)))
         await asyncio.sleep(0.1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage, StageChange
+from tests.support.counting import counted
 from tests.support.gateway import Gateway
 from tests.support.statements import statements
 from tests.support.tenants import Tenant, new_tenant
@@ -98,11 +97,11 @@ async def test_nodes_come_together(forests: list[Tenant]) -> None:
     ids = [node["id"] for page in found.values() for node in page["nodes"]]
     query = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename } }"
     counts = []
-    for asked in (ids[:2], ids):
+    for asked in ([ids[0], ids[5]], ids):  # of each kind one, and all
         with statements(tenant.gateway.world.database) as sent:
             kinds = [node["__typename"] for node in await tenant.ask(query, ids=asked)]
         counts.append(len(sent))
-        assert kinds == (["Account"] * 5 + ["Deal"] * 15)[: len(asked)]
+        assert kinds == ["Account"] * (len(asked) // 4 or 1) + ["Deal"] * (len(asked) * 3 // 4)
     assert counts[0] == counts[1]
 
 
@@ -165,15 +164,12 @@ FILTERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def many(gateway: Gateway) -> AsyncIterator[Tenant]:
-    """An organization with 500 accounts, beside whose requests the collector has nothing to do, as in a server."""
+    """An organization with 500 accounts."""
     tenant = await new_tenant(gateway)
     await tenant.add(*(Account(name=f"account {i:03}") for i in range(500)))
     account = (await tenant.rows(Account.id))[0][0]
     await tenant.add(Deal(name="0-2", account_id=account), Deal(name="0-1", account_id=account))
-    gc.collect()
-    gc.freeze()
     yield tenant
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize(("declared", "filter", "values"), FILTERS.values(), ids=FILTERS)
@@ -184,9 +180,9 @@ async def test_a_filter_below_rows_is_read_once(
     below = f"accounts(first: 500) {{ nodes {{ deals(first: 1, filter: {filter}) {{ nodes {{ name }} }} }} }}"
     query = f"query({declared}) {{ {below} }}" if declared else f"{{ {below} }}"
     for _ in range(3):  # by the library, by the plan that this leaves, and by it again
-        began = time.process_time()
-        body = await many.body(query, **values)
-        assert time.process_time() - began < 1
+        with counted() as calls:
+            body = await many.body(query, **values)
+        assert calls.number < 500_000  # of the most 330,000; once for each row would be ten million
     if "errors" in body:
         assert body["errors"][0]["extensions"]["problems"][0]["field"] == ["filter", "or", "name", "contains"]
         return

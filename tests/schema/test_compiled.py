@@ -308,7 +308,7 @@ async def test_random_documents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(logging.getLogger("schema.errors"), "disabled", True)
-    monkeypatch.setattr("schema.execution.documents.ENTRIES_MAX", 2)  # the collector is slow with many of them
+    monkeypatch.setattr(bench.executor.documents.parsed, "entries", 20)  # the collector is slow with many of them
     # What is compared is how documents run, be they larger than clients' may be.
     monkeypatch.setattr("schema.execution.limits.check", lambda _: None)
     for name in ("COST_MAX", "OPERATION_NODES_MAX"):

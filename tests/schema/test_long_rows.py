@@ -132,19 +132,20 @@ async def test_nothing_waits_while_words_are_looked_for_in_long_texts(tenant: Te
     await other.add(*(Deal(name=f"{i}", notes=text) for i in range(10)))
     await other.add(*(Activity(subject=f"{i}", details={"transcript": text}) for i in range(10)))
     pauses = [0.0]
+    began = time.process_time()
     ticking = asyncio.create_task(_tick(pauses))
     found = await other.ask(PASSAGES % "seldom")
     ticking.cancel()
     assert ["seldom" in hit["snippet"] for hit in found] == [True] * 20
-    assert max(pauses) < 0.5
+    assert max(pauses) < (time.process_time() - began) / 2  # in one go they would be one pause
 
 
 async def _tick(pauses: list[float]) -> None:
-    """Note how long each turn of the loop took."""
+    """Note how much work each turn of the loop was."""
     while True:
-        began = time.monotonic()
+        began = time.thread_time()
         await asyncio.sleep(0)
-        pauses.append(time.monotonic() - began)
+        pauses.append(time.thread_time() - began)
 
 
 async def test_competitors_are_found_in_long_transcripts(tenant: Tenant) -> None:

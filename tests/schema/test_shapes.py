@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from types import SimpleNamespace
@@ -16,6 +17,8 @@ from graphql.execution.values import VariableValues
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resolvers.deadline import Deadlines
+from resolvers.settling import Settling
 from schema.build import build
 from schema.execution import Executor, Request
 from schema.execution.shapes import Shape, Unexpected, compile_shape
@@ -207,6 +210,10 @@ class Caller:
     request_id: str = "request"
     selections: Any = None
     key: Any = None
+    services: Any = field(default_factory=lambda: SimpleNamespace(deadlines=Deadlines(), settling=Settling()))
+
+    def reads(self, _points: int) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     @property
     def caller(self) -> Any:

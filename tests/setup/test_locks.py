@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-uv.lock", "requirements-audit.lock"]
+LOCKS = [
+    "requirements.lock",
+    "requirements-image.lock",
+    "requirements-dev.lock",
+    "requirements-uv.lock",
+    "requirements-audit.lock",
+]
 # In pieces, so that this file does not name them itself.
 REGISTRY_HOSTS = [
     ".".join(pieces)
@@ -22,6 +29,10 @@ REGISTRY_HOSTS = [
         ("npm", "pkg", "github", "com"),
     )
 ]
+
+
+_PACKAGES = {"pptx": "python-pptx", "strawberry": "strawberry-graphql"}
+"""Libraries whose package has another name."""
 
 
 def tracked_files() -> list[Path]:
@@ -55,9 +66,32 @@ def test_every_requirement_is_pinned_and_hashed(lock: str) -> None:
     assert wrong == {}
 
 
-def test_the_development_lock_holds_the_runtime_lock() -> None:
-    runtime, development = requirements("requirements.lock"), requirements("requirements-dev.lock")
-    assert {name: development.get(name) for name in runtime} == runtime
+@pytest.mark.parametrize("larger", ["requirements-dev.lock", "requirements-image.lock"])
+def test_a_larger_lock_holds_the_runtime_lock(larger: str) -> None:
+    runtime, more = requirements("requirements.lock"), requirements(larger)
+    assert {name: more.get(name) for name in runtime} == runtime
+
+
+def test_the_extras_are_locked_once_and_are_in_the_image() -> None:
+    """Both are tested by what the image has."""
+    image, development = requirements("requirements-image.lock"), requirements("requirements-dev.lock")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = {re.split(r"[<>=]", one)[0] for extra in extras.values() for one in extra}
+    locked = {line.split("==")[0]: line for line in image}
+    assert names <= set(locked)
+    assert {locked[name] for name in names} <= set(development)
+    assert "-r requirements-image.lock" in (ROOT / "Dockerfile").read_text()
+
+
+def test_what_is_used_below_its_surface_has_an_upper_bound() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    bounds = {re.split(r"[\[<>=]", one)[0]: one for one in named}
+    libraries = {path.stem.replace("_", "-") for path in ROOT.glob("*/adapters/[!_]*.py") if path.parts[-3] != "tests"}
+    names = {_PACKAGES.get(library, library) for library in libraries}
+    assert len(names) > 8
+    assert {name: bounds[name] for name in names if "<" not in bounds[name]} == {}
+    assert all(">=" in bound for bound in bounds.values())
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -16,3 +16,12 @@ def test_an_edit_of_a_report_and_its_render_load_nothing_that_reads_scores_or_wr
     modules = set(run.stdout.split())
     assert {"jobs.render", "reports.pdf"} <= modules
     assert [name for name in modules if name == "jobs.research" or name.startswith("jobs.cx")] == []
+
+
+def test_the_service_loads_nothing_that_parses_decodes_or_draws() -> None:
+    """Child processes do, when they first need it."""
+    loaded = "import sys, gateway.app, jobs.kinds; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = set(run.stdout.split())
+    assert "jobs.research" in modules
+    assert modules & {"lxml", "typst", "PIL", "pptx", "xlsxwriter", "protego"} == set()

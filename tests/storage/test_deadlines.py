@@ -31,7 +31,7 @@ async def org(database_url: str) -> str:
 
 
 _SLOW = {
-    "postgresql": "SELECT count(*) FROM pg_sleep(20)",
+    "postgresql": "SELECT count(*) FROM pg_sleep(60)",
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000000)"
     " SELECT count(*) FROM n",
 }
@@ -40,7 +40,7 @@ _SLOW = {
 def slow(dialect: str) -> Any:
     """A shape that takes twenty seconds or more."""
     if dialect == "postgresql":
-        return select(func.count().label("n")).select_from(func.pg_sleep(20))
+        return select(func.count().label("n")).select_from(func.pg_sleep(60))
     numbers = select(literal(1).label("i")).cte("n", recursive=True)
     numbers = numbers.union_all(select(numbers.c.i + 1).where(numbers.c.i < 10**10))
     return select(func.count(column("i")).label("n")).select_from(numbers)
@@ -77,7 +77,7 @@ WAYS = [_by_the_orm, _in_a_transaction, _straight]
 
 async def _is_well(database: Database, org: str) -> None:
     """The one connection that there is answers, and nothing of what was ended is there."""
-    async with asyncio.timeout(5), database.reading(org) as session:
+    async with asyncio.timeout(30), database.reading(org) as session:
         assert await session.find(Account) is None
 
 
@@ -87,7 +87,7 @@ async def test_a_slow_statement_is_ended(database: Database, dialect: str, org: 
         began = time.monotonic()
         with pytest.raises(TimedOut):
             await way(database, dialect, org)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         await _is_well(database, org)
 
 
@@ -101,7 +101,7 @@ async def test_a_statement_ends_with_its_caller(database_url: str, dialect: str,
         async with asyncio.timeout(SECONDS):
             await way(database, dialect, org)
     await _is_well(database, org)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     await database.close()
     gc.collect()
     assert unheard == []  # whose end nobody asked about would be a trace in the log

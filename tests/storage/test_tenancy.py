@@ -16,7 +16,6 @@ from contract.errors import Problems
 from storage import tenancy
 from storage.base import new_id
 from storage.database import Database
-from storage.kept import Kept
 from storage.prepared import ORGANIZATION, Prepared
 from storage.sessions import TenantSession
 from storage.tables import (
@@ -306,20 +305,6 @@ def test_a_known_text_is_not_read_again() -> None:
     first = tenancy.read(statement, "sqlite")
     assert first.positions == (0,)
     assert tenancy.read(statement, "sqlite") is first
-
-
-def test_what_is_kept_is_bounded_by_number_and_by_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large statements drive out more of the others than small ones (decision 126)."""
-    cache: Kept[int, str] = Kept()
-    monkeypatch.setattr("storage.kept.CHARACTERS_MAX", 1_000)
-    monkeypatch.setattr("storage.kept.ENTRIES_MAX", 5)
-    for number in range(10):
-        cache.put(number, str(number), "x")
-    assert [cache.get(number) for number in range(10)] == [None] * 5 + ["5", "6", "7", "8", "9"]
-    cache.put(10, "large", "x" * 999)
-    assert (len(cache), cache.get(9), cache.get(10)) == (2, "9", "large")
-    cache.put(11, "too large", "x" * 1_001)
-    assert len(cache) == 0
 
 
 def test_a_shape_that_is_nested_too_deeply_is_refused(database: Database) -> None:

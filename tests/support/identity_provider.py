@@ -35,7 +35,7 @@ class Provider:
         self.answers[DISCOVERY] = (200, json.dumps(document).encode())
 
     async def was_asked(self, times: int) -> None:
-        async with asyncio.timeout(5), self.news:
+        async with asyncio.timeout(30), self.news:
             await self.news.wait_for(lambda: len(self.asked) >= times)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -97,7 +97,7 @@ class Live:
 
 
 @asynccontextmanager
-async def going(folder: Path, url: str, *arguments: str, **settings: str) -> AsyncIterator[Live]:
+async def going(folder: Path, url: str, *arguments: str, worker: bool = False, **settings: str) -> AsyncIterator[Live]:
     """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`.
 
     The settings are the service's; with CRM_DATABASE_URL it takes another way to the same database. It has no budgets
@@ -118,7 +118,9 @@ async def going(folder: Path, url: str, *arguments: str, **settings: str) -> Asy
             await directory.add_member(
                 database, organization, subject, name=subject, email=f"{subject}@example.com", role=None, scopes=scopes
             )
-        with Service(folder, "--no-worker", *arguments, **({"CRM_DATABASE_URL": url} | settings)) as service:
+        with Service(
+            folder, *([] if worker else ["--no-worker"]), *arguments, **({"CRM_DATABASE_URL": url} | settings)
+        ) as service:
             yield Live(folder, url, database, service)
     finally:
         await database.close()

@@ -55,7 +55,7 @@ class Wire:
         async with asyncio.timeout(20):
             return await self.reader.readuntil(b"\r\n\r\n")
 
-    async def heard(self, patience: float = 20) -> Heard:
+    async def heard(self, patience: float = 60) -> Heard:
         """All that comes."""
         loop = asyncio.get_running_loop()
         began, raw, closed = loop.time(), b"", False
@@ -81,7 +81,7 @@ async def wire(address: str) -> AsyncIterator[Wire]:
             await writer.wait_closed()
 
 
-async def exchange(address: str, data: bytes, patience: float = 20) -> Heard:
+async def exchange(address: str, data: bytes, patience: float = 60) -> Heard:
     """The answer to these bytes."""
     async with wire(address) as connection:
         await connection.say(data)

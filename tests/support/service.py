@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -13,37 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from tests.support.forking import Forked
+
 SCRIPT = Path(sys.executable).with_name("crm-gateway")
 _START_SECONDS = 60
-
-# Loads the commands once and forks for each of them: what a command then does is all its own.
-_FORKING = """
-import json, os, sys
-import aiosqlite, alembic.command, asyncpg, storage.seeding.words
-from gateway.commands.line import run
-
-for line in sys.stdin:
-    order = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        os.chdir(order["folder"])
-        os.environ.clear()
-        os.environ.update(order["environment"])
-        for number, name in ((0, os.devnull), (1, order["out"]), (2, order["err"])):
-            os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
-        sys.argv = ["crm-gateway", *order["arguments"]]
-        code = 70
-        try:
-            run()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
 
 
 @dataclass(frozen=True)
@@ -62,42 +34,15 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
 
 
 class Commands:
-    """Runs commands, quickly; leave the block to end the process that they come from."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _FORKING],
-            env=environment(Path.cwd()),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    """Runs commands, quickly: each in a process of its own, with the program loaded."""
 
     def run(self, folder: Path, *arguments: str, **settings: str) -> Outcome:
         """Run `crm-gateway` with these arguments and settings in the folder."""
         out, err = folder / "out", folder / "err"
         for file in (out, err):
             file.write_bytes(b"")
-        order = {
-            "arguments": arguments,
-            "environment": environment(folder, **settings),
-            "folder": str(folder),
-            "out": str(out),
-            "err": str(err),
-        }
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return Outcome(int(self._process.stdout.readline()), out.read_text(), err.read_text())
-
-    def __enter__(self) -> Commands:
-        return self
-
-    def __exit__(
-        self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self._process.communicate()
+        code = Forked(arguments, folder, environment(folder, **settings), out, err).wait()
+        return Outcome(code, out.read_text(), err.read_text())
 
 
 def _processor_seconds(pid: int) -> float:
@@ -106,19 +51,23 @@ def _processor_seconds(pid: int) -> float:
 
 
 class Service:
-    """`crm-gateway serve` on a free port; made once it has printed its address, ended when the block is left."""
+    """`crm-gateway serve` on a free port; made once it has printed its address, ended when the block is left.
 
-    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+    It begins with the program loaded, unless it is to start `afresh`, or starts further processes itself.
+    """
+
+    def __init__(self, folder: Path, *arguments: str, afresh: bool = False, **settings: str) -> None:
         began = time.monotonic()
         self.log, self._printed = (folder / f"{name}-{time.monotonic_ns()}" for name in ("log", "printed"))
+        words, surroundings = ["serve", *arguments], environment(folder, PORT="0") | settings
+        self._process: Forked | subprocess.Popen[bytes]
         with self.log.open("wb") as log, self._printed.open("wb") as printed:
-            self._process = subprocess.Popen(
-                [SCRIPT, "serve", *arguments],
-                cwd=folder,
-                env=environment(folder, PORT="0") | settings,
-                stdout=printed,
-                stderr=log,
-            )
+            if afresh or "--workers" in words or "WEB_CONCURRENCY" in settings:
+                self._process = subprocess.Popen(
+                    [SCRIPT, *words], cwd=folder, env=surroundings, stdout=printed, stderr=log
+                )
+            else:
+                self._process = Forked(words, folder, surroundings, self._printed, self.log)
         self.banner = self._banner()
         self.seconds = time.monotonic() - began
         """From the command to the printed address."""
@@ -152,7 +101,7 @@ class Service:
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send the signal; the exit code."""
         self._process.send_signal(number)
-        return self._process.wait(15)
+        return self._process.wait(60)
 
     def __enter__(self) -> Service:
         return self
@@ -163,7 +112,7 @@ class Service:
         if self._process.poll() is None:
             self._process.terminate()
             try:
-                self._process.wait(15)
+                self._process.wait(60)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

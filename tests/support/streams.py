@@ -25,7 +25,8 @@ class Socket:
         await self.connection.send(json.dumps(message))
 
     async def hear(self) -> Any:
-        return json.loads(await self.connection.recv())
+        async with asyncio.timeout(60):
+            return json.loads(await self.connection.recv())
 
     async def begin(self, headers: dict[str, str] | None = None) -> None:
         await self.say(type="connection_init", payload=headers or {})

@@ -17,8 +17,8 @@ from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from identity import secrets
 from identity.authenticate import Identity
-from identity.buckets import MemoryBuckets
-from identity.budget import SIZE, Metered
+from identity.budget import Metered, sizes_of
+from identity.pairs import MemoryPairs
 from identity.principal import Organization
 from identity.tokens import EmbeddedIssuer
 from providers.artifacts import ArtifactMissing, Pieces, checked
@@ -229,7 +229,7 @@ async def open_world(database: Database, services: Services | None = None) -> As
         recorder,
         shelf,
         Feed(database),
-        budget=Metered(MemoryBuckets(SIZE)),
+        budget=Metered(MemoryPairs(sizes_of())),
     )
     organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
     for organization in organizations:
@@ -239,4 +239,5 @@ async def open_world(database: Database, services: Services | None = None) -> As
         for role in Role:
             await world.join(f"{role.value}@{name}", organization, role=role)
     yield world
+    await services.children.close()
     await services.identity.close()

@@ -20,6 +20,10 @@ async def live(
     folder = tmp_path_factory.mktemp("edge")
     shutil.copyfile(sqlite_template, folder / "crm.db")
     (folder / "crm.db").chmod(0o600)
-    settings = {"CRM_RECEIVE_SECONDS": str(RECEIVE_SECONDS), **getattr(request.module, "SETTINGS", {})}
+    settings = {
+        "CRM_RECEIVE_SECONDS": str(RECEIVE_SECONDS),
+        "CRM_ALLOWED_HOSTS": "a",
+        **getattr(request.module, "SETTINGS", {}),
+    }
     async with going(folder, f"sqlite+aiosqlite:///{folder / 'crm.db'}", **settings) as live:
         yield live

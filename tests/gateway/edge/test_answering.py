@@ -133,7 +133,7 @@ def test_what_follows_does_not_overtake_it(first: bytes, second: bytes, statuses
             return await loop.run_in_executor(None, spoken, server.sockets[0].getsockname())
 
     def spoken(address: Any) -> bytes:
-        with socket.create_connection(address, timeout=10) as client:
+        with socket.create_connection(address, timeout=30) as client:
             client.sendall(first)
             time.sleep(0.03)
             client.sendall(second)

@@ -66,7 +66,7 @@ async def test_a_socket_takes_neither_of_two(live: Live, name: str) -> None:
     bad, _, _ = SECONDS[name]
     async with open_socket(live.service.address, additional_headers=[*headers.items(), (name, bad)]) as socket:
         await socket.say(type="connection_init")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             code, reason = await socket.closed()
     assert (code, reason.split(":")[0]) == (4403, "Forbidden")
     async with open_socket(live.service.address, additional_headers=headers) as socket:

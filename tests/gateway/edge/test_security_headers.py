@@ -37,9 +37,7 @@ async def test_every_route_and_method_has_them(gateway: Gateway) -> None:
                 given = answer.headers
                 assert {name: given.get(name) for name in ALWAYS} == ALWAYS, (method, path)
                 assert "frame-ancestors 'none'" in given["content-security-policy"]
-                assert given["cross-origin-resource-policy"] == (
-                    "cross-origin" if path.startswith("/media/") else "same-origin"
-                )
+                assert given["cross-origin-resource-policy"] == "same-origin"
                 page = answer.headers.get("content-type", "").startswith("text/html")
                 assert PAGE & given.keys() == (PAGE if page else set())
                 if answer.status_code >= 400 or path not in _KEPT:
@@ -78,6 +76,23 @@ async def test_files_keep_what_they_say_themselves(gateway: Gateway) -> None:
     assert "style-src 'self'" in answer.headers["content-security-policy"]
 
 
+async def test_a_public_file_may_be_shown_anywhere_by_all_of_its_headers(gateway: Gateway) -> None:
+    key = await gateway.world.publish(gateway.world.one, b"%PDF-1.7", name="r.pdf")
+    whole = await gateway.http.get(f"/media/{key}")
+    asked = {"If-None-Match": whole.headers["etag"]}, {"Range": "bytes=0-1"}, {}
+    for answer in [await gateway.http.get(f"/media/{key}", headers=headers) for headers in asked]:
+        assert answer.status_code in (200, 206, 304)
+        assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+        assert "frame-ancestors *" in answer.headers["content-security-policy"]
+        assert "x-frame-options" not in answer.headers
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+    for path, headers in ((f"/media/{key}", {"Range": "bytes=99-"}), (f"/media/{key}0", {}), ("/media/", {})):
+        refused = await gateway.http.get(path, headers=headers)
+        assert refused.status_code in (404, 416)
+        assert {name: refused.headers.get(name) for name in API} == API
+
+
 async def test_what_breaks_has_them_too(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     async with start() as gateway:
 
@@ -100,4 +115,4 @@ async def test_https_is_kept_to_where_the_public_address_says_so(start: Start) -
 
 @pytest.mark.parametrize("public_url", [None, "http://crm.example"])
 async def test_and_only_there(public_url: str | None) -> None:
-    assert b"strict-transport-security" not in dict(SecurityHeaders(public_url).around((), "/"))
+    assert b"strict-transport-security" not in dict(SecurityHeaders(public_url).around(()))

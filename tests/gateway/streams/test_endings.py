@@ -17,7 +17,7 @@ from contract.limits import STREAM_SEND_SECONDS
 from contract.scopes import Role
 from identity import directory
 from identity.claims import LEEWAY_SECONDS
-from tests.support.live import Live
+from tests.support.live import CREATE, Live
 from tests.support.streams import EVENTS, begun, events, open_socket
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -89,13 +89,33 @@ async def test_a_credential_that_falls_takes_its_streams_with_it(
         await socket.subscribe("1", EVENTS)
         assert await anext(stream) is None
         await fall()
-        began = time.monotonic()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             *_, [error] = [event async for event in stream]  # and complete: a cut stream would raise
             code, reason = await socket.closed()
-        assert time.monotonic() - began < 5
         assert (code, reason) == (4403, f"Forbidden: {error['message']}")
         assert error["extensions"]["code"] == "UNAUTHENTICATED"
+
+
+@pytest.mark.parametrize("how", [leaves, loses_a_scope, revoked, exchanged])
+@pytest.mark.parametrize("document", ["{ deals(first: 1) { nodes { id } } }", CREATE])
+async def test_a_credential_that_fell_is_refused_at_once(
+    live: Live, how: Callable[[Live], Awaitable[tuple[Headers, Fall]]], document: str
+) -> None:
+    """By the next query or mutation on an open socket, as over HTTP: not some time later (decision 139)."""
+    headers, fall = await how(live)
+    name = f"Written by {how.__name__} too late"
+    async with begun(live.service.address, headers) as socket:
+        await socket.subscribe("before", "{ viewer { subject } }")
+        assert [(await socket.hear())["type"] for _ in range(2)] == ["next", "complete"]
+        await fall()
+        await socket.subscribe("after", document, name=name)
+        heard = []
+        with suppress(ConnectionClosed):
+            while True:
+                heard.append(await socket.hear())
+        assert (heard, (await socket.closed())[0]) == ([], 4403)
+    found = await live.ask("query($n: String!) { deals(filter: {name: {eq: $n}}) { totalCount } }", n=name)
+    assert found["deals"]["totalCount"] == 0
 
 
 @pytest.mark.parametrize("live_url", ["sqlite"], indirect=True)
@@ -119,7 +139,7 @@ async def test_a_client_that_reads_nothing_is_cut_off(live: Live) -> None:
         began = time.monotonic()
         while await live.streams():
             await live.create("Served")
-            assert time.monotonic() - began < STREAM_SEND_SECONDS + 10
+            assert time.monotonic() - began < STREAM_SEND_SECONDS + 60
             await asyncio.sleep(0.2)
         assert _kilobytes(live) - before < 50_000  # of some 300 MB
         with suppress(ConnectionClosed):

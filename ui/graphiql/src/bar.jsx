@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import { Who } from "./who.jsx";
 
-export function Bar({ credentials, answer, notice, onChange }) {
+export function Bar({ credentials, answer, notice, onChange, onForget }) {
   const { token, organization } = credentials;
   return (
     <header className="bar">
@@ -16,7 +16,7 @@ export function Bar({ credentials, answer, notice, onChange }) {
         chosen={organization}
         onChange={(value) => onChange({ token, organization: value })}
       />
-      {token && answer.viewer && <Who viewer={answer.viewer} onForget={() => onChange({ token: "", organization: "" })} />}
+      {token && answer.viewer && <Who viewer={answer.viewer} onForget={onForget} />}
       <Status answer={answer} notice={notice} />
       <nav className="bar-links">
         <a href="graphql/schema.graphql" title="The schema as text (SDL)">

@@ -3,15 +3,20 @@
 
 const TOKEN = "crm-gateway:token";
 const ORGANIZATION = "crm-gateway:organization";
+const OURS = /^(?:crm-gateway|graphiql):/;
 
-/** Take `#token=…&org=…` out of the address (a ready link from the terminal) and keep what it carries. */
-export function takeFromAddress() {
-  const given = new URLSearchParams(location.hash.slice(1));
-  if (!given.has("token") && !given.has("org")) return;
-  save({ token: given.get("token") ?? "", organization: given.get("org") ?? "" });
-  // Replaced, not pushed: the token must not stay in the history of the tab.
-  history.replaceState(history.state, "", location.pathname + location.search);
-}
+let isForgetting = false;
+
+/** The tab's storage as GraphiQL gets it, which writes late: nothing comes back into a tab that forgets. */
+export const storage = {
+  getItem: (name) => sessionStorage.getItem(name),
+  setItem: (name, value) => isForgetting || sessionStorage.setItem(name, value),
+  removeItem: (name) => sessionStorage.removeItem(name),
+  clear: () => sessionStorage.clear(),
+  get length() {
+    return sessionStorage.length;
+  },
+};
 
 export function load() {
   return {
@@ -25,6 +30,13 @@ export function save({ token, organization }) {
   keep(ORGANIZATION, clean(organization));
 }
 
+/** Forget all that the tab keeps, and all that is on the screen: the page begins anew. */
+export function forget() {
+  isForgetting = true;
+  for (const name of Object.keys(sessionStorage)) if (OURS.test(name)) sessionStorage.removeItem(name);
+  location.reload();
+}
+
 /** What goes with a request, and with `connection_init` of a socket: names in lower case serve both. */
 export function headers() {
   const { token, organization } = load();
@@ -36,12 +48,12 @@ export function headers() {
 }
 
 function keep(name, value) {
-  if (value) sessionStorage.setItem(name, value);
-  else sessionStorage.removeItem(name);
+  if (value) storage.setItem(name, value);
+  else storage.removeItem(name);
 }
 
 // What is pasted often brings a line end, or the whole header value. A header can carry neither line ends nor
 // characters outside of Latin-1 (fetch would throw a TypeError that says nothing to the reader).
-function clean(pasted) {
+export function clean(pasted) {
   return pasted.replace(/^\s*Bearer\s+/i, "").replace(/[^\x21-\x7e]/g, "");
 }

@@ -1,9 +1,10 @@
 import { headers } from "./credentials.js";
-import { post } from "./endpoint.js";
+import { post, problem } from "./endpoint.js";
 import { chosen } from "./operation.js";
 import { stream } from "./streams.js";
 
 const UNAUTHORIZED = 401;
+const TOO_LATE = "The operation was run, but its answer is not shown: the token or the organization changed meanwhile.";
 
 /**
  * How GraphiQL runs operations. `onAnswer(answer)` hears each answer to one of the reader's own, of a stream its end;
@@ -19,7 +20,9 @@ export function createFetcher({ onAnswer, onDoubt }) {
     const { name, kind } = chosen(query, operationName);
     const operation = { query, variables, operationName: name };
     if (kind === "subscription") return stream(operation, { onAnswer, onDoubt });
-    const { status, answer } = await post(operation, headers());
+    const asked = headers();
+    const { status, answer } = await post(operation, asked);
+    if (JSON.stringify(asked) !== JSON.stringify(headers())) return problem(TOO_LATE);
     onAnswer(answer);
     if (status === UNAUTHORIZED) onDoubt();
     return answer;

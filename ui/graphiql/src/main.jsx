@@ -11,17 +11,21 @@ import "graphiql/style.css";
 import "@graphiql/plugin-explorer/style.css";
 import "./page.css";
 
+import { Answers, clearAnswers } from "./answers.jsx";
+import { Ask } from "./ask.jsx";
 import { Bar } from "./bar.jsx";
 import { CopyAsCurl } from "./copy-as-curl.jsx";
 import * as credentials from "./credentials.js";
 import { EXAMPLES } from "./examples.js";
 import { createFetcher } from "./fetcher.js";
+import { judge, outcome, redeem, takeFromAddress } from "./link.js";
 import { refusalInWords } from "./refusal.js";
 import { endStreams } from "./streams.js";
 import { useViewer } from "./viewer.js";
 
 const PLUGINS = [explorerPlugin({ showAttribution: false }), HISTORY_PLUGIN];
 const NOTICE_MS = 8000;
+const IGNORED = { kind: "refused", text: "The link’s token was not taken: links sign in on this machine’s own service alone" };
 // As in page.css.
 const NARROW = 720;
 
@@ -29,11 +33,30 @@ function Page() {
   const [current, setCurrent] = useState(credentials.load);
   const [turn, setTurn] = useState(0);
   const [notice, setNotice] = useState(null);
+  const [asked, setAsked] = useState(null);
   const change = useCallback((given) => {
     credentials.save(given);
+    clearAnswers();
     endStreams();
     setCurrent(credentials.load());
   }, []);
+  const use = useCallback(
+    async (link) => {
+      const brought = link.code ? await redeem(link.code) : outcome(link, credentials.load());
+      if (brought.problem) setNotice({ kind: "refused", text: brought.problem });
+      else change(brought);
+    },
+    [change],
+  );
+  const receive = useCallback(
+    (link) => {
+      const verdict = link ? judge(link, credentials.load()) : "nothing";
+      if (verdict === "ignore") setNotice(IGNORED);
+      else if (verdict === "ask") setAsked(link);
+      else if (verdict === "take") use(link);
+    },
+    [use],
+  );
   const chooseOrganization = useCallback((id) => change({ ...credentials.load(), organization: id }), [change]);
   const answer = useViewer(current, turn, chooseOrganization);
   // One for the life of the page: GraphiQL would load the schema again for another one.
@@ -45,6 +68,22 @@ function Page() {
   );
 
   useEffect(() => {
+    receive(LINK);
+    // A link opened in a tab that shows the page already changes nothing but the fragment.
+    const another = () => receive(takeFromAddress());
+    addEventListener("hashchange", another);
+    return () => removeEventListener("hashchange", another);
+  }, [receive]);
+  useEffect(() => {
+    // The browser's "back" may show the page as it was left, with what was forgotten since.
+    const back = ({ persisted }) => {
+      const { token, organization } = credentials.load();
+      if (persisted && (token !== current.token || organization !== current.organization)) location.reload();
+    };
+    addEventListener("pageshow", back);
+    return () => removeEventListener("pageshow", back);
+  }, [current]);
+  useEffect(() => {
     if (!notice) return undefined;
     const timer = setTimeout(() => setNotice(null), NOTICE_MS);
     return () => clearTimeout(timer);
@@ -52,13 +91,24 @@ function Page() {
 
   return (
     <>
-      <Bar credentials={current} answer={answer} notice={notice} onChange={change} />
+      <Bar credentials={current} answer={answer} notice={notice} onChange={change} onForget={forget} />
+      {asked && (
+        <Ask
+          link={asked}
+          kept={current}
+          viewer={answer.viewer}
+          onAnswer={(isYes) => {
+            setAsked(null);
+            if (isYes) use(asked);
+          }}
+        />
+      )}
       <main>
         {/* Session storage: GraphiQL would keep tabs, history and variables, which are other people's data, for good
             (decision 92). Credentials have one place, the bar, so there is no header editor. */}
         <GraphiQL
           fetcher={fetcher}
-          storage={sessionStorage}
+          storage={credentials.storage}
           plugins={PLUGINS}
           defaultTabs={EXAMPLES}
           defaultQuery=""
@@ -75,6 +125,7 @@ function Page() {
                 {merge}
                 {copy}
                 <CopyAsCurl onSay={(text) => setNotice({ kind: "ready", text })} />
+                <Answers />
               </>
             )}
           </GraphiQL.Toolbar>
@@ -84,7 +135,17 @@ function Page() {
   );
 }
 
-credentials.takeFromAddress();
-// A ready link opened in a tab that already shows the page changes nothing but the fragment.
-addEventListener("hashchange", () => location.hash.length > 1 && location.reload());
+// Tabs that keep the same token, as a duplicated one does, forget it together.
+const others = new BroadcastChannel("crm-gateway:forget");
+others.onmessage = ({ data }) => {
+  if (data && data === credentials.load().token) credentials.forget();
+};
+
+function forget() {
+  others.postMessage(credentials.load().token);
+  credentials.forget();
+}
+
+// At once, before anything else is drawn or asked for.
+const LINK = takeFromAddress();
 createRoot(document.getElementById("page")).render(<Page />);

@@ -21,6 +21,10 @@ for (const [name, field] of Object.entries(fields)) {
     show();
   });
 }
+// The browser's "back" may show the page as it was left, with a token that GraphiQL has forgotten or changed since.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted && clean(fields.token.value) !== (sessionStorage.getItem("crm-gateway:token") ?? "")) location.reload();
+});
 document.getElementById("credential").addEventListener("submit", (event) => event.preventDefault());
 show();
 

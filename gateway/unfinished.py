@@ -1,0 +1,26 @@
+"""What has come of WebSocket messages that are not whole yet: how much there may be (decision 137)."""
+
+from collections import Counter
+
+from contract.limits import SOCKETS_UNFINISHED_MAX_BYTES, UNFINISHED_MAX_BYTES
+
+
+class Unfinished:
+    """The bytes that one process keeps of such messages, by the address that they came from."""
+
+    def __init__(self) -> None:
+        self._by_address: Counter[str] = Counter()
+        self._all = 0
+
+    def change(self, address: str, more: int) -> bool:
+        """There is so much more, or less, from the address; False if that is too much."""
+        self._all += more
+        self._by_address[address] += more
+        if not self._by_address[address]:
+            del self._by_address[address]
+        return self._by_address[address] <= UNFINISHED_MAX_BYTES and self._all <= SOCKETS_UNFINISHED_MAX_BYTES
+
+    @property
+    def bytes(self) -> int:
+        """How much there is."""
+        return self._all

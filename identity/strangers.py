@@ -1,0 +1,22 @@
+"""What may be asked at one address without a credential: a bucket of points each (decision 147)."""
+
+from contract.errors import StrangersLimited
+from contract.limits import STRANGER_POINTS_MAX, STRANGER_POINTS_PER_SECOND
+from identity.buckets import MICROSECONDS, Buckets, Size
+from identity.failures import origin
+
+SIZE = Size(STRANGER_POINTS_MAX, MICROSECONDS // STRANGER_POINTS_PER_SECOND)
+
+
+class Strangers:
+    """The buckets of all addresses, which processes may share. Members never look at them."""
+
+    def __init__(self, buckets: Buckets) -> None:
+        self._buckets = buckets
+
+    async def charge(self, address: str, points: int) -> None:
+        """Take the points. Raises StrangersLimited where the address has not got them."""
+        taken = await self._buckets.take(origin(address), points)
+        if not taken.granted:
+            wait = SIZE.wait(taken.missing, points)
+            raise StrangersLimited(points, max(0, SIZE.available(taken.missing)), -(-wait // MICROSECONDS))

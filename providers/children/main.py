@@ -1,0 +1,108 @@
+"""The child's side: what `python -I main.py PARENT` runs. It reads work from its standard input until that ends.
+
+Of this project it imports nothing but what the work names, so that it is small and starts fast.
+"""
+
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import struct
+import sys
+from importlib import import_module
+from typing import Any, BinaryIO
+
+_LENGTH = struct.Struct("!Q")
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NO_NEW_PRIVS = 38
+_OPEN_FILES = 128
+_NO_ROOM = ("allocate memory", "failed to map")
+"""What a library says that could not be loaded."""
+_FILES_BYTES = 256 * 1024 * 1024
+"""Of the address space, for libraries and fonts, which are mapped, and what is reserved and never used."""
+OUT_OF_MEMORY = pickle.dumps(("memory",))
+"""Made before there is none left."""
+
+
+def main() -> None:
+    """Serve the parent."""
+    _harden()
+    requests, answers = _pipes()
+    if not (first := _read(requests)):
+        return
+    sys.path[:], memory_bytes = pickle.loads(first)  # noqa: S301  # the parent wrote it
+    for limit, most in ((resource.RLIMIT_DATA, memory_bytes), (resource.RLIMIT_AS, memory_bytes + _FILES_BYTES)):
+        resource.setrlimit(limit, (most, most))
+    while asked := _read(requests):
+        answer = _answer(asked)
+        answers.write(_LENGTH.pack(len(answer)))
+        answers.write(answer)
+        answers.flush()
+        if answer == OUT_OF_MEMORY:
+            return
+
+
+def _harden() -> None:
+    """No core dump, no new rights, no signals of a terminal or a supervisor, and no life after the parent's."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
+    if sys.platform == "linux":
+        process = ctypes.CDLL(None)
+        process.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        process.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if os.getppid() != int(sys.argv[1]):  # it died before it could be asked to take this one along
+        os._exit(1)
+
+
+def _pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The parent's, moved away from where a library might read or print."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+    return requests, answers
+
+
+def _read(requests: BinaryIO) -> bytes:
+    """The next frame; empty where the parent is gone."""
+    head = requests.read(_LENGTH.size)
+    return requests.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
+
+
+def _answer(asked: bytes) -> bytes:
+    """What became of it, as a pickle: ("done", result), ("memory",) or ("raised", type, place)."""
+    try:
+        module, name, arguments, keywords, processor_seconds = pickle.loads(asked)  # noqa: S301  # the parent wrote it
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        most = int(used.ru_utime + used.ru_stime) + 1 + processor_seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+        result = getattr(import_module(module), name)(*arguments, **keywords)
+        return pickle.dumps(("done", result), pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        return OUT_OF_MEMORY
+    except Exception as error:
+        if isinstance(error, ImportError) and any(words in str(error) for words in _NO_ROOM):
+            return OUT_OF_MEMORY
+        return pickle.dumps(_raised(error))
+
+
+def _raised(error: Exception) -> tuple[str, str, str]:
+    from contract.places import place
+
+    return "raised", type(error).__name__, place(error)
+
+
+def run() -> Any:
+    """Leave without the interpreter's tidying up, which may touch what hostile input broke."""
+    try:
+        main()
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,134 @@
+"""The pools of child processes, one for each `Limits`."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from providers.children.errors import ChildError, Raised, Stopped
+from providers.children.limits import Limits
+from providers.children.process import Child
+
+_log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 20.0
+RUNS_MAX = 100
+"""After so many a child is replaced, so that what leaks or fragments comes back."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Children:
+    """Runs functions in child processes; one per event loop. Nothing is started before it is needed."""
+
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._idle_seconds = idle_seconds
+        self._pools: dict[Limits, _Pool] = {}
+        self._closed = False
+
+    async def run(self, limits: Limits, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the function returns, run in a child with these limits. Raises ChildError.
+
+        The function lies at the top of a module, which the child imports: one that imports little. Arguments are
+        pickled. So is the result, of which only plain data, dataclasses and enumerations are taken. Whatever is to be
+        told of bad input is told by the result, since of an exception only its type arrives. Cancelling kills the
+        child.
+        """
+        if self._closed:
+            raise Stopped
+        pool = self._pools.get(limits)
+        if pool is None:
+            pool = self._pools[limits] = _Pool(limits, self._idle_seconds)
+        name = f"{function.__module__}.{function.__qualname__}"
+        async with pool.turns:
+            if self._closed:
+                raise Stopped
+            try:
+                result: T = await pool.run(function.__module__, function.__qualname__, args, kwargs)
+            except Raised as error:
+                _log.warning("child raised function=%s type=%s at=%s", name, error.type, error.place)
+                raise
+            except ChildError as error:
+                if self._closed:
+                    raise Stopped from None
+                _log.warning("child ended function=%s pool=%s reason=%s", name, limits.name, type(error).__name__)
+                raise
+            return result
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the processes that are there."""
+        return [child.pid for pool in self._pools.values() for child in pool.children if child.is_alive]
+
+    async def close(self) -> None:
+        """Kill every child; what runs raises Stopped, as does what comes."""
+        self._closed = True
+        for pool in self._pools.values():
+            await pool.close()
+
+
+class _Pool:
+    """The children of one kind: those that work, and those that wait, the last used on top."""
+
+    def __init__(self, limits: Limits, idle_seconds: float) -> None:
+        self.turns = asyncio.Semaphore(limits.processes)
+        self.children: set[Child] = set()
+        self._limits = limits
+        self._idle_seconds = idle_seconds
+        self._idle: list[tuple[Child, asyncio.TimerHandle]] = []
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def run(self, module: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        child = await self._take()
+        is_sound = False
+        try:
+            result = await child.run(module, name, args, kwargs)
+            is_sound = True
+            return result
+        except Raised:
+            is_sound = True
+            raise
+        finally:
+            if is_sound and child.runs < RUNS_MAX:
+                self._put_back(child)
+            else:
+                self._leave(child)
+
+    async def close(self) -> None:
+        for _, timer in self._idle:
+            timer.cancel()
+        self._idle.clear()
+        for child in list(self.children):
+            self._leave(child)
+        await asyncio.gather(*self._leaving)
+
+    async def _take(self) -> Child:
+        while self._idle:
+            child, timer = self._idle.pop()
+            timer.cancel()
+            if child.is_alive:
+                return child
+            self._leave(child)
+        child = await Child.start(self._limits)
+        self.children.add(child)
+        return child
+
+    def _put_back(self, child: Child) -> None:
+        timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._expire, child)
+        self._idle.append((child, timer))
+
+    def _expire(self, child: Child) -> None:
+        self._idle = [(other, timer) for other, timer in self._idle if other is not child]
+        self._leave(child)
+
+    def _leave(self, child: Child) -> None:
+        """Have it end, whatever it does; nobody waits for that but `close`."""
+        child.kill()
+        task = asyncio.create_task(self._gone(child))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _gone(self, child: Child) -> None:
+        await child.ended()
+        self.children.discard(child)

@@ -1,0 +1,24 @@
+"""python-pptx below its documented surface: the XML elements behind its objects, for what it has no words for."""
+
+from typing import Any
+
+
+def element_of(shape: Any) -> Any:
+    """The XML element of a shape, a picture or a plot."""
+    return shape._element
+
+
+def paragraph_properties(paragraph: Any) -> Any:
+    """The XML element of a paragraph's properties, made where there is none."""
+    return paragraph._p.get_or_add_pPr()
+
+
+def describe(picture: Any, text: str) -> None:
+    """Give a picture the text that stands for it."""
+    picture._element.nvPicPr.cNvPr.set("descr", text)
+
+
+def to_front(shape: Any) -> None:
+    """Put a shape above all others of its slide."""
+    element = shape._element
+    element.getparent().append(element)

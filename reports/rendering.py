@@ -1,0 +1,68 @@
+"""What child processes do for reports: they judge logos, and render. What is slow to load is loaded there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contract.errors import Problems
+from providers.children import Limits
+from reports.content import ArtifactKind
+from reports.logo import read_logo
+from reports.reading import content_of
+
+_MEBIBYTE = 1024 * 1024
+CHECKING = Limits("checking", processes=1, memory_bytes=128 * _MEBIBYTE, processor_seconds=2, seconds=5)
+"""For requests, which wait: a logo is read, and not drawn."""
+DRAWING = Limits("drawing", processes=2, memory_bytes=128 * _MEBIBYTE, processor_seconds=5, seconds=15)
+RENDERING = Limits(
+    "rendering",
+    processes=1,
+    memory_bytes=256 * _MEBIBYTE,
+    processor_seconds=120,
+    seconds=240,
+    result_bytes=32 * _MEBIBYTE,
+)
+"""The heaviest content that is accepted takes some 200 MiB of these, and 10 to 20 seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedFile:
+    """A file and what is said about it; `suffix` is that of its name, without the dot."""
+
+    kind: ArtifactKind
+    name: str
+    suffix: str
+    content_type: str
+    data: bytes
+    sha256: str
+
+
+def logo_problem(uri: str) -> str:
+    """What is wrong with a logo; nothing where it can be taken."""
+    try:
+        read_logo(uri)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def is_drawable(uri: str) -> bool:
+    """Whether a logo can be taken and drawn in every way that a report draws it: tried, where it harms nobody."""
+    from reports.logo_images import in_pdf, raster
+
+    try:
+        logo = read_logo(uri)
+    except ValueError:
+        return False
+    return raster(logo) is not None and (not logo.is_vector or in_pdf(logo))
+
+
+def render_stored(stored: Mapping[str, Any]) -> tuple[RenderedFile, ...] | str:
+    """The files of the content that `content_of` makes of these arguments, or what is wrong with them."""
+    from reports.files import render_all
+
+    try:
+        content = content_of(**stored)
+    except Problems as error:
+        return error.message
+    return render_all(content)

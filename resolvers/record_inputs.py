@@ -1,0 +1,96 @@
+"""Derives the inputs of a record type from its table (`storage/columns.py`)."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, create_model
+
+from resolvers.inputs import Amount, CalendarDate, Currency, Email, Input, Line, Moment, Reference, RequiredLine, Text
+from storage.base import Record
+from storage.columns import (
+    CREATE,
+    CURRENCY,
+    DATE,
+    EMAIL,
+    FLAG,
+    LINE,
+    MOMENT,
+    MONEY,
+    NAMES,
+    REFERENCE,
+    TEXT,
+    UPDATE,
+    WHOLE,
+    Column,
+    Kind,
+    Use,
+    facts_of,
+)
+
+M = TypeVar("M", bound=Input)
+
+_TYPES: dict[Kind, Any] = {  # Any: a type with its constraints has no type of its own
+    LINE: Line,
+    TEXT: Text,
+    EMAIL: Email,
+    CURRENCY: Currency,
+    MONEY: Amount,
+    DATE: CalendarDate,
+    MOMENT: Moment,
+    WHOLE: StrictInt,
+    FLAG: StrictBool,
+    NAMES: list[Line],
+    REFERENCE: Reference,
+}
+"""What a value of each kind has to be. What is missing here is declared by the input that takes it."""
+
+VERSION = "version"
+"""The column that an update may name as the version that it was made for."""
+
+
+def fields_of(model: type[Record], use: Use) -> Callable[[type[M]], type[M]]:
+    """Adds the columns that may be written so to an input class; a field of its body goes before a derived one.
+
+    mypy does not see what is derived: a field that code reads by name is declared in the body, the others come out of
+    `given()`. Raises TypeError for a kind that no input is known for.
+    """
+
+    def derive(cls: type[M]) -> type[M]:
+        taken = [fact for fact in facts_of(model) if use in fact.uses and fact.name not in cls.model_fields]
+        fields: dict[str, Any] = {fact.name: _field(fact, use) for fact in taken}  # Any: pydantic's pairs
+        if use is UPDATE and any(fact.name == VERSION for fact in facts_of(model)):
+            fields["expected_version"] = (int | None, None)
+        return create_model(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **fields)
+
+    return derive
+
+
+def required_columns(model: type[Record]) -> tuple[str, ...]:
+    """The columns that may be changed and that a record is never without."""
+    return tuple(fact.name for fact in facts_of(model) if UPDATE in fact.uses and not fact.nullable)
+
+
+def _field(fact: Column, use: Use) -> tuple[Any, Any]:
+    """The type and the default of a field, as `create_model` takes them."""
+    kind = _type(fact)
+    if use is CREATE:
+        if fact.required:
+            return kind, ...
+        return (kind | None, None) if fact.nullable else (kind, fact.default)
+    return kind | None, None
+
+
+def _type(fact: Column) -> Any:
+    if not isinstance(fact.kind, Kind):
+        return Annotated[fact.kind, AfterValidator(lambda value: value.value)]
+    if fact.kind is LINE and fact.least == 1 and fact.most is None:
+        return RequiredLine
+    if fact.kind not in _TYPES:
+        raise TypeError(f"no input is known for a {fact.kind.name}: declare {fact.name} in the input's body")
+    kind = _TYPES[fact.kind]
+    bounded = fact.least is not None or fact.most is not None
+    if fact.kind is WHOLE and bounded:
+        return Annotated[kind, Field(ge=fact.least, le=fact.most)]
+    if bounded:
+        return Annotated[kind, Field(min_length=fact.least, max_length=fact.most)]
+    return kind

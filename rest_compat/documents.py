@@ -1,0 +1,199 @@
+"""Derives a REST document from a record type: its JSON schema, its example, and the function that writes it.
+
+The keys and their order stand by hand, because they are the published contract; what a key holds comes from the table
+(`storage/columns.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter, itemgetter
+from typing import Any, Final
+
+from rest_compat.examples import IDENTIFIERS
+from rest_compat.schemas import Schema, enumerated, or_null, record_schema, reference_to
+from storage.base import Record
+from storage.columns import (
+    CURRENCY,
+    DATE,
+    EMAIL,
+    FLAG,
+    JSON,
+    LINE,
+    MOMENT,
+    MONEY,
+    NAMES,
+    NUMBER,
+    OBJECT,
+    OBJECTS,
+    REFERENCE,
+    TEXT,
+    WHOLE,
+    Column,
+    Kind,
+    fact_of,
+)
+
+_STRING: Final = {"type": "string"}
+_UUID: Final = {"type": "string", "format": "uuid"}
+_SCHEMAS: Final[Mapping[Kind, Schema]] = {
+    LINE: _STRING,
+    TEXT: _STRING,
+    EMAIL: _STRING,
+    CURRENCY: _STRING,
+    MONEY: {"type": "number"},
+    DATE: {"type": "string", "format": "date"},
+    MOMENT: {"type": "string", "format": "date-time"},
+    WHOLE: {"type": "integer"},
+    NUMBER: {"type": "number"},
+    FLAG: {"type": "boolean"},
+    NAMES: {"type": "array", "items": _STRING},
+    OBJECTS: {"type": "array", "items": {"type": "object"}},
+    OBJECT: {"type": "object"},
+    JSON: {"type": "object"},
+    REFERENCE: _UUID,
+}
+_IDENTIFIERS: Final = ("id", "org_id")  # of every record; the base of the tables declares them
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The summary of a linked record within a document: null where there is none.
+
+    The row has its columns as `<key>_<column>`; the first of `keys` is the one that says whether there is a record.
+    """
+
+    name: str
+    model: type[Record]
+    text: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a path answers of a record.
+
+    `name` is that of the component in the description. `keys` are columns, or names in `schemas` and `links`; a key
+    `lead_id=id` shows the column `id` once more. `texts` replace the columns' descriptions. `schemas` describe keys
+    that the row has beside its columns, or describe a column otherwise. `added` are keys that a handler puts there
+    itself; they come last. `example` replaces examples of the columns. Raises TypeError for a key that there is not.
+    """
+
+    name: str
+    model: type[Record]
+    text: str
+    keys: Sequence[str]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    links: Mapping[str, Linked] = field(default_factory=dict)
+    added: Mapping[str, Schema] = field(default_factory=dict)
+    examples: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, row: Any) -> dict[str, Any]:
+        """The document of one row, or of one entity."""
+        return self.all_of([row])[0]
+
+    def all_of(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        """The documents of rows of one statement.
+
+        A row of a statement is read by position: for a page that takes an eighth of the time that reading by name does.
+        """
+        if not rows:
+            return []
+        columns, write = self._writer
+        fields = getattr(rows[0], "_fields", None)
+        take = attrgetter(*columns) if fields is None else itemgetter(*map(fields.index, columns))
+        return write(map(take, rows))
+
+    @cached_property
+    def components(self) -> dict[str, Schema]:
+        """The schemas of the document and of the summaries in it, by name."""
+        own = {key: self._schema(key, source) for key, source in self._sources()}
+        summaries = {
+            link.name: record_schema({k: _schema_of(fact_of_any(link.model, k), None) for k in link.keys}, link.text)
+            for link in self.links.values()
+        }
+        return {self.name: record_schema({**own, **self.added}, self.text), **summaries}
+
+    @cached_property
+    def example(self) -> dict[str, Any]:
+        """An example of the document."""
+        shown = {key: self._example(key, source) for key, source in self._sources()}
+        return {**shown, **self.examples}
+
+    def _sources(self) -> Iterator[tuple[str, str]]:
+        """Each key with what of the row it shows."""
+        for key in self.keys:
+            name, _, source = key.partition("=")
+            yield name, source or name
+
+    def _schema(self, key: str, source: str) -> Schema:
+        if key in self.schemas:
+            return self.schemas[key]
+        if key in self.links:
+            return or_null(reference_to(self.links[key].name))
+        text = self.texts.get(key, None if key == source else f"The same as {source}.")
+        schema = _schema_of(fact_of_any(self.model, source), text)
+        return schema if text is None else {**schema, "description": text}
+
+    def _example(self, key: str, source: str) -> Any:
+        if key in self.examples:
+            return self.examples[key]
+        if (link := self.links.get(key)) is not None:
+            return {k: _example_of(link.model, k) for k in link.keys}
+        return None if key in self.schemas and source == key else _example_of(self.model, source)
+
+    @cached_property
+    def _writer(self) -> tuple[tuple[str, ...], Callable[[Iterator[Any]], list[dict[str, Any]]]]:
+        """The columns that are read, and the function that makes documents of their values.
+
+        It is compiled from its source, as a written-out dict is the fastest way to one. Every name in it is a column's
+        or a key's, so nothing of a request gets in.
+        """
+        columns: list[str] = []
+
+        def variable(column: str) -> str:
+            if column not in columns:
+                columns.append(column)
+            return f"v{columns.index(column)}"
+
+        items = []
+        for key, source in self._sources():
+            if (link := self.links.get(key)) is None:
+                items.append(f"{key!r}: {variable(source)}")
+                continue
+            inner = ", ".join(f"{k!r}: {variable(f'{key}_{k}')}" for k in link.keys)
+            items.append(f"{key!r}: None if {variable(f'{key}_{link.keys[0]}')} is None else {{{inner}}}")
+        names = ", ".join(f"v{position}" for position in range(len(columns)))
+        source_text = f"lambda rows: [{{{', '.join(items)}}} for {names} in rows]"
+        return tuple(columns), eval(source_text)  # noqa: S307  # made of names of columns and keys only
+
+
+def fact_of_any(model: type[Record], name: str) -> Column | None:
+    """The column of this name; None for those that every record has. Raises TypeError where there is none."""
+    return None if name in _IDENTIFIERS else fact_of(model, name)
+
+
+def _schema_of(fact: Column | None, text: str | None) -> Schema:
+    if fact is None:
+        return _UUID
+    schema = dict(_SCHEMAS[fact.kind]) if isinstance(fact.kind, Kind) else enumerated(fact.kind)
+    if fact.kind in (WHOLE, NUMBER):
+        bounds = {"minimum": fact.least, "maximum": fact.most}
+        schema |= {name: bound for name, bound in bounds.items() if bound is not None}
+    if text is None:
+        text = f"{fact.text} ISO 8601 in UTC." if fact.kind is MOMENT else fact.text
+    return {**(or_null(schema) if fact.nullable else schema), "description": text}
+
+
+def _example_of(model: type[Record], name: str) -> Any:
+    if name == "org_id":
+        return IDENTIFIERS["organizations"]
+    if name == "id":
+        return IDENTIFIERS[str(model.__tablename__)]
+    fact = fact_of(model, name)
+    if fact.to is not None and fact.to != model.__tablename__:  # nothing is its own parent
+        return IDENTIFIERS[fact.to]
+    return list(fact.example) if isinstance(fact.example, tuple) else fact.example

@@ -1,0 +1,35 @@
+"""What a client asked, and what it gets: the two ends of the executor."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from schema.execution.documents import Prepared
+
+
+@dataclass(slots=True)
+class Request:
+    """What a client asked: a text, and what goes with it."""
+
+    query: str
+    variables: dict[str, Any] | None = None
+    operation_name: str | None = None
+    key: str | None = None
+    """The idempotency key in its extensions."""
+    stranger: str | None = None
+    """The address of a caller without a credential; None for a member."""
+    accepted: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    """Called once the document is seen to be one that a stranger may run."""
+    prepared: Prepared | None = field(default=None, compare=False, repr=False)
+    """The document, once it was read."""
+    answer: bytes | None = field(default=None, compare=False, repr=False)
+    """The data of its answer, where that is the same for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer's body, and what its transport needs to know: did it run, and was a credential wanting."""
+
+    body: dict[str, Any]
+    executed: bool
+    needs_credential: bool = False

@@ -1,0 +1,17 @@
+"""SQLModel below its documented surface: its registry of tables, and its metaclass."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy.orm import Mapper
+from sqlmodel import SQLModel
+
+
+def mappers() -> Iterable[Mapper[Any]]:
+    """SQLAlchemy's mapper of every table."""
+    return SQLModel._sa_registry.mappers
+
+
+def set_on_class(model: type[SQLModel], name: str, descriptor: object) -> None:
+    """Give a model an attribute of the class; the metaclass would take it for a column or a relationship."""
+    type.__setattr__(model, name, descriptor)

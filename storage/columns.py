@@ -1,0 +1,281 @@
+"""Declares the columns of a record type: what each one holds, and what a caller may do with it.
+
+A table class says everything about a column once: annotation, kind, description, uses. Inputs, GraphQL types, filters,
+orders and REST documents are derived from that by plain functions; each layer has a table of its own that says what a
+kind is there (`resolvers/record_inputs.py`, `schema/records.py`, `rest_compat/documents.py`). Uses are opt-in: a
+column without one is shown, and can be neither written nor filtered nor sorted by.
+
+A secret never gets a `column()`: `facts_of` refuses a table with a bare field, so nothing is derived from it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Flag, StrEnum, auto
+from functools import cache
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from pydantic_core import PydanticUndefined
+from sqlalchemy import inspect
+from sqlmodel import Field
+
+from storage.base import Document, Identifier, Money, Opaque, PlainLongText, PlainText, Record, now
+
+
+class Kind(StrEnum):
+    """What a column's values are. A vocabulary of `contract/vocabulary.py` stands for itself.
+
+    OBJECT and OBJECTS are JSON that the service reads; JSON is only passed on, and reads leave it unparsed.
+    """
+
+    LINE = auto()
+    TEXT = auto()
+    EMAIL = auto()
+    CURRENCY = auto()
+    MONEY = auto()
+    DATE = auto()
+    MOMENT = auto()
+    WHOLE = auto()
+    NUMBER = auto()
+    FLAG = auto()
+    NAMES = auto()
+    OBJECTS = auto()
+    OBJECT = auto()
+    JSON = auto()
+    REFERENCE = auto()
+
+
+LINE, TEXT, EMAIL, CURRENCY, MONEY = Kind.LINE, Kind.TEXT, Kind.EMAIL, Kind.CURRENCY, Kind.MONEY
+DATE, MOMENT, WHOLE, NUMBER, FLAG = Kind.DATE, Kind.MOMENT, Kind.WHOLE, Kind.NUMBER, Kind.FLAG
+NAMES, OBJECTS, OBJECT, JSON = Kind.NAMES, Kind.OBJECTS, Kind.OBJECT, Kind.JSON
+REFERENCE = Kind.REFERENCE
+
+
+class Use(Flag):
+    """What a caller may do with a column, beside reading it."""
+
+    NONE = 0
+    CREATE = auto()
+    UPDATE = auto()
+    FILTER = auto()
+    SORT = auto()
+
+
+NONE, CREATE, UPDATE, FILTER, SORT = Use.NONE, Use.CREATE, Use.UPDATE, Use.FILTER, Use.SORT
+WRITE = CREATE | UPDATE
+
+
+@dataclass(frozen=True, slots=True)
+class _KindFacts:
+    """What a kind is in Python and in SQL; without an `sql` type SQLModel takes the annotation's."""
+
+    python: type
+    sql: Any = None
+    sorts: bool = True
+
+
+_KINDS: Mapping[Kind, _KindFacts] = {
+    LINE: _KindFacts(str, PlainText),
+    TEXT: _KindFacts(str, PlainLongText, sorts=False),
+    EMAIL: _KindFacts(str, PlainText),
+    CURRENCY: _KindFacts(str, PlainText),
+    MONEY: _KindFacts(Decimal, Money),
+    DATE: _KindFacts(date),
+    MOMENT: _KindFacts(datetime),
+    WHOLE: _KindFacts(int),
+    NUMBER: _KindFacts(float),
+    FLAG: _KindFacts(bool),
+    NAMES: _KindFacts(list, Document, sorts=False),
+    OBJECTS: _KindFacts(list, Document, sorts=False),
+    OBJECT: _KindFacts(dict, Document, sorts=False),
+    JSON: _KindFacts(dict, Opaque(none_as_null=True), sorts=False),
+    REFERENCE: _KindFacts(str, Identifier),
+}
+_OF_A_VOCABULARY = _KindFacts(str, PlainText)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as its table declares it.
+
+    `name` is its name in the database and on the surfaces, `attribute` that of the table class. `text` describes it in
+    a sentence, `short` is the column within a sentence ("On {short}."), `words` replaces the derived sentence of one
+    use. `least` and `most` bound a number, or the characters of a text. `to` names the table that a reference leads to.
+    """
+
+    name: str
+    attribute: str
+    kind: Kind | type[StrEnum]
+    text: str
+    uses: Use
+    nullable: bool
+    required: bool
+    default: Any
+    short: str
+    words: Mapping[Use, str]
+    least: int | None
+    most: int | None
+    example: Any
+    to: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    kind: Kind | type[StrEnum]
+    text: str
+    uses: Use
+    short: str | None
+    words: Mapping[Use, str]
+    least: int | None
+    most: int | None
+    example: Any
+    to: str | None
+
+
+_DECLARED = "declared"  # in the column's `info`, which SQLAlchemy leaves to applications
+
+
+def column(
+    kind: Kind | type[StrEnum],
+    text: str,
+    uses: Use = NONE,
+    *,
+    default: Any = PydanticUndefined,
+    default_factory: Callable[[], Any] | None = None,
+    least: int | None = None,
+    most: int | None = None,
+    short: str | None = None,
+    words: Mapping[Use, str] | None = None,
+    example: Any = None,
+    to: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """A column of a record type, as a field of its table class; `Column` says what the arguments are.
+
+    `name` is its name in the database where the class calls it otherwise. `facts_of` checks it all when the first
+    surface asks.
+    """
+    declared = _Declared(kind, text, uses, short, words or {}, least, most, example, to)
+    options: dict[str, Any] = {"sa_column_kwargs": {"info": {_DECLARED: declared}}}
+    if name is not None:
+        options["sa_column_kwargs"]["name"] = name
+    if (sql := (_OF_A_VOCABULARY if not isinstance(kind, Kind) else _KINDS[kind]).sql) is not None:
+        options["sa_type"] = sql
+    if default_factory is not None:
+        return Field(default_factory=default_factory, **options)
+    return Field(default=default, **options)
+
+
+def reference(to: str, text: str, uses: Use = NONE, **options: Any) -> Any:
+    """A column that leads to a record of another table, or to none; its foreign key stands in `__table_args__`."""
+    return column(REFERENCE, text, uses, default=None, to=to, **options)
+
+
+MADE_AT = "2026-11-20T09:30:00Z"
+"""The moment in the examples at which a record was made."""
+
+
+def owner(uses: Use = NONE) -> Any:
+    """The column `owner_id` of a record that a rep owns."""
+    return column(
+        LINE, "The subject of the owning rep.", uses, default=None, short="the owning rep", example="user_2mF7"
+    )
+
+
+def created(uses: Use = FILTER | SORT) -> Any:
+    """The column `created_at`."""
+    return column(
+        MOMENT,
+        "When the record was made.",
+        uses,
+        default_factory=now,
+        short="when the record was made",
+        example=MADE_AT,
+    )
+
+
+def updated(uses: Use = SORT) -> Any:
+    """The column `updated_at`."""
+    return column(
+        MOMENT,
+        "When the record last changed.",
+        uses,
+        default_factory=now,
+        short="when the record last changed",
+        example="2026-11-20T09:41:12.004000Z",
+    )
+
+
+def versioned() -> Any:
+    """The column `version`, which an update may name as the one that it was made for."""
+    return column(WHOLE, "Grows with each change; see `expectedVersion`.", default=1, example=3)
+
+
+@cache
+def facts_of(model: type[Record]) -> tuple[Column, ...]:
+    """The columns of a record type in the order of its class, without `org_id` and `id`. Raises TypeError.
+
+    There are as many cached values as tables.
+    """
+    attributes = inspect(model).column_attrs
+    return tuple(
+        _checked(model, attribute, info, attributes[attribute].columns[0])
+        for attribute, info in model.model_fields.items()
+        if attribute not in Record.model_fields
+    )
+
+
+def fact_of(model: type[Record], name: str) -> Column:
+    """The column of this name. Raises TypeError where there is none."""
+    for fact in facts_of(model):
+        if fact.name == name:
+            return fact
+    known = ", ".join([*Record.model_fields, *(fact.name for fact in facts_of(model))])
+    raise TypeError(f"{model.__name__} has no column {name}; it has {known}")
+
+
+def _checked(model: type[Record], attribute: str, info: Any, stored: Any) -> Column:
+    """The column, once what is said of it agrees with itself. Raises TypeError."""
+    place = f"{model.__name__}.{attribute}"
+    declared: _Declared | None = stored.info.get(_DECLARED)
+    if declared is None:
+        raise TypeError(f"{place} does not say what it is: write {attribute}: ... = column(KIND, text, uses)")
+    is_kind = isinstance(declared.kind, Kind)
+    kind = _KINDS[declared.kind] if isinstance(declared.kind, Kind) else _OF_A_VOCABULARY
+    called = f"a {declared.kind.name}" if isinstance(declared.kind, Kind) else f"a {declared.kind.__name__}"
+    held, nullable = _without_none(info.annotation)
+    if held is not kind.python:
+        raise TypeError(f"{place} is {called}, so annotate it with {kind.python.__name__}")
+    required = info.is_required()
+    if nullable and required:
+        raise TypeError(f"{place} may be null but has no default: write default=None")
+    if SORT in declared.uses and not kind.sorts:
+        raise TypeError(f"{place} is {called}, which no list can be ordered by")
+    if FILTER in declared.uses and is_kind and declared.kind in (NAMES, OBJECTS, OBJECT, JSON, FLAG):
+        raise TypeError(f"{place} is {called}, for which there is no filter")
+    return Column(
+        name=stored.name,
+        attribute=attribute,
+        kind=declared.kind,
+        text=declared.text,
+        uses=declared.uses,
+        nullable=nullable,
+        required=required,
+        default=None if required else info.default,
+        short=declared.short or declared.text[0].lower() + declared.text[1:].rstrip("."),
+        words=declared.words,
+        least=declared.least,
+        most=declared.most,
+        example=declared.example,
+        to=declared.to,
+    )
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    """The class that an annotation names, without its parameters, and whether null is allowed beside it."""
+    parts = [part for part in get_args(annotation) if part is not NoneType]
+    nullable = NoneType in get_args(annotation)
+    held = parts[0] if nullable and len(parts) == 1 else annotation
+    return get_origin(held) or held, nullable

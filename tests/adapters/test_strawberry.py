@@ -1,0 +1,89 @@
+"""What is relied on of Strawberry below its documented surface (schema/adapters/strawberry.py)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import strawberry
+from graphql import GraphQLObjectType
+from strawberry.schema.schema_converter import GraphQLCoreConverter
+
+from schema.adapters import strawberry as adapter
+
+
+@strawberry.enum
+class Color(Enum):
+    RED = "red"
+
+
+@strawberry.input
+class Given:
+    some_text: str = "none"
+
+
+@strawberry.type
+class Query:
+    plain: str = strawberry.field(metadata={"of": "plain"}, default="x")
+
+    @strawberry.field
+    def told(self, info: strawberry.Info[Any, Any], given: Given, color: Color = Color.RED) -> str:
+        seen.append(info)
+        return f"{given.some_text} {color.name}"
+
+
+seen: list[Any] = []
+SCHEMA = adapter.Schema(query=Query)
+
+
+def _field(name: str) -> Any:
+    kind = SCHEMA.graphql.query_type
+    assert isinstance(kind, GraphQLObjectType)
+    return kind.fields[name]
+
+
+def _info() -> Any:
+    result = SCHEMA.execute_sync('{ told(given: {someText: "a"}) }', root_value=Query())
+    assert result.data == {"told": "a RED"}
+    return seen[-1]
+
+
+def test_a_field_of_the_core_leads_to_its_definition() -> None:
+    assert adapter.DEFINITION == GraphQLCoreConverter.DEFINITION_BACKREF
+    plain, told = (_field(name).extensions[adapter.DEFINITION] for name in ("plain", "told"))
+    assert (plain.python_name, plain.base_resolver, plain.metadata) == ("plain", None, {"of": "plain"})
+    assert told.base_resolver.wrapped_func.__name__ == "told"
+    assert [(one.python_name, one.graphql_name) for one in told.arguments] == [("given", None), ("color", None)]
+    kind = SCHEMA.graphql.query_type
+    assert kind is not None
+    assert kind.extensions[adapter.DEFINITION].origin is Query
+
+
+def test_an_info_wraps_that_of_the_core_and_can_be_made_of_it() -> None:
+    info = _info()
+    raw = adapter.raw_info(info)
+    assert (raw.field_nodes[0].name.value, raw.parent_type) == ("told", SCHEMA.graphql.query_type)
+    assert adapter.definition_of(info) is _field("told").extensions[adapter.DEFINITION]
+    made = adapter.info_of(strawberry.Info, raw, _field("told"))
+    assert adapter.raw_info(made) is raw
+    assert made.schema is info.schema
+    assert made.context is info.context
+
+
+def test_coerced_arguments_become_the_methods() -> None:
+    info = _info()
+    kind = adapter.definition_of(info).arguments[0].type
+    made = adapter.arguments_of(info, {"given": {"someText": "b"}, "color": Color.RED})
+    assert made == {"given": Given(some_text="b"), "color": Color.RED}
+    assert adapter.argument_of(info, kind, {"someText": "c"}) == Given(some_text="c")
+
+
+def test_the_values_of_an_enum_can_be_described() -> None:
+    [value] = adapter.enum_values(Color)
+    assert value.name == "RED"
+    value.description = "It is red."
+    assert "It is red." in strawberry.Schema(query=Query).as_str()
+
+
+def test_names_are_written_as_clients_see_them() -> None:
+    assert [adapter.to_camel_case(name) for name in ("some_text", "id", "a_b_c")] == ["someText", "id", "aBC"]

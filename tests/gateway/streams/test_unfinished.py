@@ -1,0 +1,167 @@
+"""WebSocket messages that are too long, too soon, or never whole (decision 137)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import struct
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from contract.limits import SOCKET_FRAGMENTS_MAX, SOCKET_INIT_MAX_BYTES, UNFINISHED_MAX_BYTES
+from tests.support.live import Live
+from tests.support.streams import PROTOCOL, Socket, begun, open_socket
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.parametrize("live_url", ["sqlite"], indirect=True),
+]
+
+MIB = 1024 * 1024
+TEXT, CONTINUED = 0x1, 0x0
+
+
+def _frame(opcode: int, length: int, *, fin: bool, reserved: int = 0) -> bytes:
+    """The head of a frame, whose mask of zeros leaves its bytes as they are."""
+    head = bytes([(0x80 if fin else 0) | reserved | opcode])
+    if length < 126:
+        return head + bytes([0x80 | length]) + bytes(4)
+    return head + b"\xff" + struct.pack("!Q", length) + bytes(4)
+
+
+def _write(socket: Socket, data: bytes) -> None:
+    """Past the library, which would send whole messages."""
+    transport: Any = socket.connection.transport
+    transport.write(data)
+
+
+async def _is_closed(socket: Socket) -> int:
+    async with asyncio.timeout(15):
+        return (await socket.closed())[0]
+
+
+def _resident(live: Live) -> int:
+    status = Path(f"/proc/{live.service.pid}/status").read_text()
+    return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) * 1024
+
+
+@pytest.mark.parametrize("fin", [True, False])
+async def test_before_it_has_begun_a_message_is_short(live: Live, fin: bool) -> None:
+    async with open_socket(live.service.address) as socket:
+        _write(socket, _frame(TEXT, SOCKET_INIT_MAX_BYTES + 1, fin=fin))
+        assert await _is_closed(socket) == 1009
+
+
+async def test_before_it_has_begun_pieces_count_together(live: Live) -> None:
+    async with open_socket(live.service.address) as socket:
+        for number in range(3):
+            _write(socket, _frame(CONTINUED if number else TEXT, 2_000, fin=False) + b" " * 2_000)
+        assert await _is_closed(socket) == 1009
+
+
+async def test_the_longest_first_message_and_long_ones_after_it(live: Live) -> None:
+    async with open_socket(live.service.address) as socket:
+        payload = live.token()
+        bare = len(json.dumps({"type": "connection_init", "payload": payload | {"x": ""}}))
+        await socket.begin(payload | {"x": "y" * (SOCKET_INIT_MAX_BYTES - bare)})
+        await socket.subscribe("1", "query($x: String) { __typename }", x="y" * (MIB - 1_000))
+        assert (await socket.hear())["type"] in {"next", "error"}
+        await socket.connection.send(["x" * 300_000] * 4)
+        assert await _is_closed(socket) == 1009
+
+
+async def test_before_the_upgrade_is_answered(live: Live) -> None:
+    """What comes with the upgrade is no way round, and no mistake of the service's."""
+    host, port = live.service.address.removeprefix("http://").split(":")
+    head = (
+        f"GET /graphql HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\nSec-WebSocket-Protocol: {PROTOCOL}\r\n\r\n"
+    ).encode()
+    for after in (_frame(TEXT, MIB, fin=True), _frame(0x3, 0, fin=True), _frame(TEXT, MIB, fin=False) + b"x" * 100_000):
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(head)
+        await asyncio.sleep(0)
+        writer.write(after)
+        async with asyncio.timeout(10):
+            await reader.read(100)  # taken, or closed at once
+        writer.close()
+        await writer.wait_closed()
+    assert "Traceback" not in live.service.log.read_text()
+
+
+@pytest.mark.parametrize("size", [0, 1])
+async def test_a_message_has_so_many_pieces(live: Live, size: int) -> None:
+    async with begun(live.service.address, live.token()) as socket:
+        piece = _frame(CONTINUED, size, fin=False) + b"x" * size
+        _write(socket, _frame(TEXT, size, fin=False) + b"x" * size + piece * (SOCKET_FRAGMENTS_MAX + 1))
+        assert await _is_closed(socket) == 1009
+
+
+async def test_many_messages_at_once(live: Live) -> None:
+    async with open_socket(live.service.address) as socket:
+        await asyncio.sleep(0.2)
+        _write(socket, (_frame(TEXT, 15, fin=True) + b'{"type":"pong"}') * 20_000)
+        assert await _is_closed(socket) == 1013
+
+
+async def test_nothing_is_unpacked(live: Live) -> None:
+    """Four kilobytes that would be four megabytes are refused as they come."""
+    async with open_socket(live.service.address, compression="deflate") as socket:
+        assert socket.connection.response is not None
+        assert "Sec-WebSocket-Extensions" not in socket.connection.response.headers
+        _write(socket, _frame(TEXT, 4, fin=True, reserved=0x40) + b"\x00\x00\x00\xff")
+        assert await _is_closed(socket) == 1002
+
+
+async def test_what_is_unfinished_counts_for_its_address_and_comes_back(live: Live) -> None:
+    """Two hundred sockets with a megabyte each, but for its last byte: those beyond the limit are closed."""
+    before = _resident(live)
+    most = UNFINISHED_MAX_BYTES // MIB
+    async with AsyncExitStack() as stack:
+        sockets = [await stack.enter_async_context(begun(live.service.address, live.token())) for _ in range(200)]
+        for socket in sockets:
+            _write(socket, _frame(TEXT, MIB, fin=True) + b" " * (MIB - 1))
+        ended = [asyncio.create_task(_is_closed(socket)) for socket in sockets]
+        deadline = time.monotonic() + 20
+        while sum(task.done() for task in ended) < len(sockets) - most:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.1)
+        assert _resident(live) - before < 4 * UNFINISHED_MAX_BYTES
+        codes = [task.result() for task in ended if task.done()]
+        assert set(codes) <= {1013, 1008}
+        assert codes.count(1013) >= 200 - 4 * most
+        for task in ended:
+            task.cancel()
+        await asyncio.gather(*ended, return_exceptions=True)
+    async with begun(live.service.address, live.token()) as socket:
+        await socket.subscribe("1", "{ viewer { subject } }", x="y" * (MIB - 1_000))
+        assert (await socket.hear())["type"] in {"next", "error"}
+    assert _resident(live) - before < 4 * UNFINISHED_MAX_BYTES
+
+
+@pytest.mark.parametrize("is_fragmented", [True, False])
+async def test_a_message_is_finished_in_time(live: Live, is_fragmented: bool) -> None:
+    async with begun(live.service.address, live.token()) as socket:
+        _write(socket, _frame(TEXT, 100 if is_fragmented else MIB, fin=not is_fragmented) + b"x" * 100)
+        ended = asyncio.create_task(_is_closed(socket))
+        for _ in range(100):
+            if ended.done() or isinstance(socket.connection.close_code, int):
+                break
+            _write(socket, _frame(CONTINUED, 1, fin=False) + b"x" if is_fragmented else b"x")
+            await asyncio.sleep(0.2)
+        assert await ended == 1008
+
+
+async def test_others_go_on_meanwhile(live: Live) -> None:
+    async with begun(live.service.address, live.token()) as slow, begun(live.service.address, live.token()) as socket:
+        _write(slow, _frame(TEXT, MIB, fin=True) + b" " * 1_000)
+        await socket.subscribe("1", "{ __typename }")
+        assert (await socket.hear())["type"] == "next"
+        with pytest.raises(ConnectionClosed):
+            await slow.hear()

@@ -1,0 +1,90 @@
+"""The heaviest reports that are accepted: they are rendered within the limits, and the service stays below 400 MB."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.errors import Problems
+from contract.limits import REPORT_TEXT_MAX
+from providers.children import Children
+from reports.reading import content_of
+from reports.rendering import RENDERING, render_stored
+from tests.support.reports import content, stored
+
+ROOT = Path(__file__).resolve().parents[2]
+_SLOTS = 50
+_ROOM = REPORT_TEXT_MAX // _SLOTS - 400
+_SCRIPTS = "aбγ中あ한عשहবไአქ😀Ω∑☃"
+
+
+def _words(letters: str, room: int) -> str:
+    chosen = random.Random(7)
+    text = ""
+    while len(text.encode()) < room - 40:
+        text += "".join(chosen.choices(letters, k=6)) + " "
+    return text
+
+
+def heaviest() -> dict[str, dict[str, Any]]:
+    """Contents that are as long as they may be, each heavy in its own way."""
+    texts = {
+        "latin": _words("abcdefghijklmnopqrstuvwxyz", _ROOM),
+        "scripts": _words(_SCRIPTS, _ROOM),
+        "both directions": "aع" * (_ROOM // 3),
+        "bullets": ["x"] * (_ROOM // 101),
+    }
+    slots = {name: {"copy_blobs": {f"s{i}": text for i in range(_SLOTS)}} for name, text in texts.items()}
+    findings = [{"title": "t", "detail": "d", "severity": "high"}] * 1_000
+    return slots | {"findings": {"copy_blobs": {}, "analysis": {"findings": findings}}}
+
+
+@pytest.mark.parametrize("name", ["copy_blobs", "analysis"])
+def test_a_report_that_says_too_much_is_refused(name: str) -> None:
+    text = {"a": "x\n\n" * 1_300, "b": "x\n\n" * 1_300}
+    given: dict[str, Any] = {
+        "copy_blobs": text,
+        "analysis": {"findings": [{"title": "t", "detail": "x\n\n" * 40} for _ in range(100)]},
+    }
+    with pytest.raises(Problems) as refused:
+        content_of(**stored(**{name: given[name]}))
+    [problem] = refused.value.problems
+    assert problem.path == (name,)
+    assert f"of at most {REPORT_TEXT_MAX}" in problem.message
+
+
+@pytest.mark.long
+async def test_the_heaviest_reports_leave_the_service_below_400_mb() -> None:
+    service = _kilobytes(_service(), "VmRSS")
+    for name, changed in heaviest().items():
+        content(**changed)
+        children = Children()
+        made = await children.run(RENDERING, render_stored, stored(**changed))
+        [pid] = children.pids
+        peak = _kilobytes(_status(pid), "VmHWM")
+        await children.close()
+        assert not isinstance(made, str)
+        print(f"{name}: service {service // 1000} MB, child {peak // 1000} MB")
+        assert service + peak < 350_000, name  # what a service has open besides comes to some 30 MB
+
+
+def _service() -> str:
+    """What is known of a process that has loaded the service."""
+    script = "import gateway.app, jobs.kinds; print(open('/proc/self/status').read())"
+    return subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def _status(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
+def _kilobytes(status: str, name: str) -> int:
+    found = re.search(rf"{name}:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1])

@@ -1,0 +1,345 @@
+"""As many statements for ten times as much: every list that the schema gives, and every list that it takes.
+
+The cases are found in the schema: a list without one fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from graphql import build_schema
+
+from contract.event_types import EVENT_TYPES
+from storage.base import new_id
+from storage.tables import Contact, Deal, Enrollment, Mailbox, OutreachDomain, PipelineStage, StageChange
+from tests.support.forests import forest
+from tests.support.gateway import Gateway
+from tests.support.list_fields import Queries, list_fields, list_inputs
+from tests.support.statements import statements
+from tests.support.tenants import Tenant, new_tenant
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+SIZES = (2, 20)
+SCHEMA = build_schema((Path(__file__).parents[2] / "schema" / "schema.graphql").read_text())
+QUERIES = Queries(
+    SCHEMA,
+    {
+        "Query.search": '(query: "common", first: 100)',
+        "Query.nodes": "(ids: $ids)",
+        "Query.costEstimate": '(document: "{ deals { totalCount } }")',
+        "Query.leadConversionPreview": "(id: $lead)",
+        "Account.healthHistory": "(first: 5)",
+        "ResearchRun.results": "(first: 5)",
+    },
+)
+LISTS = sorted(set(list_fields(SCHEMA)))
+# What a mutation gives, and what is no record.
+ELSEWHERE = {"DetectedCompetitor.evidence", "UserError.field"}
+GROWS_NOT = {"CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def forests(gateway: Gateway) -> list[Tenant]:
+    """Organizations with that many of everything."""
+    return [await forest(await new_tenant(gateway), size) for size in SIZES]
+
+
+async def _variables(tenant: Tenant, query: str) -> dict[str, Any]:
+    if "$ids" in query:
+        found = await tenant.ask("{ accounts { nodes { id } } deals { nodes { id } } }")
+        return {"ids": [node["id"] for page in found.values() for node in page["nodes"]]}
+    if "$lead" in query:
+        return {"lead": (await tenant.ask("{ leads(first: 1) { nodes { id } } }"))["nodes"][0]["id"]}
+    return {}
+
+
+def _declared(query: str) -> str:
+    kinds = {"$ids": "[ID!]!", "$lead": "ID!"}
+    names = ", ".join(f"{name}: {kind}" for name, kind in kinds.items() if name in query)
+    return f"query({names}) {query}" if names else query
+
+
+def _items(answer: Any) -> int:
+    """How many objects there are in the answer."""
+    if isinstance(answer, list):
+        return sum(map(_items, answer))
+    return 1 + sum(map(_items, answer.values())) if isinstance(answer, dict) else 0
+
+
+def _own(sent: list[str]) -> list[str]:
+    """The statements without the one that authenticates."""
+    return [statement for statement in sent if "FROM memberships" not in statement]
+
+
+async def test_every_list_has_a_query() -> None:
+    assert {name for name in LISTS if not QUERIES.reaches(name)} <= ELSEWHERE
+
+
+@pytest.mark.parametrize("name", [name for name in LISTS if QUERIES.reaches(name)])
+async def test_what_is_given(forests: list[Tenant], name: str) -> None:
+    query = _declared(QUERIES.of(name))
+    counts, items = [], []
+    for tenant in forests:
+        variables = await _variables(tenant, query)
+        headers = tenant.headers("admin")
+        with statements(tenant.gateway.world.database) as sent:
+            answer = await tenant.ask(query, headers, **variables)
+        counts.append(len(sent))
+        items.append(_items(answer))
+    assert counts[0] == counts[1], query
+    assert name in GROWS_NOT or items[1] >= 5 * items[0], query
+
+
+BEHIND = """query($after: String) { accounts { nodes { contacts(first: 2, after: $after) { nodes { id } } } } }"""
+
+
+async def test_what_is_behind_a_cursor_below_a_list(forests: list[Tenant]) -> None:
+    first = "{ accounts { nodes { contacts(first: 1) { edges { cursor node { lastName } } } } } }"
+    for tenant in forests:
+        [*pages] = [node["contacts"]["edges"] for node in (await tenant.ask(first))["nodes"]]
+        after = pages[len(pages) // 2][0]["cursor"]
+        with statements(tenant.gateway.world.database) as sent:
+            found = await tenant.ask(BEHIND, after=after)
+        assert len(_own(sent)) == 2
+        ids = [[node["id"] for node in node["contacts"]["nodes"]] for node in found["nodes"]]
+        assert {len(shown) for shown in ids} > {0}
+        whole = (
+            "query($id: ID!, $after: String) { account(id: $id) { contacts(first: 2, after: $after)"
+            " { nodes { id } } } }"
+        )
+        accounts = (await tenant.ask("{ accounts { nodes { id } } }"))["nodes"]
+        for account, shown in zip(accounts, ids, strict=True):
+            alone = await tenant.ask(whole, id=account["id"], after=after)
+            assert [node["id"] for node in alone["contacts"]["nodes"]] == shown
+
+
+# What takes a list: makes what is needed, and gives the operation with its variables for so many items.
+Batch = Callable[[Tenant, int], Awaitable[tuple[str, dict[str, Any]]]]
+_ERRORS = "userErrors { code message }"
+
+
+def _put(field: str, kind: str, given: Callable[[int], dict[str, Any]], most: int = 20) -> Batch:
+    """A mutation that takes an input with texts in its list."""
+
+    async def batch(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        document = f"mutation($input: {kind}!) {{ {field}(input: $input) {{ {_ERRORS} }} }}"
+        return document, {"input": given(min(size, most))}
+
+    return batch
+
+
+def _change(field: str, kind: str, made: Any, given: Callable[[int], dict[str, Any]], most: int = 20) -> Batch:
+    """A mutation of a record that is made before."""
+
+    async def batch(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        answer = await tenant.ask(*made[:1], tenant.headers("admin"), **made[1])
+        [record] = [value for value in answer.values() if isinstance(value, dict)]
+        document = f"mutation($id: ID!, $input: {kind}!) {{ {field}(id: $id, input: $input) {{ {_ERRORS} }} }}"
+        return document, {"id": record["id"], "input": given(min(size, most))}
+
+    return batch
+
+
+async def _mailboxes(tenant: Tenant, size: int) -> list[str]:
+    domain = OutreachDomain(name=f"{new_id()}.example", status="active")
+    boxes = [
+        Mailbox(domain_id=domain.id, email=f"{new_id()}@x", display_name="d", status="active") for _ in range(size)
+    ]
+    await tenant.add(domain, *boxes)
+    return [box.id for box in boxes]
+
+
+async def _campaign_with_mailboxes(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    document = f"mutation($input: CampaignCreateInput!) {{ campaignCreate(input: $input) {{ {_ERRORS} }} }}"
+    return document, {"input": {"name": "c", "mailboxIds": await _mailboxes(tenant, size)}}
+
+
+async def _campaign(tenant: Tenant) -> str:
+    made = await tenant.ask(
+        'mutation { campaignCreate(input: {name: "c"}) { campaign { id } } }', tenant.headers("admin")
+    )
+    return str(made["campaign"]["id"])
+
+
+async def _other_mailboxes(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    document = (
+        f"mutation($id: ID!, $input: CampaignUpdateInput!) {{ campaignUpdate(id: $id, input: $input) {{ {_ERRORS} }} }}"
+    )
+    return document, {"id": await _campaign(tenant), "input": {"mailboxIds": await _mailboxes(tenant, size)}}
+
+
+async def _enrollments(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    contacts = [Contact(last_name=f"{number}") for number in range(size)]
+    await tenant.add(*contacts)
+    document = (
+        "mutation($id: ID!, $contacts: [EnrollmentInput!]!) { enrollmentsCreate(campaignId: $id, contacts: $contacts)"
+        f" {{ created {{ id email contact {{ lastName }} }} skipped {{ reason }} {_ERRORS} }} }}"
+    )
+    given = [{"email": f"{c.last_name}@example.com", "contactId": c.id, "variables": {"a": "b"}} for c in contacts]
+    return document, {"id": await _campaign(tenant), "contacts": given}
+
+
+async def _stages(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    stages = [PipelineStage(name=f"stage {number}", position=number) for number in range(size)]
+    await tenant.add(*stages)
+    document = f"mutation($ids: [ID!]!) {{ pipelineStageReorder(ids: $ids) {{ stages {{ name }} {_ERRORS} }} }}"
+    return document, {"ids": [stage.id for stage in reversed(stages)]}
+
+
+async def _nodes(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    deals, contacts = [Deal(name="d") for _ in range(size)], [Contact(last_name="c") for _ in range(size)]
+    await tenant.add(*deals, *contacts)
+    ids = [record.id for record in (*deals, *contacts)] + [new_id() for _ in range(size)]
+    return "query($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }", {"ids": ids}
+
+
+async def _events(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    return "query($types: [String!]) { events(types: $types) { nodes { id } } }", {
+        "types": [f"type_{number}" for number in range(size)]
+    }
+
+
+async def _search(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    kinds = list(SCHEMA.type_map["SearchType"].values)  # type: ignore[attr-defined]
+    return 'query($types: [SearchType!]) { search(query: "nothing", types: $types) { kind: __typename } }', {
+        "types": kinds[:size]
+    }
+
+
+_LEAD = ('mutation { cardCaptureConfirm(input: {name: "n"}) { lead { id } } }', {})
+_MEETING = ('mutation { meetingLog(input: {subject: "s"}) { meeting { id } } }', {})
+_CAMPAIGN = ('mutation { campaignCreate(input: {name: "c"}) { campaign { id } } }', {})
+
+
+def _attendees(size: int) -> dict[str, Any]:
+    return {"subject": "s", "metadata": {"attendees": [{"name": f"n{number}"} for number in range(size)]}}
+
+
+def _steps(size: int) -> dict[str, Any]:
+    return {"name": "c", "steps": [{"delayDays": 1, "subject": "s", "body": "b"} for _ in range(size)]}
+
+
+BATCHES: dict[str, Batch] = {
+    "nodes ids": _nodes,
+    "events types": _events,
+    "search types": _search,
+    "meetingLog input.metadata.attendees": _put("meetingLog", "MeetingLogInput", _attendees),
+    "meetingUpdate input.metadata.attendees": _change("meetingUpdate", "MeetingUpdateInput", _MEETING, _attendees),
+    "competitorCreate input.aliases": _put(
+        "competitorCreate",
+        "CompetitorInput",
+        lambda size: {"name": new_id(), "aliases": [new_id() for _ in range(size)]},
+    ),
+    "competitorCreate input.domains": _put(
+        "competitorCreate",
+        "CompetitorInput",
+        lambda size: {"name": new_id(), "domains": [f"d{number}.example" for number in range(size)]},
+    ),
+    "pipelineStageReorder ids": _stages,
+    "cardCaptureConfirm input.tags": _put(
+        "cardCaptureConfirm", "CardCaptureInput", lambda size: {"name": "n", "tags": [f"t{n}" for n in range(size)]}
+    ),
+    "leadUpdate input.tags": _change(
+        "leadUpdate", "LeadUpdateInput", _LEAD, lambda size: {"tags": [f"t{number}" for number in range(size)]}
+    ),
+    "campaignCreate input.steps": _put("campaignCreate", "CampaignCreateInput", _steps, most=10),
+    "campaignUpdate input.steps": _change("campaignUpdate", "CampaignUpdateInput", _CAMPAIGN, _steps, most=10),
+    "campaignCreate input.mailboxIds": _campaign_with_mailboxes,
+    "campaignUpdate input.mailboxIds": _other_mailboxes,
+    "enrollmentsCreate contacts": _enrollments,
+    "researchRunCreate input.targets": _put(
+        "researchRunCreate",
+        "ResearchRunInput",
+        lambda size: {"name": "r", "targets": [{"companyName": f"c{number}"} for number in range(size)]},
+    ),
+    "webhookCreate input.types": _put(
+        "webhookCreate",
+        "WebhookInput",
+        lambda size: {"url": "https://1.1.1.1/hook", "types": sorted(EVENT_TYPES)[:size]},
+    ),
+}
+
+
+async def test_every_list_that_is_taken_has_a_case() -> None:
+    assert set(list_inputs(SCHEMA)) == BATCHES.keys()
+
+
+@pytest.mark.parametrize("name", BATCHES)
+async def test_what_is_taken(gateway: Gateway, name: str) -> None:
+    await _same_for_more(gateway, BATCHES[name])
+
+
+async def _same_for_more(gateway: Gateway, batch: Batch) -> None:
+    counts = []
+    for size in SIZES:
+        tenant = await new_tenant(gateway)
+        document, variables = await batch(tenant, size)
+        with statements(tenant.gateway.world.database) as sent:
+            answer = await tenant.ask(document, tenant.headers("admin"), **variables)
+        assert not (isinstance(answer, dict) and answer.get("userErrors")), answer
+        counts.append(len(sent))
+    assert counts[0] == counts[1]
+
+
+# What changes more rows than it names: the record, with so many others that hang on it.
+async def _account(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    made = await tenant.ask('mutation { accountCreate(input: {name: "a"}) { account { id } } }')
+    account_id = made["account"]["id"]
+    await tenant.add(*(Contact(last_name="c", account_id=account_id) for _ in range(size)))
+    await tenant.add(*(Deal(name="d", account_id=account_id) for _ in range(size)))
+    return f"mutation($id: ID!) {{ accountDelete(id: $id) {{ {_ERRORS} }} }}", {"id": account_id}
+
+
+async def _stage(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    stages = [PipelineStage(name=f"stage {number}", position=number) for number in range(size + 1)]
+    deal = Deal(name="d")
+    await tenant.add(*stages, deal)
+    await tenant.add(*(StageChange(deal_id=deal.id, to_stage_id=stages[0].id) for _ in range(size)))
+    return f"mutation($id: ID!) {{ pipelineStageDelete(id: $id) {{ {_ERRORS} }} }}", {"id": stages[0].id}
+
+
+async def _run(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    document = "mutation($input: ResearchRunInput!) { researchRunCreate(input: $input) { run { id } } }"
+    given = {"name": "r", "targets": [{"companyName": f"c{number}"} for number in range(size)]}
+    made = await tenant.ask(document, tenant.headers("admin"), input=given)
+    return f"mutation($id: ID!) {{ researchRunCancel(id: $id) {{ {_ERRORS} }} }}", {"id": made["run"]["id"]}
+
+
+async def _enrolled(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    campaign_id = await _campaign(tenant)
+    await tenant.add(*(Enrollment(campaign_id=campaign_id, email=f"{n}@x", email_key=f"{n}@x") for n in range(size)))
+    return f"mutation($id: ID!) {{ campaignDelete(id: $id) {{ {_ERRORS} }} }}", {"id": campaign_id}
+
+
+WIDE: dict[str, Batch] = {
+    "accountDelete": _account,
+    "pipelineStageDelete": _stage,
+    "researchRunCancel": _run,
+    "campaignDelete": _enrolled,
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+async def test_what_hangs_on_a_record(gateway: Gateway, name: str) -> None:
+    await _same_for_more(gateway, WIDE[name])
+
+
+async def test_a_node_takes_two_statements(forests: list[Tenant]) -> None:
+    for tenant in forests:
+        headers = tenant.headers("admin")
+        for listing in ("accounts", "leads", "campaigns", "researchRuns"):
+            found = await tenant.ask(f"{{ {listing}(first: 1) {{ nodes {{ id }} }} }}", headers)
+            with statements(tenant.gateway.world.database) as sent:
+                answer = await tenant.ask(
+                    "query($id: ID!) { node(id: $id) { id } }", headers, id=found["nodes"][0]["id"]
+                )
+            assert answer["id"] == found["nodes"][0]["id"]
+            assert len(_own(sent)) == 2
+        with statements(tenant.gateway.world.database) as sent:
+            assert await tenant.ask("query($id: ID!) { node(id: $id) { id } }", headers, id=new_id()) is None
+        assert len(_own(sent)) == 3

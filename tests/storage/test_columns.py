@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import MetaData
+from sqlalchemy.orm import registry
+from sqlmodel import Field
+
+from contract.vocabulary import GeoScope
+from storage import tables
+from storage.base import PlainText, Record
+from storage.columns import FILTER, FLAG, LINE, MOMENT, NAMES, NONE, SORT, TEXT, WRITE, Kind, column, fact_of, facts_of
+
+
+def table(name: str, annotation: Any, field: Any) -> type[Record]:
+    """A table of its own metadata with one column, named by the test."""
+
+    class Apart(Record, registry=registry(metadata=MetaData())):
+        pass
+
+    return type(
+        "Planet", (Apart,), {"__annotations__": {name: annotation}, name: field, "__module__": __name__}, table=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("annotation", "field", "words"),
+    [
+        (
+            str,
+            Field(sa_type=PlainText),
+            "Planet.rings does not say what it is: write rings: ... = column(KIND, text, uses)",
+        ),
+        (str | None, column(LINE, "Its rings."), "Planet.rings may be null but has no default: write default=None"),
+        (int, column(TEXT, "Its rings."), "Planet.rings is a TEXT, so annotate it with str"),
+        (int, column(GeoScope, "Its rings."), "Planet.rings is a GeoScope, so annotate it with str"),
+        (str, column(TEXT, "Its rings.", SORT), "Planet.rings is a TEXT, which no list can be ordered by"),
+        (
+            list[Any],
+            column(NAMES, "Its rings.", FILTER, default_factory=list),
+            "Planet.rings is a NAMES, for which there is no filter",
+        ),
+        (bool, column(FLAG, "Its rings.", FILTER), "Planet.rings is a FLAG, for which there is no filter"),
+    ],
+)
+def test_a_column_that_contradicts_itself_is_refused_by_name(annotation: Any, field: Any, words: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        facts_of(table("rings", annotation, field))
+    assert str(refused.value) == words
+
+
+def test_a_misspelt_column_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(TypeError) as refused:
+        fact_of(table("rings", str, column(LINE, "Its rings.")), "ring")
+    assert str(refused.value) == "Planet has no column ring; it has org_id, id, rings"
+
+
+def test_a_table_with_secrets_says_nothing_of_itself() -> None:
+    for model in (tables.Credential, tables.Webhook, tables.IdempotencyKey):
+        with pytest.raises(TypeError, match="does not say what it is"):
+            facts_of(model)  # type: ignore[arg-type]  # some are no records at all
+
+
+DERIVED = {
+    *(tables.Account, tables.Activity, tables.Campaign, tables.Competitor, tables.Contact, tables.Deal),
+    *(tables.Enrollment, tables.HealthFactor, tables.HealthSnapshot, tables.Job, tables.Lead, tables.Mailbox),
+    *(tables.OutreachDomain, tables.PipelineStage, tables.ResearchResult, tables.ResearchRun),
+}
+
+
+def test_the_tables_that_surfaces_are_derived_from() -> None:
+    """Whoever declares another one reads here that all its columns are shown unless its surface hides them."""
+    said = set()
+    for name in tables.__all__:
+        model = getattr(tables, name)
+        if isinstance(model, type) and issubclass(model, Record):
+            try:
+                facts_of(model)
+            except TypeError:
+                continue
+            said.add(model)
+    assert said == DERIVED
+
+
+UNCHECKED = {(tables.HealthFactor, "key")}
+"""Written by the formula alone, which has nine of them."""
+
+
+@pytest.mark.parametrize("model", sorted(DERIVED, key=lambda model: model.__name__), ids=lambda model: model.__name__)
+def test_every_vocabulary_has_its_check_in_the_database(model: Any) -> None:
+    checks = {str(c.sqltext) for c in model.__table__.constraints if hasattr(c, "sqltext")}
+    for fact in facts_of(model):
+        if not isinstance(fact.kind, Kind) and (model, fact.name) not in UNCHECKED:
+            assert f"{fact.name} IN ({', '.join(repr(value.value) for value in fact.kind)})" in checks
+
+
+def test_what_is_derived_of_a_column() -> None:
+    fact = fact_of(tables.Deal, "close_date")
+    assert (fact.text, fact.short) == ("When it is expected to close, or closed.", "the closing day")
+    assert fact.uses == WRITE | FILTER | SORT
+    assert fact.nullable
+    assert not fact.required
+    assert fact_of(tables.Activity, "metadata").attribute == "details"
+    assert fact_of(tables.Deal, "competitors").uses == NONE
+    assert fact_of(tables.Deal, "created_at").kind is MOMENT
+    assert tables.Deal.model_fields["created_at"].annotation is datetime

@@ -1,0 +1,169 @@
+"""An organization with so many of everything, and two of everything below each."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from storage.base import new_id, now
+from storage.queries.artifacts import publish
+from storage.tables import (
+    Account,
+    Activity,
+    Artifact,
+    Campaign,
+    CampaignMailbox,
+    Competitor,
+    Contact,
+    Credential,
+    CXReport,
+    CXReportRevision,
+    Deal,
+    DealContact,
+    Enrollment,
+    Event,
+    HealthFactor,
+    HealthSnapshot,
+    Lead,
+    Mailbox,
+    OutreachDomain,
+    PipelineStage,
+    ResearchResult,
+    ResearchRun,
+    StageChange,
+    Webhook,
+    WebhookDelivery,
+)
+from tests.support.tenants import Tenant, new_tenant
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+BELOW = range(2)
+
+
+async def forest(tenant: Tenant, size: int) -> Tenant:
+    """The organization, filled."""
+    for number in range(size):
+        await _crm(tenant, number)
+        await _outreach(tenant, number)
+        await _research(tenant, number)
+        await _administration(tenant, number)
+        await new_membership(tenant)
+    return tenant
+
+
+async def _crm(tenant: Tenant, number: int) -> None:
+    account = Account(name=f"common account {number}", domain=f"a{number}.example")
+    stage = PipelineStage(name=f"stage {number}", position=number)
+    competitor = Competitor(name=f"rival {number}", folded_name=f"rival {number}", aliases=["a"], domains=["b.example"])
+    await tenant.add(account, stage, competitor)
+    contacts = [Contact(last_name=f"{number}-{k}", account_id=account.id) for k in BELOW]
+    await tenant.add(*contacts)
+    for k in BELOW:
+        at = START + timedelta(minutes=number * 10 + k)
+        deal = Deal(
+            name=f"{number}-{k}",
+            account_id=account.id,
+            stage_id=stage.id if k else None,
+            champion_id=contacts[k].id,
+            value=10,
+            competitors=["rival"],
+        )
+        snapshot = HealthSnapshot(
+            account_id=account.id, score=50, trend="stable", data_points=1, snapshot_at=at, formula_version="1"
+        )
+        await tenant.add(deal, snapshot)
+        await tenant.add(
+            *(DealContact(deal_id=deal.id, contact_id=contact.id, linked_at=at) for contact in contacts),
+            StageChange(deal_id=deal.id, to_stage_id=stage.id, at=at),
+            Activity(
+                subject=f"{number}-{k}", due_at=at, account_id=account.id, deal_id=deal.id, contact_id=contacts[k].id
+            ),
+            Lead(name=f"lead {number}-{k}", tags=["t"], account_id=account.id, deal_id=deal.id, status="new"),
+            *(
+                HealthFactor(
+                    account_id=account.id,
+                    health_score_id=snapshot.id,
+                    snapshot_at=at,
+                    position=position,
+                    key=("champion_presence", "deal_outcomes")[position],
+                    label="l",
+                    score=50,
+                    weight=1.0,
+                    value=1.0,
+                    explanation="e",
+                    sample_size=1,
+                )
+                for position in BELOW
+            ),
+        )
+
+
+async def _outreach(tenant: Tenant, number: int) -> None:
+    mark = f"n{number}"
+    domain = OutreachDomain(name=f"{mark}.example", status="active")
+    mailboxes = [
+        Mailbox(domain_id=domain.id, email=f"{k}@{mark}.example", display_name="d", status="active") for k in BELOW
+    ]
+    steps = [{"delay_days": 0, "subject": "s", "body": "b"} for _ in BELOW]
+    campaign = Campaign(name=mark, steps=steps, provider="local", status="draft")
+    await tenant.add(domain, *mailboxes, campaign)
+    await tenant.add(
+        *(CampaignMailbox(campaign_id=campaign.id, mailbox_id=mailbox.id) for mailbox in mailboxes),
+        *(Enrollment(campaign_id=campaign.id, email=f"{k}@x", email_key=f"{k}@x") for k in BELOW),
+    )
+
+
+async def _research(tenant: Tenant, number: int) -> None:
+    run = ResearchRun(name=f"run {number}", result_count=2)
+    await tenant.add(run)
+    for position in BELOW:
+        result = ResearchResult(run_id=run.id, position=position, company_name="c", status="scored", score=5)
+        report = CXReport(result_id=result.id, published_revision=1)
+        content = CXReportRevision(report_id=report.id, revision=1, copy_blobs={}, analysis={}, brand={})
+        await tenant.add(result, report, content)
+        files = [
+            Artifact(
+                subject_id=report.id,
+                kind=kind,
+                revision=1,
+                storage_name=f"{report.id}/{kind}",
+                file_name="f",
+                content_type="application/pdf",
+                bytes=4,
+                sha256="s",
+            )
+            for kind in ("PDF", "DECK")
+        ]
+        async with tenant.gateway.world.database.writing(tenant.id) as session:
+            await publish(session, *files)
+
+
+async def _administration(tenant: Tenant, number: int) -> None:
+    webhook = Webhook(url=f"http://127.0.0.1:9/{number}", areas=["crm"], types=["a", "b"], cursor=10**6, active=False)
+    await tenant.add(webhook)
+    await tenant.add(
+        *(
+            WebhookDelivery(webhook_id=webhook.id, event_id=new_id(), sequence=k, attempt=1, delivered=True)
+            for k in BELOW
+        ),
+        Event(sequence=1_000 + number, type="account_created", area="crm", actor="a", data={}),
+    )
+    subject = tenant.subject("admin")
+    for kind, org_id in (("organization_key", tenant.id), ("user_token", None)):
+        credential = Credential(
+            kind=kind,
+            key_id=new_id().replace("-", "")[-16:],
+            secret_hash="h",
+            hint="h",
+            name=f"{kind} {number}",
+            org_id=org_id,
+            owner_subject=subject,
+            created_at=now(),
+        )
+        async with tenant.gateway.world.database.directory(writing=True) as session:
+            session.add(credential)
+
+
+async def new_membership(tenant: Tenant) -> None:
+    """The administrator is in one more organization."""
+    other = await new_tenant(tenant.gateway)
+    await tenant.gateway.world.join(tenant.subject("admin"), other.organization, scopes=[])
