@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from itertools import count
 
+from contract.limits import REDIS_SECONDS
+
 Reply = Callable[[], AsyncIterator[bytes]]
 
 CHUNK = 65_536
@@ -33,12 +35,12 @@ def endless(head: bytes, piece: bytes) -> Reply:
 
 
 def dripping(data: bytes) -> Reply:
-    """A byte at a time, and all of them again and again."""
+    """A byte at a time, so slowly that no whole answer comes in time, and all of them again and again."""
 
     async def reply() -> AsyncIterator[bytes]:
         for number in count():
             yield data[number % len(data) :][:1]
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(2 * REDIS_SECONDS / len(data))
 
     return reply
 
