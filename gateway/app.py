@@ -34,11 +34,11 @@ from gateway.stopping import noticing
 from gateway.streams import Streams
 from gateway.ws_connection import Shared
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
-from rest_compat.errors import code_of, error_response
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
+from transport.errors import code_of, error_response
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from contract.errors import ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
-from resolvers.encoding import written
+from transport.encoding import written
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:

@@ -24,7 +24,6 @@ from contract.limits import BODY_MAX_BYTES, STRANGER_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
 from gateway.encoding import encoded
 from gateway.graphql_sse import EVENT_STREAM, EventStream
-from gateway.headers import Headers, headers_of
 from gateway.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
@@ -32,12 +31,13 @@ from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from resolvers.idempotency import REPLAYED
-from resolvers.record import Record
-from rest_compat.errors import report
 from rest_compat.serving import address_of
 from schema.errors import refusal
 from schema.execution import Answer, Executor
 from schema.execution import Request as Operation
+from transport.errors import report
+from transport.headers import Headers, headers_of
+from transport.request_log import RequestLog
 
 JSON = "application/json"
 GRAPHQL = "application/graphql-response+json"
@@ -95,7 +95,7 @@ class GraphQLEndpoint:
 
     async def serve(self, scope: Scope, receive: Receive, headers: Headers) -> Reply | EventStream:
         """The answer; every error body has the shape that GraphQL clients expect."""
-        record: Record = scope["state"]["record"]
+        record: RequestLog = scope["state"]["record"]
         request_id = record.request_id
         media_type = JSON
         try:
@@ -112,7 +112,7 @@ class GraphQLEndpoint:
             return _refused(GatewayError(), request_id, media_type)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, headers: Headers, record: Record, media_type: str
+        self, scope: Scope, receive: Receive, headers: Headers, record: RequestLog, media_type: str
     ) -> Reply | EventStream:
         vigil = Vigil(
             self.streams, _text(headers, b"authorization"), _text(headers, b"x-service-org"), address_of(scope)
@@ -141,7 +141,7 @@ class GraphQLEndpoint:
         return _reply(answer.body, media_type, 200 if ok else 400, _REPLAYED if key and key.is_replayed else ())
 
     async def _stream(
-        self, operation: Operation, context: Context, vigil: Vigil, record: Record, accept: str | None
+        self, operation: Operation, context: Context, vigil: Vigil, record: RequestLog, accept: str | None
     ) -> Reply | EventStream:
         """A subscription's answers as events, which are all that it can be answered with."""
         if not takes_events(accept):

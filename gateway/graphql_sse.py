@@ -13,9 +13,9 @@ from contract.errors import GatewayError, ResponseTooLarge
 from contract.limits import STREAM_SEND_SECONDS
 from gateway.encoding import encoded
 from gateway.vigil import Vigil
-from resolvers.record import Record
 from schema.errors import refusal
 from schema.execution import Answer
+from transport.request_log import RequestLog
 
 EVENT_STREAM = "text/event-stream"
 _HEADERS = (
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 class EventStream:
     """A response of events: to be sent instead of a body."""
 
-    def __init__(self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, record: Record) -> None:
+    def __init__(self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, record: RequestLog) -> None:
         self._answers = answers
         self._vigil = vigil
         self._record = record

@@ -7,12 +7,12 @@ from starlette.types import Receive, Scope, Send
 
 from contract.errors import Overloaded
 from gateway.admission import path_of
-from gateway.headers import headers_of
 from gateway.refusals import refused
 from gateway.sockets import RECEIVED, Sockets
 from gateway.streams import STREAM
 from gateway.ws_connection import Connection, Shared
 from rest_compat.serving import address_of
+from transport.headers import headers_of
 
 PROTOCOL = "graphql-transport-ws"
 

@@ -14,7 +14,7 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 from gateway.settings import LogFormat, Settings
-from resolvers.record import Record
+from transport.request_log import RequestLog
 
 # Wherever they begin: in a log line a letter may stand right before, as the n of an escaped line's end. And never
 # looking far ahead: paths are the client's, and such a search would take time by the square of their length.
@@ -52,7 +52,7 @@ class AccessLog:
         self._handler = handler if settings.log_level in ("DEBUG", "INFO") else None
         self._as_json = settings.log_format is LogFormat.JSON
 
-    def write(self, method: str, path: str, status: int, seconds: float, record: Record) -> None:
+    def write(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
         """One line, with the fields of any other log line and always the same ones of its own (decision 122)."""
         if self._handler is None:
             return

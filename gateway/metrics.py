@@ -14,9 +14,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from providers.calls import breakers, observers
 from providers.notifications import Fate
-from resolvers.record import Record
 from storage.connections import PoolState
 from storage.kept import Kept
+from transport.request_log import RequestLog
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder through which processes add up; the library reads it when it is loaded."""
@@ -107,7 +107,7 @@ def _of(door: str, operation: str, status: int) -> tuple[Counter, Histogram]:
     return REQUESTS.labels(door, operation or "none", status), SECONDS.labels(door)
 
 
-def count_request(record: Record, status: int, seconds: float) -> None:
+def count_request(record: RequestLog, status: int, seconds: float) -> None:
     """Note an answer; doors, operations and statuses are few, so each combination is looked up once."""
     requests, duration = _of(record.door, record.operation, status)
     requests.inc()

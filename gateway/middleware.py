@@ -15,8 +15,8 @@ from contract.limits import REQUEST_ID_MAX
 from gateway import logs
 from gateway.metrics import count_request
 from gateway.security_headers import SecurityHeaders
-from resolvers.record import Record
-from rest_compat.errors import code_of, code_of_status, error_response
+from transport.errors import code_of, code_of_status, error_response
+from transport.request_log import RequestLog
 
 _SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
 _PATH_SHOWN = 500
@@ -64,7 +64,7 @@ class Requests:
             await self.app(scope, receive, send)
             return
         identifier = request_id(scope)
-        record = Record(identifier, "graphql" if scope["path"].startswith("/graphql") else "rest")
+        record = RequestLog(identifier, "graphql" if scope["path"].startswith("/graphql") else "rest")
         scope.setdefault("state", {}).update(request_id=identifier, record=record)
         began, status = time.perf_counter(), 0
 

@@ -31,7 +31,7 @@ from gateway.refusals import refused
 from gateway.request_heads import declared_length, is_upgrade
 from gateway.security_headers import SecurityHeaders
 from gateway.stalls import Stalls
-from resolvers.record import Record
+from transport.request_log import RequestLog
 
 WHOLE = "whole"
 """What a request's state says once nothing of it is missing."""
@@ -310,7 +310,7 @@ class Receiving(HttpProtocol):
         path = self.url.partition(b"?")[0].decode("latin-1") if begun else ""
         answer = refused(error, path, request_id)
         self.transport.write(self._bytes(answer, request_id))
-        record = Record(request_id, _DOOR, code=error.code)
+        record = RequestLog(request_id, _DOOR, code=error.code)
         count_request(record, error.status, 0.0)
         if path.startswith("/"):
             method, path = self.parser.get_method().decode(), shown(unquote(path))  # as much of it as has come

@@ -4,8 +4,8 @@ import orjson
 from starlette.responses import Response
 
 from contract.errors import GatewayError, Unavailable
-from rest_compat.errors import error_response
 from schema.errors import refusal
+from transport.errors import error_response
 
 GRAPHQL_PATH = "/graphql"
 

@@ -28,7 +28,7 @@ from gateway.adapters.uvicorn import ASGISendEvent, ServerState, WebSocketProtoc
 from gateway.adapters.websockets import QuietProtocol
 from gateway.security_headers import SecurityHeaders
 from gateway.unfinished import Unfinished
-from rest_compat.errors import error_response
+from transport.errors import error_response
 
 RECEIVED = "crm.received"
 """The extension by which the application says whose messages these are, and that long ones may come."""

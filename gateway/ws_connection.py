@@ -26,11 +26,11 @@ from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
 from resolvers.context import Context, Services
-from resolvers.record import Record
-from rest_compat.errors import report
 from rest_compat.serving import address_of
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
+from transport.errors import report
+from transport.request_log import RequestLog
 
 _LAST_ANSWERS_SECONDS = LAST_WORK_SECONDS + 0.5
 
@@ -64,7 +64,7 @@ class Connection:
     ) -> None:
         self.path = path
         self._shared = shared
-        self._record: Record = scope["state"]["record"]
+        self._record: RequestLog = scope["state"]["record"]
         self._request_id = self._record.request_id
         self._address = address_of(scope)
         self._headers = headers
@@ -215,7 +215,7 @@ class Connection:
 
     async def _run(self, identifier: str, request: Request, context: Context, vigil: Vigil) -> None:
         """One operation, from its request to its last message, and its line in the log."""
-        record, began = Record(self._request_id, "graphql", principal=context.principal), time.perf_counter()
+        record, began = RequestLog(self._request_id, "graphql", principal=context.principal), time.perf_counter()
         status = 0
         try:
             try:
@@ -257,7 +257,9 @@ class Connection:
         except GatewayError as error:
             raise Closed(4403, f"Forbidden: {error.message}") from None
 
-    async def _execute(self, identifier: str, request: Request, context: Context, record: Record, path: Path) -> int:
+    async def _execute(
+        self, identifier: str, request: Request, context: Context, record: RequestLog, path: Path
+    ) -> int:
         """Send the operation's answers; the status that they would have over HTTP.
 
         While it is worked on, what is no stream holds a place like a request.

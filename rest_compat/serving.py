@@ -26,14 +26,14 @@ from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
 from providers.artifacts import Pieces
 from resolvers.context import Context, Key, Services
-from resolvers.encoding import written
 from resolvers.idempotency import REPLAYED, read_key
 from resolvers.inputs import Input, problems_of
-from resolvers.record import Record
 from rest_compat import bodies
-from rest_compat.errors import code_of, error_response
 from rest_compat.metering import Meter, points_of
 from rest_compat.operations import HIDDEN, Answer, Call, Operation, Readiness
+from transport.encoding import written
+from transport.errors import code_of, error_response
+from transport.request_log import RequestLog
 
 Endpoint = Callable[[Scope, Receive, str, Meter], Awaitable[Response]]
 
@@ -153,9 +153,9 @@ def _request_id(scope: Scope) -> str:
     return str(state.get("request_id") or uuid.uuid4())
 
 
-def _record(scope: Scope, request_id: str) -> Record:
+def _record(scope: Scope, request_id: str) -> RequestLog:
     """The record that the middleware keeps of the request."""
-    record: Record = scope.setdefault("state", {}).setdefault("record", Record(request_id, "rest"))
+    record: RequestLog = scope.setdefault("state", {}).setdefault("record", RequestLog(request_id, "rest"))
     return record
 
 

@@ -9,7 +9,7 @@ from identity.principal import Principal
 
 
 @dataclass(slots=True)
-class Record:
+class RequestLog:
     """One request, or one operation on a socket (decision 122).
 
     `operation` and `code` are words of the service, few enough to count by: a documented path with its method, the kind

@@ -10,8 +10,8 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from contract.error_origin import origin_of
 from contract.errors import Forbidden, GatewayError, NotFound, Problems, RangeNotSatisfiable, Unauthenticated
-from contract.places import place
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def code_of_status(status: int) -> str:
 
 def report(error: Exception, request_id: str) -> None:
     """One line in the log for an error that is masked: what and where, and none of its words, which may quote data."""
-    _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, place(error))
+    _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, origin_of(error))
 
 
 def _body(detail: str, code: str, request_id: str) -> dict[str, Any]:

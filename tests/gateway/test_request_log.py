@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from gateway.metrics import REGISTRY
-from resolvers.record import Record
 from tests.gateway.test_requests import log
 from tests.support.gateway import Gateway
+from transport.request_log import RequestLog
 
 __all__ = ["log"]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -168,7 +168,7 @@ def _lines(answer: httpx.Response, name: str) -> dict[str, float]:
     ],
 )
 async def test_what_an_answer_says_is_noted(bodies: list[dict[str, Any]], cost: int | None, code: str | None) -> None:
-    record = Record("id", "graphql")
+    record = RequestLog("id", "graphql")
     for body in bodies:
         record.answered(body)
     assert (record.cost, record.code) == (cost, "COST_EXCEEDED" if code is None else code)

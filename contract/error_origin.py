@@ -7,7 +7,7 @@ from typing import Final
 _ROOT: Final = Path(__file__).resolve().parent.parent
 
 
-def place(error: BaseException) -> str:
+def origin_of(error: BaseException) -> str:
     """The last line of this project that the exception came through."""
     frames = [f for f in extract_tb(error.__traceback__) if _is_ours(Path(f.filename))]
     if not frames:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from contract.errors import ResponseTooLarge
-from resolvers.encoding import written
+from transport.encoding import written
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = [{"id": i, "name": 'é"\n', "at": NOW, "none": None, "link": {"id": i}} for i in range(137)]
