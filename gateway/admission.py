@@ -17,8 +17,8 @@ from contract.errors import Overloaded, Unauthenticated
 from gateway.receiving import WHOLE
 from gateway.refusals import refused
 from identity.principal import Principal
-from rest_compat.serving import address_of
 from storage.kept import Kept
+from transport.headers import address_of
 
 Group = Hashable
 Path = tuple[Group, ...]

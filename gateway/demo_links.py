@@ -21,10 +21,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from contract.errors import BadRequest, NotFound, TooLarge
+from contract.errors import BadRequest, NotFound
 from contract.scopes import Role
 from gateway.addresses import is_loopback
 from identity.tokens import EmbeddedIssuer
+from transport.bodies import read_body
 
 PATH: Final = "/demo/token"
 LINK_SECONDS: Final = 15 * 60
@@ -93,7 +94,7 @@ def exchange(links: DemoLinks, issuer: EmbeddedIssuer) -> Callable[[Request], Aw
         host = request.headers.get("host", "")
         if not is_loopback(host) or urlsplit(request.headers.get("origin", f"//{host}")).netloc != host:
             raise NotFound()
-        code = _code(await _body(request))
+        code = _code(await read_body(request.receive, request.headers.get("content-length"), _BODY_MAX))
         invitation = await run_in_threadpool(links.take, code)
         if invitation is None:
             raise NotFound("The code of this link was used already, or has run out")
@@ -101,15 +102,6 @@ def exchange(links: DemoLinks, issuer: EmbeddedIssuer) -> Callable[[Request], Aw
         return Response(orjson.dumps(content), media_type="application/json")
 
     return answer
-
-
-async def _body(request: Request) -> bytes:
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > _BODY_MAX:
-            raise TooLarge()
-    return body
 
 
 def _code(body: bytes) -> str:

@@ -16,11 +16,10 @@ from contract.errors import (
     GatewayError,
     MethodNotAllowed,
     NotAcceptable,
-    TooLarge,
     Unauthenticated,
     UnsupportedMedia,
 )
-from contract.limits import BODY_MAX_BYTES, STRANGER_BODY_MAX_BYTES
+from contract.limits import STRANGER_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
 from gateway.encoding import encoded
 from gateway.graphql_sse import EVENT_STREAM, EventStream
@@ -31,12 +30,12 @@ from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from resolvers.idempotency import REPLAYED
-from rest_compat.serving import address_of
 from schema.errors import refusal
 from schema.execution import Answer, Executor
 from schema.execution import Request as Operation
+from transport.bodies import read_body
 from transport.errors import report
-from transport.headers import Headers, headers_of
+from transport.headers import Headers, address_of, header, headers_of
 from transport.request_log import RequestLog
 
 JSON = "application/json"
@@ -75,7 +74,7 @@ class GraphQLEndpoint:
         """Answer one request, of any method."""
         headers = headers_of(scope)
         if scope["method"] in _READING and self.settings.graphiql and _is_page(scope, headers):
-            led_by = _text(headers, b"sec-fetch-site") or ""
+            led_by = header(headers, b"sec-fetch-site") or ""
             await graphiql_page(self._hosts(headers), led_by)(scope, receive, send)
             return
         answer = await self.serve(scope, receive, headers)
@@ -88,7 +87,7 @@ class GraphQLEndpoint:
 
     def _hosts(self, headers: Headers) -> list[str]:
         """Under which a page reaches this service: as the request did, unless the settings know better."""
-        asked, public = _text(headers, b"host") or "", self.settings.public_url
+        asked, public = header(headers, b"host") or "", self.settings.public_url
         if public is None:
             return [asked]
         return [urlsplit(public).netloc, *([asked] if is_loopback(asked) else ())]
@@ -99,7 +98,7 @@ class GraphQLEndpoint:
         request_id = record.request_id
         media_type = JSON
         try:
-            media_type = negotiate(_text(headers, b"accept"))
+            media_type = negotiate(header(headers, b"accept"))
             return await self._answer(scope, receive, headers, record, media_type)
         except GatewayError as error:
             record.refused(error)
@@ -115,20 +114,20 @@ class GraphQLEndpoint:
         self, scope: Scope, receive: Receive, headers: Headers, record: RequestLog, media_type: str
     ) -> Reply | EventStream:
         vigil = Vigil(
-            self.streams, _text(headers, b"authorization"), _text(headers, b"x-service-org"), address_of(scope)
+            self.streams, header(headers, b"authorization"), header(headers, b"x-service-org"), address_of(scope)
         )
         await vigil.begin()
         scope["state"]["principal"] = vigil.principal
         record.principal = vigil.principal
         stranger = vigil.address if vigil.principal is None else None
         operation = self.operations.read(await _fields(scope, receive, headers, stranger is not None), stranger)
-        key = key_of(operation, _text(headers, b"idempotency-key"))
+        key = key_of(operation, header(headers, b"idempotency-key"))
         await self.executor.open(operation, record)
         context = Context(self.services, vigil.principal, record.request_id, key=key)
         if self.executor.is_subscription(operation):
             if scope["method"] == "HEAD":
                 raise MethodNotAllowed("A subscription goes by POST or GET")
-            return await self._stream(operation, context, vigil, record, _text(headers, b"accept"))
+            return await self._stream(operation, context, vigil, record, header(headers, b"accept"))
         if scope["method"] in _READING and not self.executor.is_query(operation):
             raise MethodNotAllowed("Only queries and subscriptions go by GET")
         answer = await self.executor.run(operation, context)
@@ -158,11 +157,6 @@ class GraphQLEndpoint:
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]
 _REPLAYED = [(REPLAYED.lower().encode(), b"true")]
 _READING = ("GET", "HEAD")
-
-
-def _text(headers: Headers, name: bytes) -> str | None:
-    value = headers.get(name)
-    return None if value is None else value.decode("latin-1")
 
 
 def _is_page(scope: Scope, headers: Headers) -> bool:
@@ -235,12 +229,9 @@ async def _fields(scope: Scope, receive: Receive, headers: Headers, is_stranger:
         return fields_of_query(scope["query_string"])
     if scope["method"] != "POST":
         raise MethodNotAllowed("Use POST, or GET for queries")
-    if not _is_json(_text(headers, b"content-type") or ""):
+    if not _is_json(header(headers, b"content-type") or ""):
         raise UnsupportedMedia(f"The body must be {JSON} in UTF-8")
-    length = headers.get(b"content-length", b"")
-    if length.isdigit() and int(length[:_DIGITS]) > BODY_MAX_BYTES:
-        raise TooLarge()
-    body = await _body(receive)
+    body = await read_body(receive, header(headers, b"content-length"))
     if is_stranger and len(body) > STRANGER_BODY_MAX_BYTES:
         if body.count(b",") <= _COMMAS_READ:
             read_json(body, "The body")
@@ -248,7 +239,6 @@ async def _fields(scope: Scope, receive: Receive, headers: Headers, is_stranger:
     return fields_of_body(body)
 
 
-_DIGITS = 18
 _COMMAS_READ = 1_000
 """A long body that will be refused is read, to tell whether it is JSON, where that takes no time: it has few parts."""
 
@@ -260,19 +250,6 @@ def _is_json(content_type: str) -> bool:
     message["content-type"] = content_type
     charset = message.get_content_charset("utf-8")
     return message.get_content_type() == JSON and charset in ("utf-8", "utf8")
-
-
-async def _body(receive: Receive) -> bytes:
-    body, more = b"", True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect()
-        body += message.get("body", b"")
-        if len(body) > BODY_MAX_BYTES:
-            raise TooLarge()
-        more = message.get("more_body", False)
-    return body
 
 
 def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:

@@ -1,6 +1,6 @@
 """GraphQL over WebSocket: who may connect (decisions 81 and 107)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
@@ -11,8 +11,7 @@ from gateway.refusals import refused
 from gateway.sockets import RECEIVED, Sockets
 from gateway.streams import STREAM
 from gateway.ws_connection import Connection, Shared
-from rest_compat.serving import address_of
-from transport.headers import headers_of
+from transport.headers import address_of, text_headers_of
 
 PROTOCOL = "graphql-transport-ws"
 
@@ -28,7 +27,7 @@ class WebSocketEndpoint:
         """Serve one connection from its upgrade to its end."""
         scope["state"]["record"].door = STREAM
         await receive()  # the upgrade
-        headers = {name: value.decode("latin-1") for name, value in headers_of(scope).items()}
+        headers = text_headers_of(scope)
         if not self._admits(headers):
             await send({"type": "websocket.close", "code": 1008, "reason": "Origin not allowed"})
             return
@@ -51,9 +50,9 @@ class WebSocketEndpoint:
         finally:
             self.shared.sockets.leave(connection.path)
 
-    def _admits(self, headers: dict[bytes, str]) -> bool:
+    def _admits(self, headers: Mapping[str, str]) -> bool:
         """Pages of this host and of the listed origins may connect, and whoever is no page and so names no origin."""
-        origin = headers.get(b"origin")
+        origin = headers.get("origin")
         if origin is None or "*" in self.origins or origin in self.origins:
             return True
-        return urlsplit(origin).netloc.lower() == headers.get(b"host", "").lower() != ""
+        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() != ""

@@ -14,7 +14,7 @@ from identity.budget import Budget, Metered, Unmetered
 from identity.failures import Failures
 from identity.pairs import MemoryPairs, Pairs, Sizes
 from identity.strangers import Strangers
-from rest_compat.operations import Check
+from transport.readiness import Check
 
 if TYPE_CHECKING:
     from identity.redis_link import RedisLink

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from contract.errors import Unavailable
 from providers.calls import OK, last, left_alone
-from rest_compat.operations import Check
 from storage import migrate
+from transport.readiness import Check
 
 DEADLINE = 3.0
 """Seconds until an answer is given, whoever has not answered by then."""

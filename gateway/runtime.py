@@ -31,11 +31,11 @@ from providers.ports import Ports
 from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
 from resolvers.context import Services
-from rest_compat.operations import Check
 from storage.base import now
 from storage.database import Database
 from storage.feed import Feed
 from storage.queries import jobs
+from transport.readiness import Check
 
 _log = logging.getLogger(__name__)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -26,10 +27,10 @@ from gateway.streams import STREAM, Streams
 from gateway.vigil import Vigil
 from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
 from resolvers.context import Context, Services
-from rest_compat.serving import address_of
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
 from transport.errors import report
+from transport.headers import address_of
 from transport.request_log import RequestLog
 
 _LAST_ANSWERS_SECONDS = LAST_WORK_SECONDS + 0.5
@@ -57,7 +58,7 @@ class Connection:
         self,
         shared: Shared,
         scope: Scope,
-        headers: dict[bytes, str],
+        headers: Mapping[str, str],
         receive: Receive,
         send: Send,
         path: Path,
@@ -165,8 +166,8 @@ class Connection:
         said = {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
         self._vigil = vigil = Vigil(
             self._shared.streams,
-            said.get("authorization", self._headers.get(b"authorization")),
-            said.get("x-service-org", self._headers.get(b"x-service-org")),
+            said.get("authorization", self._headers.get("authorization")),
+            said.get("x-service-org", self._headers.get("x-service-org")),
             self._address,
         )
         try:

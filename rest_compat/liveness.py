@@ -9,7 +9,8 @@ import orjson
 
 from contract.errors import Unavailable
 from contract.limits import VERSION
-from rest_compat.operations import Answer, Call, Check
+from rest_compat.operations import Answer, Call
+from transport.readiness import Check
 
 _FRESH = {"Cache-Control": "no-store"}
 

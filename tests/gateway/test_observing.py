@@ -17,12 +17,12 @@ import pytest
 from contract.errors import Unavailable
 from gateway.metrics import REGISTRY, Sampled
 from gateway.readiness import Readiness
-from rest_compat.operations import Check
 from storage.connections import Connections, PoolState
 from storage.database import Database
 from tests.support.gateway import open_gateway
 from tests.support.live import going
 from tests.support.service import SCRIPT, Service, environment
+from transport.readiness import Check
 
 
 def _value(text: str, name: str) -> float:
