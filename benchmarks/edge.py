@@ -16,9 +16,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from contract.vocabulary import CredentialKind
-from gateway.admission import Admission, Places
-from gateway.receiving import Receiving
-from gateway.security_headers import SecurityHeaders
+from gateway.middleware.load_shedding import Admission, Places
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.server.http_protocol import Receiving
 from identity.principal import Principal
 
 _ROUNDS = 25

@@ -15,24 +15,24 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from contract.limits import SOCKETS_PER_PROCESS
-from gateway import logs
-from gateway.admission import Admission, Places
-from gateway.demo_links import PATH, DemoLinks, exchange
-from gateway.graphql_endpoint import GraphQLEndpoint
-from gateway.graphql_ws import WebSocketEndpoint
-from gateway.hosts import Hosts, hosts_of
+from gateway.demo.links import PATH, DemoLinks, exchange
+from gateway.graphql.endpoint import GraphQLEndpoint
+from gateway.graphql.operations import Operations
+from gateway.graphql.persisted_documents import read_manifest
+from gateway.graphql.streams import Streams
+from gateway.graphql.ws import WebSocketEndpoint
+from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
-from gateway.middleware import Requests, Straight, Unbroken
-from gateway.observing import Observing
-from gateway.operations import Operations
+from gateway.middleware.hosts import Hosts, hosts_of
+from gateway.middleware.load_shedding import Admission, Places
+from gateway.middleware.requests import Requests, Straight, Unbroken
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics_endpoint import Observing
 from gateway.pages import docs_page, first_page, static_mount
-from gateway.persisted import read_manifest
 from gateway.runtime import Runtime
-from gateway.security_headers import SecurityHeaders
+from gateway.server.shutdown import noticing
 from gateway.settings import Settings
-from gateway.stopping import noticing
-from gateway.streams import Streams
-from gateway.ws_connection import Shared
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import rest_routes

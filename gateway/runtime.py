@@ -10,11 +10,11 @@ import httpx
 
 from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
-from gateway.limiting import limiting_of
-from gateway.metrics import count_job, count_notification
-from gateway.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
+from gateway.middleware.limiter_backends import limiting_of
+from gateway.observability.metrics import count_job, count_notification
+from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
+from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.settings import SequencingProvider, Settings
-from gateway.stopping import LAST_WORK_SECONDS
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contract.limits import BUDGET_MAX, CREDENTIALS_MAX, DOCUMENT_CACHE_BYTES, ORGANIZATION_BUDGET_MAX
-from gateway.persisted import read_manifest
+from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
 from storage.migrate import check_address
 

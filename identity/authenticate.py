@@ -10,8 +10,8 @@ from contract.errors import GatewayError, OrganizationMismatch, Unauthenticated
 from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import directory, exchange
+from identity.auth_failures import Failures
 from identity.exchange import AccessToken, Grant
-from identity.failures import Failures
 from identity.issuers import Verifier
 from identity.principal import Belonging, Principal
 from identity.tokens import Claims, EmbeddedIssuer, InvalidToken

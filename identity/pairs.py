@@ -9,7 +9,7 @@ from time import monotonic_ns
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
-from identity.buckets import Size
+from identity.token_buckets import Size
 
 _MOST = 50_000
 

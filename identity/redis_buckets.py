@@ -7,9 +7,9 @@ than that however long ago, by the clock, this will have been (decision 160).
 
 from typing import Final
 
-from identity.buckets import MemoryBuckets, Size, Taken
 from identity.pairs import Drawn, MemoryPairs, Sizes
 from identity.redis_link import RedisLink
+from identity.token_buckets import MemoryBuckets, Size, Taken
 
 # Takes (`forced` = 0) out of every key's bucket or of none, or gives: whether what is there is looked at, and for each
 # key the points' time and the time that the bucket fills in. A bucket is when it is full, and what was missing.

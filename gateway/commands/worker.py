@@ -10,16 +10,16 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from gateway import logs
 from gateway.commands.outcome import fail, say, settings_to_serve, with_folder
 from gateway.commands.sockets import authority, listen
-from gateway.hosts import Hosts, hosts_of
-from gateway.middleware import Requests
-from gateway.observing import Observing
+from gateway.middleware.hosts import Hosts, hosts_of
+from gateway.middleware.requests import Requests
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics_endpoint import Observing
 from gateway.runtime import Runtime
-from gateway.security_headers import SecurityHeaders
+from gateway.server.shutdown import end_by_force
 from gateway.settings import Settings
-from gateway.stopping import end_by_force
 from rest_compat.routes import liveness_routes
 from storage import migrate
 

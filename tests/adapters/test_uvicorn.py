@@ -14,9 +14,9 @@ from uvicorn.server import ServerState
 from uvicorn.supervisors import multiprocess
 
 from gateway.adapters import uvicorn as adapter
-from gateway.receiving import Receiving
-from gateway.serving import Process, Processes, Server
-from gateway.sockets import Sockets
+from gateway.server.http_protocol import Receiving
+from gateway.server.serving import Process, Processes, Server
+from gateway.server.websocket_protocol import Sockets
 from tests.support.internals import attributes_of, library_members, members_in_use, signature_of
 
 SIGNATURES: list[tuple[Any, str, str]] = [
@@ -99,10 +99,10 @@ def test_nothing_is_named_that_is_not_in_use(named: dict[str, str], kinds: list[
 
 
 def test_what_is_used_of_a_cycle_and_of_the_flow_is_named_and_there() -> None:
-    cycles = attributes_of("gateway/receiving.py", "self.cycle", "self._running", "cycle", "running")
+    cycles = attributes_of("gateway/server/http_protocol.py", "self.cycle", "self._running", "cycle", "running")
     assert cycles == set(adapter.CYCLE_MEMBERS)
     assert set(adapter.CYCLE_MEMBERS) <= library_members(RequestResponseCycle)
-    assert attributes_of("gateway/receiving.py", "self.flow") == set(adapter.FLOW_MEMBERS)
+    assert attributes_of("gateway/server/http_protocol.py", "self.flow") == set(adapter.FLOW_MEMBERS)
     assert set(adapter.FLOW_MEMBERS) <= library_members(FlowControl)
 
 

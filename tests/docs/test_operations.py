@@ -15,7 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway import logs, metrics, observing
+from gateway.observability import logs, metrics
+from gateway.observability import metrics_endpoint as observing
 from tests.support.postgresql import Server
 from tests.support.service import environment
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
-from gateway import examination
+from gateway.observability import doctor as examination
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from storage.base import now

@@ -15,9 +15,9 @@ import pytest
 from websockets import Subprotocol
 from websockets.asyncio.client import connect
 
-from gateway import persisted
-from gateway.graphql_endpoint import GRAPHQL
-from gateway.persisted import Automatic, digest, read_manifest
+from gateway.graphql import persisted_documents as persisted
+from gateway.graphql.endpoint import GRAPHQL
+from gateway.graphql.persisted_documents import Automatic, digest, read_manifest
 from tests.support.costs import cost, uncosted
 from tests.support.gateway import Gateway
 from tests.support.service import Outcome, Service

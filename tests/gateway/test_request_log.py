@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.metrics import REGISTRY
+from gateway.observability.metrics import REGISTRY
 from tests.gateway.test_requests import log
 from tests.support.gateway import Gateway
 from transport.request_log import RequestLog
@@ -180,7 +180,7 @@ async def test_an_event_that_is_too_large_is_told(gateway: Gateway, log: Any, mo
     headers = world.session("admin@one", world.one)
     labels = {"door": "stream", "code": "RESPONSE_TOO_LARGE"}
     before = REGISTRY.get_sample_value("crm_refusals_total", labels) or 0
-    monkeypatch.setattr("gateway.encoding.RESPONSE_MAX_BYTES", 600)
+    monkeypatch.setattr("gateway.graphql.encoding.RESPONSE_MAX_BYTES", 600)
     names = " ".join(f"name_of_{number:020}: __typename" for number in range(20))
     events = headers | {"Accept": "text/event-stream"}
     answer = await gateway.http.post("/graphql", json={"query": f"{{ {names} }}"}, headers=events)

@@ -16,9 +16,9 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from gateway.middleware.security_headers import SecurityHeaders
 from gateway.pages import _files
-from gateway.receiving import Receiving
-from gateway.security_headers import SecurityHeaders
+from gateway.server.http_protocol import Receiving
 from tests.gateway.edge.conftest import RECEIVE_SECONDS
 from tests.support.gateway import Gateway
 from tests.support.live import Live
@@ -219,8 +219,8 @@ async def test_a_long_body_has_the_time_that_it_needs(live: Live) -> None:
 @pytest.mark.parametrize("takes", [0, 131_072])
 async def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch, takes: int) -> None:
     """Unless at least something is read, whatever else is asked for on the connection."""
-    monkeypatch.setattr("gateway.stalls.ANSWER_STALL_SECONDS", 1)
-    monkeypatch.setattr("gateway.stalls._STALL_BYTES", 4_096)
+    monkeypatch.setattr("gateway.server.write_timeout.ANSWER_STALL_SECONDS", 1)
+    monkeypatch.setattr("gateway.server.write_timeout._STALL_BYTES", 4_096)
     loop = asyncio.get_running_loop()
     async with start() as gateway:
         name = max((file.size, name) for name, file in _files().items())[1]

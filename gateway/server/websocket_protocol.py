@@ -26,8 +26,8 @@ from contract.limits import (
 )
 from gateway.adapters.uvicorn import ASGISendEvent, ServerState, WebSocketProtocol
 from gateway.adapters.websockets import QuietProtocol
-from gateway.security_headers import SecurityHeaders
-from gateway.unfinished import Unfinished
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.server.unfinished_messages import Unfinished
 from transport.errors import error_response
 
 RECEIVED = "crm.received"

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from contract.errors import Unavailable
-from gateway.admission import Places
-from gateway.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
+from gateway.middleware.load_shedding import Places
+from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
 from gateway.runtime import Runtime
 from schema.execution import Documents
 from storage.base import now

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from contract.errors import Unavailable
-from gateway.metrics import REGISTRY, Sampled
-from gateway.readiness import Readiness
+from gateway.observability.metrics import REGISTRY, Sampled
+from gateway.observability.readiness import Readiness
 from storage.connections import Connections, PoolState
 from storage.database import Database
 from tests.support.gateway import open_gateway

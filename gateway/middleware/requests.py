@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.errors import Unavailable
 from contract.limits import REQUEST_ID_MAX
-from gateway import logs
-from gateway.metrics import count_request
-from gateway.security_headers import SecurityHeaders
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics import count_request
 from transport.errors import code_of, code_of_status, error_response
 from transport.request_log import RequestLog
 

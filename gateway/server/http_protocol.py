@@ -22,15 +22,15 @@ from contract.limits import (
     HEADERS_MAX_BYTES,
     PIPELINED_MAX,
 )
-from gateway import logs
 from gateway.adapters.uvicorn import STATUS_LINE, HttpProtocol, RequestResponseCycle, ServerState
-from gateway.answering import Answering
-from gateway.metrics import count_request
-from gateway.middleware import shown
-from gateway.refusals import refused
-from gateway.request_heads import declared_length, is_upgrade
-from gateway.security_headers import SecurityHeaders
-from gateway.stalls import Stalls
+from gateway.middleware.error_responses import refused
+from gateway.middleware.requests import shown
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics import count_request
+from gateway.server.request_head_checks import declared_length, is_upgrade
+from gateway.server.response_buffer import Answering
+from gateway.server.write_timeout import Stalls
 from transport.request_log import RequestLog
 
 WHOLE = "whole"

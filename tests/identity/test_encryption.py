@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from cryptography.exceptions import InvalidTag
 
-from identity.sealing import seal, unseal
+from identity.encryption import seal, unseal
 
 PEPPER = bytes(range(32))
 

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 
 from contract.errors import GatewayError, Unauthenticated, Unavailable
-from gateway.admission import Path, group_of, path_of
-from gateway.streams import Streams
+from gateway.graphql.streams import Streams
+from gateway.middleware.load_shedding import Path, group_of, path_of
 from identity.principal import Principal
 from resolvers.context import Context
 

@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gateway.settings import Settings
-from identity import budget, failures, strangers
-from identity.buckets import Buckets, MemoryBuckets, Size
+from identity import auth_failures as failures
+from identity import budget, strangers
+from identity.auth_failures import Failures
 from identity.budget import Budget, Metered, Unmetered
-from identity.failures import Failures
 from identity.pairs import MemoryPairs, Pairs, Sizes
 from identity.strangers import Strangers
+from identity.token_buckets import Buckets, MemoryBuckets, Size
 from transport.readiness import Check
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from unittest.mock import ANY
 import httpx
 import pytest
 
-from gateway.admission import Places
+from gateway.middleware.load_shedding import Places
 from tests.support.live import CREATE, Headers, Live
 from tests.support.raw import wire
 from tests.support.streams import Socket, begun

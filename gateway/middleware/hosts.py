@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contract.errors import Misdirected
 from gateway.addresses import is_loopback_name
-from gateway.refusals import refused
+from gateway.middleware.error_responses import refused
 from gateway.settings import Settings
 
 _PROBES = frozenset({"/health", "/ready", "/metrics"})

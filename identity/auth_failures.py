@@ -17,7 +17,7 @@ from contract.limits import (
     FAILURES_PER_KEY_SECOND,
 )
 from identity import secrets
-from identity.buckets import MICROSECONDS, Buckets, Size
+from identity.token_buckets import MICROSECONDS, Buckets, Size
 from storage.kept import Kept
 
 KEY_SIZE = Size(FAILURES_PER_KEY, MICROSECONDS // FAILURES_PER_KEY_SECOND)

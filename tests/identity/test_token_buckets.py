@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity.buckets import MemoryBuckets, Size
 from identity.budget import SIZE
+from identity.token_buckets import MemoryBuckets, Size
 from tests.support.clock import Clock
 
 

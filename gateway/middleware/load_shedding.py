@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.errors import Overloaded, Unauthenticated
-from gateway.receiving import WHOLE
-from gateway.refusals import refused
+from gateway.middleware.error_responses import refused
+from gateway.server.http_protocol import WHOLE
 from identity.principal import Principal
 from storage.kept import Kept
 from transport.headers import address_of

@@ -21,13 +21,13 @@ from contract.errors import (
 )
 from contract.limits import STRANGER_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
-from gateway.encoding import encoded
-from gateway.graphql_sse import EVENT_STREAM, EventStream
-from gateway.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
+from gateway.graphql.credential_watch import Vigil
+from gateway.graphql.encoding import encoded
+from gateway.graphql.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
+from gateway.graphql.sse import EVENT_STREAM, EventStream
+from gateway.graphql.streams import STREAM, Streams
 from gateway.pages import graphiql_page
 from gateway.settings import Settings
-from gateway.streams import STREAM, Streams
-from gateway.vigil import Vigil
 from resolvers.context import Context, Services
 from resolvers.idempotency import REPLAYED
 from schema.errors import refusal

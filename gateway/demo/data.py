@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import partial
 
-from gateway.demo_links import DemoLinks, Invitation, token_for
-from gateway.demo_research import write_research
+from gateway.demo.links import DemoLinks, Invitation, token_for
+from gateway.demo.research import write_research
 from gateway.runtime import embedded_issuer
 from gateway.settings import Settings
 from identity import secrets

@@ -13,9 +13,9 @@ import uvloop
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from gateway.answering import Answering
-from gateway.receiving import Receiving
-from gateway.security_headers import SecurityHeaders
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.server.http_protocol import Receiving
+from gateway.server.response_buffer import Answering
 from tests.support.live import Live
 from tests.support.raw import exchange
 

@@ -10,7 +10,7 @@ from types import FrameType
 import uvicorn
 
 from gateway.adapters import uvicorn as adapter
-from gateway.stopping import END_SECONDS
+from gateway.server.shutdown import END_SECONDS
 
 LAST_REQUEST_SECONDS = 1.0
 """How long connections without a request are kept at the end: one may be on its way (decision 116)."""

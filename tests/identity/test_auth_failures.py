@@ -10,10 +10,11 @@ from sqlalchemy import update
 from sqlmodel import col
 
 from contract.errors import AuthenticationLimited, GatewayError, Unauthenticated
-from identity import failures, secrets
+from identity import auth_failures as failures
+from identity import secrets
+from identity.auth_failures import Failures, origin
 from identity.authenticate import Identity
-from identity.buckets import MemoryBuckets
-from identity.failures import Failures, origin
+from identity.token_buckets import MemoryBuckets
 from storage.base import now
 from storage.database import Database
 from storage.queries import credentials as statements

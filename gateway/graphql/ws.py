@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 from starlette.types import Receive, Scope, Send
 
 from contract.errors import Overloaded
-from gateway.admission import path_of
-from gateway.refusals import refused
-from gateway.sockets import RECEIVED, Sockets
-from gateway.streams import STREAM
-from gateway.ws_connection import Connection, Shared
+from gateway.graphql.streams import STREAM
+from gateway.graphql.ws_connection import Connection, Shared
+from gateway.middleware.error_responses import refused
+from gateway.middleware.load_shedding import path_of
+from gateway.server.websocket_protocol import RECEIVED, Sockets
 from transport.headers import address_of, text_headers_of
 
 PROTOCOL = "graphql-transport-ws"

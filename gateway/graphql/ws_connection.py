@@ -16,16 +16,16 @@ from contract.limits import (
     STREAM_SEND_SECONDS,
     STREAMS_PER_CONNECTION,
 )
-from gateway import logs
-from gateway.admission import Path, Places
-from gateway.encoding import encoded
-from gateway.metrics import count_request
-from gateway.operations import Operations, key_of
-from gateway.sockets import RECEIVED, Sockets
-from gateway.stopping import LAST_WORK_SECONDS
-from gateway.streams import STREAM, Streams
-from gateway.vigil import Vigil
-from gateway.ws_messages import Closed, identifier_of, payload_of, read_message
+from gateway.graphql.credential_watch import Vigil
+from gateway.graphql.encoding import encoded
+from gateway.graphql.operations import Operations, key_of
+from gateway.graphql.streams import STREAM, Streams
+from gateway.graphql.ws_messages import Closed, identifier_of, payload_of, read_message
+from gateway.middleware.load_shedding import Path, Places
+from gateway.observability import logs
+from gateway.observability.metrics import count_request
+from gateway.server.shutdown import LAST_WORK_SECONDS
+from gateway.server.websocket_protocol import RECEIVED, Sockets
 from resolvers.context import Context, Services
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request

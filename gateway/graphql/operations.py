@@ -9,7 +9,7 @@ import orjson
 from starlette.datastructures import QueryParams
 
 from contract.errors import BadRequest, DocumentNotFound, DocumentRefused, PersistedQueryNotFound, Problems
-from gateway.persisted import Automatic, Registered, digest
+from gateway.graphql.persisted_documents import Automatic, Registered, digest
 from resolvers.context import Key
 from resolvers.idempotency import HEADER, read_key
 from schema.execution import Request as Operation

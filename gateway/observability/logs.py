@@ -143,7 +143,7 @@ _QUIET = {
     "httpx": logging.WARNING,  # writes whole addresses, which may hold secrets
     "httpcore": logging.WARNING,
     "uvicorn.access": logging.WARNING,  # the gateway writes its own line per request
-    "gateway.sockets": logging.WARNING,
+    "gateway.server.websocket_protocol": logging.WARNING,
     "alembic": logging.WARNING,
     "sqlalchemy": logging.WARNING,
 }

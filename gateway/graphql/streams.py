@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 from contract.errors import TooManyStreams
 from contract.limits import STREAMS_PER_PROCESS
-from gateway.admission import Path, Places
-from gateway.metrics import STREAMS
+from gateway.middleware.load_shedding import Path, Places
+from gateway.observability.metrics import STREAMS
 from identity.authenticate import Identity
 from identity.principal import Principal
 

@@ -11,8 +11,8 @@ from starlette.types import Receive, Send
 
 from contract.errors import GatewayError, ResponseTooLarge
 from contract.limits import STREAM_SEND_SECONDS
-from gateway.encoding import encoded
-from gateway.vigil import Vigil
+from gateway.graphql.credential_watch import Vigil
+from gateway.graphql.encoding import encoded
 from schema.errors import refusal
 from schema.execution import Answer
 from transport.request_log import RequestLog
