@@ -24,11 +24,11 @@ from gateway.graphql.ws import WebSocketEndpoint
 from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
 from gateway.middleware.hosts import Hosts, hosts_of
-from gateway.middleware.load_shedding import Admission, Places
+from gateway.middleware.load_shedding import LoadShedding, Places
 from gateway.middleware.requests import Requests, Straight, Unbroken
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
-from gateway.observability.metrics_endpoint import Observing
+from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, static_mount
 from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
@@ -61,7 +61,7 @@ def application(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with runtime.running(), runtime.working() if working else nullcontext(), observing.running():
+        async with runtime.running(), runtime.working() if working else nullcontext(), metrics.running():
             # What is there now stays: the collector need not walk it again and again while requests are served.
             gc.collect()
             gc.freeze()
@@ -84,7 +84,7 @@ def application(
         registered=registered.values(),
     )
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
-    observing = Observing(runtime, places, executor.documents)
+    metrics = MetricsEndpoint(runtime, places, executor.documents)
     streams = Streams(runtime.services.identity, runtime.stopping)
     shared = Shared(runtime.services, executor, operations, streams, places, Places(SOCKETS_PER_PROCESS))
     graphql = Middleware(
@@ -94,9 +94,9 @@ def application(
         socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
-        routes=[*_routes(runtime, schema, observing), *(_of_demo(runtime) if demo else ())],
+        routes=[*_routes(runtime, schema, metrics), *(_of_demo(runtime) if demo else ())],
         lifespan=lifespan,
-        middleware=[*_middleware(settings, hosts, runtime.stopping), Middleware(Admission, places=places), graphql],
+        middleware=[*_middleware(settings, hosts, runtime.stopping), Middleware(LoadShedding, places=places), graphql],
         exception_handlers={HTTPException: _on_error},
     )
     app.router.redirect_slashes = False  # an address is what it says, or a 404
@@ -157,14 +157,14 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime, schema: Schema, observing: Observing) -> list[BaseRoute]:
+def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
         Route("/docs", _page(docs_page)),
         Route("/", _first(runtime.settings.public_url)),
-        Route("/metrics", observing.answer),
+        Route("/metrics", metrics.answer),
         static_mount(),
         *rest_routes(runtime.services, runtime.readiness),
     ]

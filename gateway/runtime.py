@@ -10,7 +10,7 @@ import httpx
 
 from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
-from gateway.middleware.limiter_backends import limiting_of
+from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.metrics import count_job, count_notification
 from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.server.shutdown import LAST_WORK_SECONDS
@@ -97,7 +97,7 @@ class Runtime:
             children=Children(),
             pepper=secret,
         )
-        self.limiting = limiting_of(settings, secret)
+        self.limiting = limiter_backends(settings, secret)
         self.services = Services(
             database=self.database,
             identity=Identity(self.database, self.issuer, secret, self._external(), self.limiting.failures),

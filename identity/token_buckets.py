@@ -33,7 +33,7 @@ class Size(NamedTuple):
         return max(0, missing + min(points * self.point, self.span) - self.span)
 
 
-class Taken(NamedTuple):
+class Charge(NamedTuple):
     """Whether the points were there, and in how many microseconds the bucket is full again; and what it was all about.
 
     `buckets` is where points are to be given back to.
@@ -51,7 +51,7 @@ class Buckets(Protocol):
 
     size: Size
 
-    async def take(self, name: str, points: int) -> Taken:
+    async def take(self, name: str, points: int) -> Charge:
         """Take the points if they are there. Whoever asks for more than a bucket holds needs a full one, and owes."""
         ...
 
@@ -74,7 +74,7 @@ class MemoryBuckets:
     def __len__(self) -> int:
         return len(self._full_at)
 
-    async def take(self, name: str, points: int) -> Taken:
+    async def take(self, name: str, points: int) -> Charge:
         """Take the points if they are there."""
         now = self._clock() // 1000
         missing = self._full_at.get(name, now) - now
@@ -82,8 +82,8 @@ class MemoryBuckets:
             missing = 0
         wanted = points * self._point
         if wanted and missing + (wanted if wanted < self._span else self._span) > self._span:
-            return Taken(False, missing, self, name, points)
-        return Taken(True, self._keep(name, now, missing + wanted), self, name, points)
+            return Charge(False, missing, self, name, points)
+        return Charge(True, self._keep(name, now, missing + wanted), self, name, points)
 
     async def give(self, name: str, points: int) -> int:
         """Give points back, or take them."""

@@ -27,11 +27,11 @@ from gateway.demo import data as demo
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
 from gateway.observability.metrics import SHARED_FOLDER
-from gateway.server.http_protocol import Receiving
+from gateway.server.http_protocol import HttpServerProtocol
 from gateway.server.serving import Processes, Server
 from gateway.server.shutdown import GRACEFUL_SECONDS
 from gateway.server.unfinished_messages import Unfinished
-from gateway.server.websocket_protocol import Sockets
+from gateway.server.websocket_protocol import WebSocketServerProtocol
 from gateway.settings import Settings
 from storage import migrate
 
@@ -67,9 +67,9 @@ def serve(
         factory=configuration.workers > 1,
         workers=configuration.workers,
         loop="uvloop",
-        http=partial(Receiving, seconds=configuration.receive_seconds, security=security),  # type: ignore[arg-type]
+        http=partial(HttpServerProtocol, seconds=configuration.receive_seconds, security=security),  # type: ignore[arg-type]
         ws=partial(  # type: ignore[arg-type]  # both are called, as the classes would be
-            Sockets, security=security, unfinished=Unfinished(), seconds=configuration.receive_seconds
+            WebSocketServerProtocol, security=security, unfinished=Unfinished(), seconds=configuration.receive_seconds
         ),
         ws_per_message_deflate=False,  # its windows would be most of what an idle connection costs
         log_config=None,

@@ -13,7 +13,7 @@ PAUSE_SECONDS = 2.0
 
 
 @dataclass(slots=True)
-class Vigil:
+class CredentialWatch:
     """A credential as it came, and from where; whom it stands for now, and the contexts that act for it."""
 
     streams: Streams

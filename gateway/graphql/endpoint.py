@@ -21,7 +21,7 @@ from contract.errors import (
 )
 from contract.limits import STRANGER_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
-from gateway.graphql.credential_watch import Vigil
+from gateway.graphql.credential_watch import CredentialWatch
 from gateway.graphql.encoding import encoded
 from gateway.graphql.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
 from gateway.graphql.sse import EVENT_STREAM, EventStream
@@ -113,21 +113,21 @@ class GraphQLEndpoint:
     async def _answer(
         self, scope: Scope, receive: Receive, headers: Headers, record: RequestLog, media_type: str
     ) -> Reply | EventStream:
-        vigil = Vigil(
+        watch = CredentialWatch(
             self.streams, header(headers, b"authorization"), header(headers, b"x-service-org"), address_of(scope)
         )
-        await vigil.begin()
-        scope["state"]["principal"] = vigil.principal
-        record.principal = vigil.principal
-        stranger = vigil.address if vigil.principal is None else None
+        await watch.begin()
+        scope["state"]["principal"] = watch.principal
+        record.principal = watch.principal
+        stranger = watch.address if watch.principal is None else None
         operation = self.operations.read(await _fields(scope, receive, headers, stranger is not None), stranger)
         key = key_of(operation, header(headers, b"idempotency-key"))
         await self.executor.open(operation, record)
-        context = Context(self.services, vigil.principal, record.request_id, key=key)
+        context = Context(self.services, watch.principal, record.request_id, key=key)
         if self.executor.is_subscription(operation):
             if scope["method"] == "HEAD":
                 raise MethodNotAllowed("A subscription goes by POST or GET")
-            return await self._stream(operation, context, vigil, record, header(headers, b"accept"))
+            return await self._stream(operation, context, watch, record, header(headers, b"accept"))
         if scope["method"] in _READING and not self.executor.is_query(operation):
             raise MethodNotAllowed("Only queries and subscriptions go by GET")
         answer = await self.executor.run(operation, context)
@@ -135,23 +135,23 @@ class GraphQLEndpoint:
         if answer.needs_credential:
             return _reply(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
         if media_type == EVENT_STREAM:
-            return EventStream(answer, vigil, record)
+            return EventStream(answer, watch, record)
         ok = answer.executed or media_type == JSON
         return _reply(answer.body, media_type, 200 if ok else 400, _REPLAYED if key and key.is_replayed else ())
 
     async def _stream(
-        self, operation: Operation, context: Context, vigil: Vigil, record: RequestLog, accept: str | None
+        self, operation: Operation, context: Context, watch: CredentialWatch, record: RequestLog, accept: str | None
     ) -> Reply | EventStream:
         """A subscription's answers as events, which are all that it can be answered with."""
         if not takes_events(accept):
             raise NotAcceptable(f"A subscription is answered with {EVENT_STREAM}, or over a WebSocket")
-        answers = await self.executor.stream(operation, vigil.acting(context))
+        answers = await self.executor.stream(operation, watch.acting(context))
         if isinstance(answers, Answer):
             record.answered(answers.body)
         if isinstance(answers, Answer) and answers.needs_credential:
             return _reply(answers.body, EVENT_STREAM, Unauthenticated.status, _CHALLENGE)
-        self.streams.check(vigil.path)
-        return EventStream(answers, vigil, record)
+        self.streams.check(watch.path)
+        return EventStream(answers, watch, record)
 
 
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]

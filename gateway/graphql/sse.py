@@ -11,7 +11,7 @@ from starlette.types import Receive, Send
 
 from contract.errors import GatewayError, ResponseTooLarge
 from contract.limits import STREAM_SEND_SECONDS
-from gateway.graphql.credential_watch import Vigil
+from gateway.graphql.credential_watch import CredentialWatch
 from gateway.graphql.encoding import encoded
 from schema.errors import refusal
 from schema.execution import Answer
@@ -37,9 +37,9 @@ _log = logging.getLogger(__name__)
 class EventStream:
     """A response of events: to be sent instead of a body."""
 
-    def __init__(self, answers: AsyncIterator[Answer] | Answer, vigil: Vigil, record: RequestLog) -> None:
+    def __init__(self, answers: AsyncIterator[Answer] | Answer, watch: CredentialWatch, record: RequestLog) -> None:
         self._answers = answers
-        self._vigil = vigil
+        self._watch = watch
         self._record = record
         self._request_id = record.request_id
 
@@ -61,19 +61,19 @@ class EventStream:
             await send(dict(_START))
             await put(self._next(self._answers.body) + _COMPLETE, more=False)
             return
-        with self._vigil.streams.one(self._vigil.path):
+        with self._watch.streams.one(self._watch.path):
             await send(dict(_START))
             await put(_PING)
             async with aclosing(self._answers) as answers:  # type: ignore[type-var]  # a generator
                 await self._stream(answers, receive, put)
 
     async def _stream(self, answers: AsyncIterator[Answer], receive: Receive, put: Put) -> None:
-        pump, vigil, *others = tasks = [
+        pump, watch, *others = tasks = [
             asyncio.create_task(work)
             for work in (
                 self._pump(answers, put),
-                self._vigil.until_refused(),
-                self._vigil.streams.stopping.wait(),
+                self._watch.until_refused(),
+                self._watch.streams.stopping.wait(),
                 _gone(receive),
             )
         ]
@@ -86,8 +86,8 @@ class EventStream:
             return
         if pump in _finished(tasks):
             pump.result()
-        if vigil in _finished(tasks):
-            await put(self._refused(cast("GatewayError", vigil.result())))
+        if watch in _finished(tasks):
+            await put(self._refused(cast("GatewayError", watch.result())))
         await put(_COMPLETE, more=False)
 
     async def _pump(self, answers: AsyncIterator[Answer], put: Put) -> None:

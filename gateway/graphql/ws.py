@@ -10,7 +10,7 @@ from gateway.graphql.streams import STREAM
 from gateway.graphql.ws_connection import Connection, Shared
 from gateway.middleware.error_responses import refused
 from gateway.middleware.load_shedding import path_of
-from gateway.server.websocket_protocol import RECEIVED, Sockets
+from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
 from transport.headers import address_of, text_headers_of
 
 PROTOCOL = "graphql-transport-ws"
@@ -32,7 +32,7 @@ class WebSocketEndpoint:
             await send({"type": "websocket.close", "code": 1008, "reason": "Origin not allowed"})
             return
         address = address_of(scope)
-        received: Sockets | None = scope.get("extensions", {}).get(RECEIVED)
+        received: WebSocketServerProtocol | None = scope.get("extensions", {}).get(RECEIVED)
         if received is not None:
             received.belong_to(address)
         path = path_of(None, address)

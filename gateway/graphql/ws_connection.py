@@ -16,7 +16,7 @@ from contract.limits import (
     STREAM_SEND_SECONDS,
     STREAMS_PER_CONNECTION,
 )
-from gateway.graphql.credential_watch import Vigil
+from gateway.graphql.credential_watch import CredentialWatch
 from gateway.graphql.encoding import encoded
 from gateway.graphql.operations import Operations, key_of
 from gateway.graphql.streams import STREAM, Streams
@@ -25,7 +25,7 @@ from gateway.middleware.load_shedding import Path, Places
 from gateway.observability import logs
 from gateway.observability.metrics import count_request
 from gateway.server.shutdown import LAST_WORK_SECONDS
-from gateway.server.websocket_protocol import RECEIVED, Sockets
+from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
 from resolvers.context import Context, Services
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
@@ -70,10 +70,10 @@ class Connection:
         self._address = address_of(scope)
         self._headers = headers
         self._receive = receive
-        self._received: Sockets | None = scope.get("extensions", {}).get(RECEIVED)
+        self._received: WebSocketServerProtocol | None = scope.get("extensions", {}).get(RECEIVED)
         self._send = send
-        self._vigil: Vigil | None = None
-        self._begun: asyncio.Future[Vigil] = asyncio.get_running_loop().create_future()
+        self._watch: CredentialWatch | None = None
+        self._begun: asyncio.Future[CredentialWatch] = asyncio.get_running_loop().create_future()
         self._operations: dict[str, asyncio.Task[None]] = {}
         self._renewing = asyncio.Lock()
         self._idle_since = 0.0
@@ -126,13 +126,13 @@ class Connection:
         """Close where nobody begins, the credential falls, or there is none and nothing is asked."""
         try:
             async with asyncio.timeout(CONNECTION_INIT_SECONDS):
-                vigil = await self._begun
+                watch = await self._begun
         except TimeoutError:
             raise Closed(4408, "Connection initialisation timeout") from None
-        if vigil.principal is None:
+        if watch.principal is None:
             await self._idle()
             raise Closed(1000, "Nothing was asked, without a credential")
-        error = await vigil.until_refused()
+        error = await watch.until_refused()
         raise Closed(4403, f"Forbidden: {error.message}")
 
     async def _idle(self) -> None:
@@ -161,28 +161,28 @@ class Connection:
                 raise Closed(4400, "Invalid message: no type of the protocol")
 
     async def _begin(self, payload: dict[str, Any]) -> None:
-        if self._vigil is not None:
+        if self._watch is not None:
             raise Closed(4429, "Too many initialisation requests")
         said = {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
-        self._vigil = vigil = Vigil(
+        self._watch = watch = CredentialWatch(
             self._shared.streams,
             said.get("authorization", self._headers.get("authorization")),
             said.get("x-service-org", self._headers.get("x-service-org")),
             self._address,
         )
         try:
-            await vigil.begin()
-            self._record.principal = vigil.principal
+            await watch.begin()
+            self._record.principal = watch.principal
         except Unavailable:
             raise Closed(1013, "Try again later") from None
         except GatewayError as error:
             raise Closed(4403, f"Forbidden: {error.message}") from None
-        if vigil.principal is not None:
-            self._move(vigil.path)
+        if watch.principal is not None:
+            self._move(watch.path)
         if self._received is not None:
             self._received.begin()
         await self._put({"type": "connection_ack"})
-        self._begun.set_result(vigil)
+        self._begun.set_result(watch)
 
     def _move(self, path: Path) -> None:
         """Have the connection counted with its caller. Raises Closed where there are as many as may be."""
@@ -194,13 +194,13 @@ class Connection:
     async def _subscribe(self, identifier: str, payload: Any) -> None:
         if not self._begun.done():
             raise Closed(4401, "Unauthorized")
-        vigil = self._begun.result()
+        watch = self._begun.result()
         if identifier in self._operations:
             raise Closed(4409, f"Subscriber for {identifier} already exists")
         if not isinstance(payload, dict):
             raise Closed(4400, "Invalid message: payload must be an object")
         try:
-            request = self._shared.operations.read(payload, self._address if vigil.principal is None else None)
+            request = self._shared.operations.read(payload, self._address if watch.principal is None else None)
             key = key_of(request, None)
             if len(self._operations) >= STREAMS_PER_CONNECTION:
                 raise TooManyStreams()
@@ -211,17 +211,17 @@ class Connection:
         except GatewayError as error:
             await self._refuse(identifier, error)
             return
-        context = vigil.acting(Context(self._shared.services, vigil.principal, self._request_id, key=key))
-        self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, vigil))
+        context = watch.acting(Context(self._shared.services, watch.principal, self._request_id, key=key))
+        self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, watch))
 
-    async def _run(self, identifier: str, request: Request, context: Context, vigil: Vigil) -> None:
+    async def _run(self, identifier: str, request: Request, context: Context, watch: CredentialWatch) -> None:
         """One operation, from its request to its last message, and its line in the log."""
         record, began = RequestLog(self._request_id, "graphql", principal=context.principal), time.perf_counter()
         status = 0
         try:
             try:
-                await self._renew(vigil)
-                status = await self._execute(identifier, request, context, record, vigil.path)
+                await self._renew(watch)
+                status = await self._execute(identifier, request, context, record, watch.path)
             except GatewayError as error:
                 record.refused(error)
                 status = error.status
@@ -239,20 +239,20 @@ class Connection:
             seconds = time.perf_counter() - began
             count_request(record, status, seconds)
             logs.access.write("WEBSOCKET", _PATH, status, seconds, record)
-            vigil.done(context)
+            watch.done(context)
             self._idle_since = time.monotonic()
             self._streams.discard(asyncio.current_task())
             if self._operations.get(identifier) is asyncio.current_task():
                 del self._operations[identifier]
 
-    async def _renew(self, vigil: Vigil) -> None:
+    async def _renew(self, watch: CredentialWatch) -> None:
         """Have the credential hold at this moment, as for each request over HTTP. Raises Closed, and Unavailable.
 
         One after the other, so that operations begin in the order in which they were sent.
         """
         try:
             async with self._renewing:
-                await vigil.renew()
+                await watch.renew()
         except Unavailable:
             raise
         except GatewayError as error:

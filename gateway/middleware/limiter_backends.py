@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Limiting:
+class LimiterBackends:
     """The budgets of callers and of strangers' addresses, the limits on failed authentications, and the connections to
     Redis where it is used.
     """
@@ -44,14 +44,14 @@ class Limiting:
             await self.link.close()
 
 
-def limiting_of(settings: Settings, pepper: bytes) -> Limiting:
+def limiter_backends(settings: Settings, pepper: bytes) -> LimiterBackends:
     """What the settings ask for."""
     if not settings.rate_limit:
-        return Limiting(Unmetered(), None, None, None)
+        return LimiterBackends(Unmetered(), None, None, None)
     buckets, pairs, link = _counted(settings.redis_url.get_secret_value())
     refused = Failures(buckets("key", failures.KEY_SIZE), buckets("address", failures.ADDRESS_SIZE), pepper)
     unknown = Strangers(buckets("stranger", strangers.SIZE))
-    return Limiting(Metered(pairs(budget.sizes_of(settings.organization_budget))), refused, unknown, link)
+    return LimiterBackends(Metered(pairs(budget.sizes_of(settings.organization_budget))), refused, unknown, link)
 
 
 def _counted(address: str) -> tuple[Callable[[str, Size], Buckets], Callable[[Sizes], Pairs], RedisLink | None]:

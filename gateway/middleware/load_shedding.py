@@ -88,7 +88,7 @@ def path_of(known: Group | None, address: str, credential: int | None = None) ->
     return (_STRANGERS, stranger, (stranger, credential))
 
 
-class Admission:
+class LoadShedding:
     """Refuses what finds no place, before anything of it is read but its head.
 
     Which organization a credential stands for is known from the answers that it had; the credential is kept as a hash.

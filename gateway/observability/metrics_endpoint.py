@@ -24,7 +24,7 @@ _QUEUE_SECONDS = 5.0
 _QUEUE_DEADLINE = 2.0
 
 
-class Observing:
+class MetricsEndpoint:
     """Looks every second as long as the process runs, so that another process tells something recent of this one."""
 
     def __init__(self, runtime: Runtime, places: Places | None = None, documents: Documents | None = None) -> None:

@@ -29,8 +29,8 @@ from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
 from gateway.observability.metrics import count_request
 from gateway.server.request_head_checks import declared_length, is_upgrade
-from gateway.server.response_buffer import Answering
-from gateway.server.write_timeout import Stalls
+from gateway.server.response_buffer import ResponseBuffer
+from gateway.server.write_timeout import WriteTimeout
 from transport.request_log import RequestLog
 
 WHOLE = "whole"
@@ -56,7 +56,7 @@ class _Stopped(Exception):
     """Ends the parser's work on a request that is refused."""
 
 
-class Receiving(HttpProtocol):
+class HttpServerProtocol(HttpProtocol):
     """One connection. `seconds` is the time for a request's head, and for its body besides that of its length."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Receiving(HttpProtocol):
         self._head = 0
         self._waiting_since: float | None = None
         self._timer: TimerHandle | None = None
-        self._stalls: Stalls | None = None
+        self._write_timeout: WriteTimeout | None = None
         self._fault: GatewayError | None = None
         self._over = False
         """Whether what still comes is dropped."""
@@ -89,14 +89,14 @@ class Receiving(HttpProtocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as in the base class
         """A client has connected: its time runs."""
         super().connection_made(transport)
-        self._stalls = Stalls(self.loop, transport)
+        self._write_timeout = WriteTimeout(self.loop, transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
         self._still()
-        if self._stalls is not None:
-            self._stalls.end()
+        if self._write_timeout is not None:
+            self._write_timeout.end()
         super().connection_lost(exc)
         if self._running is not None:  # of several requests at once, the base class tells the last one alone
             self._running.disconnected = True
@@ -131,8 +131,8 @@ class Receiving(HttpProtocol):
     def resume_writing(self) -> None:
         """The client has read on."""
         super().resume_writing()
-        if self._stalls is not None and not self.transport.is_closing():
-            self._stalls.end()
+        if self._write_timeout is not None and not self.transport.is_closing():
+            self._write_timeout.end()
 
     def pause_writing(self) -> None:
         """The client does not read as fast as it is answered."""
@@ -187,7 +187,7 @@ class Receiving(HttpProtocol):
             if self.follows_upgrade():
                 return
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
-        self.cycle.transport = Answering(self.loop, self.transport, self._linger)  # type: ignore[assignment]  # enough
+        self.cycle.transport = ResponseBuffer(self.loop, self.transport, self._linger)  # type: ignore[assignment]  # enough
         if length > BODY_MAX_BYTES:
             self._last()
 
@@ -203,7 +203,7 @@ class Receiving(HttpProtocol):
         super().on_message_complete()
         self._part, self._waiting_since = _Part.NOTHING, None
         if self.cycle is not None:
-            _answering(self.cycle).is_patient = False
+            _buffer_of(self.cycle).is_patient = False
         self.scope["state"][WHOLE] = True
 
     def on_response_complete(self) -> None:
@@ -229,8 +229,8 @@ class Receiving(HttpProtocol):
         self._running = cycle
 
     def _watch_writing(self) -> None:
-        if self._stalls is not None:
-            self._stalls.watch()
+        if self._write_timeout is not None:
+            self._write_timeout.watch()
 
     def _is_answering(self) -> bool:
         return self._running is not None and not self._running.response_complete
@@ -238,7 +238,7 @@ class Receiving(HttpProtocol):
     def _flush(self) -> None:
         """Send what the answer holds back: what follows goes past it, and perhaps ends the connection."""
         if self._running is not None:
-            _answering(self._running).flush()
+            _buffer_of(self._running).flush()
 
     # Time.
 
@@ -291,7 +291,7 @@ class Receiving(HttpProtocol):
                 self.pipeline.clear()
                 self.flow.resume_reading()
                 running.keep_alive = False
-                _answering(running).is_patient = True
+                _buffer_of(running).is_patient = True
                 return
             running.disconnected = True
             running.message_event.set()
@@ -346,5 +346,5 @@ class Receiving(HttpProtocol):
         self._watch_writing()
 
 
-def _answering(cycle: RequestResponseCycle) -> Answering:
-    return cast("Answering", cycle.transport)
+def _buffer_of(cycle: RequestResponseCycle) -> ResponseBuffer:
+    return cast("ResponseBuffer", cycle.transport)

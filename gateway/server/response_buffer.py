@@ -7,7 +7,7 @@ _JOINED_MAX = 64 * 1024
 """Beyond this a copy costs more than a further call of the system."""
 
 
-class Answering:
+class ResponseBuffer:
     """What the server's request cycle has instead of the connection's transport.
 
     The head of the answer is kept until the first piece of the body comes, or else for the rest of the loop's turn:

@@ -53,7 +53,7 @@ class _Handshake(QuietProtocol):
         return Response(int(status), HTTPStatus(status).phrase, headers, bytes(answer.body))
 
 
-class Sockets(WebSocketProtocol):
+class WebSocketServerProtocol(WebSocketProtocol):
     """Never buffers more for a peer than one message beyond the transport's mark, and never waits for it for good.
 
     Of what a peer sends there is one message at most, in so many pieces, and only for as long as a body may take.

@@ -10,7 +10,7 @@ from contract.limits import ANSWER_STALL_SECONDS
 _STALL_BYTES = 1024 * ANSWER_STALL_SECONDS
 
 
-class Stalls:
+class WriteTimeout:
     """Watches one connection while there is more to be written than the client takes at once."""
 
     def __init__(self, loop: AbstractEventLoop, transport: Transport) -> None:

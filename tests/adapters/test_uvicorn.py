@@ -14,9 +14,9 @@ from uvicorn.server import ServerState
 from uvicorn.supervisors import multiprocess
 
 from gateway.adapters import uvicorn as adapter
-from gateway.server.http_protocol import Receiving
+from gateway.server.http_protocol import HttpServerProtocol
 from gateway.server.serving import Process, Processes, Server
-from gateway.server.websocket_protocol import Sockets
+from gateway.server.websocket_protocol import WebSocketServerProtocol
 from tests.support.internals import attributes_of, library_members, members_in_use, signature_of
 
 SIGNATURES: list[tuple[Any, str, str]] = [
@@ -70,9 +70,9 @@ def test_a_member_is_as_expected(owner: Any, name: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "named"),
     [
-        (Receiving, adapter.HTTP_MEMBERS),
+        (HttpServerProtocol, adapter.HTTP_MEMBERS),
         (adapter.HttpProtocol, adapter.HTTP_MEMBERS),
-        (Sockets, adapter.WEBSOCKET_MEMBERS),
+        (WebSocketServerProtocol, adapter.WEBSOCKET_MEMBERS),
         (Server, adapter.SERVER_MEMBERS),
         (Process, adapter.PROCESS_MEMBERS),
         (adapter.Process, adapter.PROCESS_MEMBERS),
@@ -88,8 +88,8 @@ def test_every_member_in_use_is_named_and_there(kind: type, named: dict[str, str
 @pytest.mark.parametrize(
     ("named", "kinds"),
     [
-        (adapter.HTTP_MEMBERS, [Receiving, adapter.HttpProtocol]),
-        (adapter.WEBSOCKET_MEMBERS, [Sockets]),
+        (adapter.HTTP_MEMBERS, [HttpServerProtocol, adapter.HttpProtocol]),
+        (adapter.WEBSOCKET_MEMBERS, [WebSocketServerProtocol]),
         (adapter.PROCESS_MEMBERS, [Process, adapter.Process]),
         (adapter.SUPERVISOR_MEMBERS, [Processes]),
     ],

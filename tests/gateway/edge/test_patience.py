@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.pages import _files
-from gateway.server.http_protocol import Receiving
+from gateway.server.http_protocol import HttpServerProtocol
 from tests.gateway.edge.conftest import RECEIVE_SECONDS
 from tests.support.gateway import Gateway
 from tests.support.live import Live
@@ -225,10 +225,11 @@ async def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.Mo
     async with start() as gateway:
         name = max((file.size, name) for name, file in _files().items())[1]
         config = Config(gateway.app, log_config=None, lifespan="off")
-        connections: list[Receiving] = []
+        connections: list[HttpServerProtocol] = []
 
-        def connected() -> Receiving:
-            connections.append(Receiving(config, ServerState(), {}, loop, seconds=1, security=SecurityHeaders(None)))
+        def connected() -> HttpServerProtocol:
+            security = SecurityHeaders(None)
+            connections.append(HttpServerProtocol(config, ServerState(), {}, loop, seconds=1, security=security))
             return connections[-1]
 
         server = await loop.create_server(connected, "127.0.0.1", 0)

@@ -14,8 +14,8 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from gateway.middleware.security_headers import SecurityHeaders
-from gateway.server.http_protocol import Receiving
-from gateway.server.response_buffer import Answering
+from gateway.server.http_protocol import HttpServerProtocol
+from gateway.server.response_buffer import ResponseBuffer
 from tests.support.live import Live
 from tests.support.raw import exchange
 
@@ -41,8 +41,8 @@ def told() -> Told:
     return Told()
 
 
-def answering(told: Told) -> Answering:
-    return Answering(asyncio.get_running_loop(), told, told.linger)  # type: ignore[arg-type]  # all that is used of one
+def answering(told: Told) -> ResponseBuffer:
+    return ResponseBuffer(asyncio.get_running_loop(), told, told.linger)  # type: ignore[arg-type]  # all that is used of one
 
 
 async def test_head_and_body_are_one(told: Told) -> None:
@@ -127,7 +127,7 @@ def test_what_follows_does_not_overtake_it(first: bytes, second: bytes, statuses
         config, state = Config(app, log_config=None, lifespan="off"), ServerState()
         security = SecurityHeaders(None)
         server = await loop.create_server(
-            lambda: Receiving(config, state, {}, loop, seconds=1, security=security), "127.0.0.1", 0
+            lambda: HttpServerProtocol(config, state, {}, loop, seconds=1, security=security), "127.0.0.1", 0
         )
         async with server:
             return await loop.run_in_executor(None, spoken, server.sockets[0].getsockname())
