@@ -103,7 +103,7 @@ def application(
     return app
 
 
-# What a page of another origin may send, and read, besides what browsers let it anyway.
+# What a page of another origin may send, and read, besides what browsers let it anyway (decision 79).
 _READ_HEADERS = [
     "Authorization",
     "Content-Encoding",

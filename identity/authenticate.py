@@ -116,7 +116,10 @@ class Identity:
         )
 
     async def _verified(self, token: str) -> tuple[Claims, tuple[Belonging, ...]]:
-        """The claims, and where they hold: by the external issuer's word, or by the embedded directory of now."""
+        """The claims, and where they hold: by the external issuer's word, or by the embedded directory of now.
+
+        Which of the two says what a session may is decision 16.
+        """
         if self.external is not None:
             try:
                 claims = await self.external.verify(token)

@@ -22,7 +22,7 @@ async def json_object(receive: Receive, headers: Mapping[str, str], *, required:
     """The body as a JSON object. Raises UnsupportedMedia, TooLarge, or Problems at `body`.
 
     No body is an empty object where none is required.
-    Numbers with a fraction or an exponent come as Decimal; of a name given twice the last value counts.
+    Numbers with a fraction or an exponent come as Decimal; of a name given twice the last value counts (decision 27).
     """
     media_type = _media_type(headers)
     is_json = media_type in ("", "application/json") or (
@@ -60,7 +60,7 @@ def query(raw: bytes) -> dict[str, str]:
 
 
 def ignored_header(names: list[str]) -> str:
-    """The value of X-Ignored-Fields: what is no visible ASCII is percent-encoded, and a long list ends in `...`."""
+    """The value of X-Ignored-Fields (decision 23): percent-encoded but for visible ASCII; a long list ends in `...`."""
     kept: list[str] = []
     room = _HEADER_MAX
     for name in filter(None, names):

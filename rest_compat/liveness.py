@@ -1,4 +1,4 @@
-"""GET /health and GET /ready: whether the process lives, and whether it can serve."""
+"""GET /health and GET /ready: whether the process lives, and whether it can serve (decision 29)."""
 
 from __future__ import annotations
 

@@ -130,7 +130,10 @@ def listing(
     before: str | None = UNSET,
     offset: int | None = UNSET,
 ) -> Listing:
-    """The question that a connection's arguments ask. Raises Problems naming the argument that is out of range."""
+    """The question that a connection's arguments ask (decision 13).
+
+    Raises Problems naming the argument that is out of range.
+    """
     window = {"first": first, "after": after, "last": last, "before": before, "offset": offset}
     page: dict[str, Any] = {name: value for name, value in window.items() if value is not UNSET}
     return Listing(condition, order, Page(**page))

@@ -10,7 +10,7 @@ from contract.errors import GatewayError, TimedOut, Unavailable
 
 _AWAY = ("08", "57", "53", "40")
 """SQLSTATE classes of a server that is away, shutting down, or out of connections, or that gave another transaction
-way because the two waited for each other: each time it is right to try again."""
+way because the two waited for each other (decision 98): each time it is right to try again."""
 _CANCELED = "57014"
 """The SQLSTATE of a statement that the server ended, which is one that took too long."""
 _VAGUE = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.ProgrammingError, InterfaceError, OperationalError)

@@ -1,4 +1,4 @@
-"""`/graphql`: GraphQL over HTTP, and GraphiQL for browsers."""
+"""`/graphql`: GraphQL over HTTP, and GraphiQL for browsers (decisions 15 and 76)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -132,7 +132,7 @@ class GraphQLEndpoint:
             raise MethodNotAllowed("Only queries and subscriptions go by GET")
         answer = await self.executor.run(operation, context)
         record.answered(answer.body)
-        if answer.needs_credential:
+        if answer.needs_credential:  # decision 15
             return _reply(answer.body, media_type, Unauthenticated.status, _CHALLENGE)
         if media_type == EVENT_STREAM:
             return EventStream(answer, watch, record)

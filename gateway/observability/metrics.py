@@ -98,6 +98,7 @@ def _cache(name: str, what: str, unit: str) -> CacheMetrics:
     )
 
 
+# Of both: decision 150.
 DOCUMENT_CACHE = _cache("document", "GraphQL documents", "bytes")
 STATEMENT_CACHE = _cache("statement", "SQL statements", "characters")
 

@@ -1,6 +1,6 @@
 """The server's HTTP protocol, with what it lacks: deadlines, limits, and one reading of every request.
 
-What a request may look like is decision 105, what it may take decision 106.
+What a request may look like is decision 105, what it may take decision 106, how it is refused here decision 109.
 """
 
 from asyncio import TimerHandle, Transport
@@ -187,7 +187,8 @@ class HttpServerProtocol(HttpProtocol):
             if self.follows_upgrade():
                 return
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
-        self.cycle.transport = ResponseBuffer(self.loop, self.transport, self._linger)  # type: ignore[assignment]  # enough
+        answer = ResponseBuffer(self.loop, self.transport, self._linger)
+        self.cycle.transport = answer  # type: ignore[assignment]  # enough of one
         if length > BODY_MAX_BYTES:
             self._last()
 
