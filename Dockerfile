@@ -16,6 +16,7 @@ COPY providers providers
 COPY reports reports
 COPY jobs jobs
 COPY resolvers resolvers
+COPY transport transport
 COPY schema schema
 COPY rest_compat rest_compat
 COPY gateway gateway

@@ -16,9 +16,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from contract.vocabulary import CredentialKind
-from gateway.admission import Admission, Places
-from gateway.receiving import Receiving
-from gateway.security_headers import SecurityHeaders
+from gateway.middleware.load_shedding import LoadShedding, Places
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.server.http_protocol import HttpServerProtocol
 from identity.principal import Principal
 
 _ROUNDS = 25
@@ -79,8 +79,8 @@ async def _time(protocol: Begin, app: ASGIApp) -> float:
     return took / _REQUESTS * 1e6
 
 
-def _receiving(*arguments: Any) -> Receiving:
-    return Receiving(*arguments, seconds=4, security=_SECURITY)
+def _receiving(*arguments: Any) -> HttpServerProtocol:
+    return HttpServerProtocol(*arguments, seconds=4, security=_SECURITY)
 
 
 async def _main() -> None:
@@ -88,7 +88,7 @@ async def _main() -> None:
         "the server's own protocol": (HttpToolsProtocol, _plain),
         "with deadlines, limits and one reading": (_receiving, _plain),
         "and security headers": (_receiving, _with_headers),
-        "and places": (_receiving, Admission(_with_headers, Places(256))),
+        "and places": (_receiving, LoadShedding(_with_headers, Places(256))),
     }
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(_ROUNDS):

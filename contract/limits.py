@@ -70,7 +70,7 @@ HEALTH_FACTORS = 9
 RESEARCH_TARGETS_MAX = 200
 RESEARCH_NAME_MAX = 200
 REPORT_MAX_BYTES = 1024 * 1024
-REPORT_TEXT_MAX = 250_000
+REPORT_TEXT_MAX = 250_000  # decision 133
 REPORT_PARAGRAPH_WEIGHT = 100
 """What a report says in bytes, each paragraph and heading counted as so many more: its pages cost memory by both."""
 

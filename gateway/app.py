@@ -15,30 +15,30 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from contract.limits import SOCKETS_PER_PROCESS
-from gateway import logs
-from gateway.admission import Admission, Places
-from gateway.demo_links import PATH, DemoLinks, exchange
-from gateway.graphql_endpoint import GraphQLEndpoint
-from gateway.graphql_ws import WebSocketEndpoint
-from gateway.hosts import Hosts, hosts_of
+from gateway.demo.links import PATH, DemoLinks, exchange
+from gateway.graphql.endpoint import GraphQLEndpoint
+from gateway.graphql.operations import Operations
+from gateway.graphql.persisted_documents import read_manifest
+from gateway.graphql.streams import Streams
+from gateway.graphql.ws import WebSocketEndpoint
+from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
-from gateway.middleware import Requests, Straight, Unbroken
-from gateway.observing import Observing
-from gateway.operations import Operations
+from gateway.middleware.hosts import Hosts, hosts_of
+from gateway.middleware.load_shedding import LoadShedding, Places
+from gateway.middleware.requests import Requests, Straight, Unbroken
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, static_mount
-from gateway.persisted import read_manifest
 from gateway.runtime import Runtime
-from gateway.security_headers import SecurityHeaders
+from gateway.server.shutdown import noticing
 from gateway.settings import Settings
-from gateway.stopping import noticing
-from gateway.streams import Streams
-from gateway.ws_connection import Shared
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
-from rest_compat.errors import code_of, error_response
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
+from transport.errors import code_of, error_response
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -61,7 +61,7 @@ def application(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with runtime.running(), runtime.working() if working else nullcontext(), observing.running():
+        async with runtime.running(), runtime.working() if working else nullcontext(), metrics.running():
             # What is there now stays: the collector need not walk it again and again while requests are served.
             gc.collect()
             gc.freeze()
@@ -84,7 +84,7 @@ def application(
         registered=registered.values(),
     )
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
-    observing = Observing(runtime, places, executor.documents)
+    metrics = MetricsEndpoint(runtime, places, executor.documents)
     streams = Streams(runtime.services.identity, runtime.stopping)
     shared = Shared(runtime.services, executor, operations, streams, places, Places(SOCKETS_PER_PROCESS))
     graphql = Middleware(
@@ -94,16 +94,16 @@ def application(
         socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
-        routes=[*_routes(runtime, schema, observing), *(_of_demo(runtime) if demo else ())],
+        routes=[*_routes(runtime, schema, metrics), *(_of_demo(runtime) if demo else ())],
         lifespan=lifespan,
-        middleware=[*_middleware(settings, hosts, runtime.stopping), Middleware(Admission, places=places), graphql],
+        middleware=[*_middleware(settings, hosts, runtime.stopping), Middleware(LoadShedding, places=places), graphql],
         exception_handlers={HTTPException: _on_error},
     )
     app.router.redirect_slashes = False  # an address is what it says, or a 404
     return app
 
 
-# What a page of another origin may send, and read, besides what browsers let it anyway.
+# What a page of another origin may send, and read, besides what browsers let it anyway (decision 79).
 _READ_HEADERS = [
     "Authorization",
     "Content-Encoding",
@@ -157,14 +157,14 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime, schema: Schema, observing: Observing) -> list[BaseRoute]:
+def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
         Route("/docs", _page(docs_page)),
         Route("/", _first(runtime.settings.public_url)),
-        Route("/metrics", observing.answer),
+        Route("/metrics", metrics.answer),
         static_mount(),
         *rest_routes(runtime.services, runtime.readiness),
     ]

@@ -72,12 +72,12 @@ def graphiql_page(hosts: Iterable[str] = (), led_by: str = "") -> Response:
 
 
 def docs_page() -> Response:
-    """Swagger UI over ``openapi.json``, for ``GET /docs``."""
+    """Swagger UI over ``openapi.json``, for ``GET /docs``; what becomes of its credential is decision 94."""
     return _page(_text("swagger/index.html"))
 
 
 def first_page(address: str) -> Response:
-    """What is here and where the doors are, for ``GET /``; its curl command asks the service at this address."""
+    """What is here and where the doors are, for ``GET /`` (decision 95); its curl command asks at this address."""
     shown = address.rstrip("/")
     if not _PLAIN_ADDRESS.fullmatch(shown):  # it comes from the caller, and is to be pasted into a shell
         shown = "http://127.0.0.1:8000"

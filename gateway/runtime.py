@@ -10,11 +10,11 @@ import httpx
 
 from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
-from gateway.limiting import limiting_of
-from gateway.metrics import count_job, count_notification
-from gateway.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
+from gateway.middleware.limiter_backends import limiter_backends
+from gateway.observability.metrics import count_job, count_notification
+from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
+from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.settings import SequencingProvider, Settings
-from gateway.stopping import LAST_WORK_SECONDS
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
@@ -31,11 +31,11 @@ from providers.ports import Ports
 from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
 from resolvers.context import Services
-from rest_compat.operations import Check
 from storage.base import now
 from storage.database import Database
 from storage.feed import Feed
 from storage.queries import jobs
+from transport.readiness import Check
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Runtime:
             children=Children(),
             pepper=secret,
         )
-        self.limiting = limiting_of(settings, secret)
+        self.limiting = limiter_backends(settings, secret)
         self.services = Services(
             database=self.database,
             identity=Identity(self.database, self.issuer, secret, self._external(), self.limiting.failures),

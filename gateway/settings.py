@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contract.limits import BUDGET_MAX, CREDENTIALS_MAX, DOCUMENT_CACHE_BYTES, ORGANIZATION_BUDGET_MAX
-from gateway.persisted import read_manifest
+from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
 from storage.migrate import check_address
 
@@ -309,7 +309,8 @@ class Settings(BaseSettings):
 def unfit_to_serve(settings: Settings) -> str | None:
     """Why no process of the service may start with these settings, though commands on the database may; None if it may.
 
-    An issuer signs tokens for other services too, and each of them could act here with what its users show it.
+    An issuer signs tokens for other services too, and each of them could act here with what its users show it
+    (decision 156).
     """
     if settings.oidc_issuer is None or (settings.oidc_audience or "").strip():
         return None
@@ -345,7 +346,7 @@ _DRIVERS = {
 
 
 def shown(settings: Settings) -> dict[str, str]:
-    """Every setting under its variable's name, with what is secret in it masked."""
+    """Every setting under its variable's name, with what is secret in it masked (decision 119)."""
     result = {}
     for name, field in Settings.model_fields.items():
         alias = field.validation_alias

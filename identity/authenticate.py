@@ -10,8 +10,8 @@ from contract.errors import GatewayError, OrganizationMismatch, Unauthenticated
 from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import directory, exchange
+from identity.auth_failures import Failures
 from identity.exchange import AccessToken, Grant
-from identity.failures import Failures
 from identity.issuers import Verifier
 from identity.principal import Belonging, Principal
 from identity.tokens import Claims, EmbeddedIssuer, InvalidToken
@@ -116,7 +116,10 @@ class Identity:
         )
 
     async def _verified(self, token: str) -> tuple[Claims, tuple[Belonging, ...]]:
-        """The claims, and where they hold: by the external issuer's word, or by the embedded directory of now."""
+        """The claims, and where they hold: by the external issuer's word, or by the embedded directory of now.
+
+        Which of the two says what a session may is decision 16.
+        """
         if self.external is not None:
             try:
                 claims = await self.external.verify(token)

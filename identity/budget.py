@@ -4,9 +4,9 @@ from typing import NamedTuple, Protocol
 
 from contract.errors import RateLimited
 from contract.limits import BUDGET_MAX, BUDGET_PER_SECOND, ORGANIZATION_BUDGET_MAX
-from identity.buckets import MICROSECONDS, Size
 from identity.pairs import Drawn, Pairs, Sizes
 from identity.principal import Principal
+from identity.token_buckets import MICROSECONDS, Size
 
 SIZE = Size(BUDGET_MAX, MICROSECONDS // BUDGET_PER_SECOND)
 

@@ -158,7 +158,7 @@ def _organizations(payload: dict[str, object], claim: str) -> tuple[str, ...]:
 
 
 def names_organization(text: str) -> bool:
-    """Whether an organization may be called so: 1 to 255 characters, none of control, and no blanks around them.
+    """Whether an organization may be called so: 1 to 255 characters, none of control, no blanks around (decision 152).
 
     What X-Service-Org could not carry as it is would be read there as the name of another organization (decision 5).
     """

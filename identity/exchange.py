@@ -12,8 +12,8 @@ from contract.errors import OrganizationHeader, OrganizationMismatch, Unauthenti
 from contract.limits import ACCESS_TOKEN_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import secrets
+from identity.auth_failures import Failures
 from identity.directory import KNOWN_SCOPES
-from identity.failures import Failures
 from identity.principal import Belonging, Organization, Principal
 from identity.tokens import EmbeddedIssuer
 from storage.base import now

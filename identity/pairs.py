@@ -1,6 +1,7 @@
 """Two buckets that the same points are taken out of in one step: a member's, and that of the whole organization.
 
-Both have to hold the points, or nothing is taken out of either (decision 100). What a bucket is, is told in buckets.py.
+Both have to hold the points, or nothing is taken out of either (decision 100). What a bucket is, is told in
+token_buckets.py; what a caller hears of the two is decision 159.
 """
 
 from collections import OrderedDict
@@ -9,7 +10,7 @@ from time import monotonic_ns
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
-from identity.buckets import Size
+from identity.token_buckets import Size
 
 _MOST = 50_000
 

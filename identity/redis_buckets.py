@@ -7,9 +7,9 @@ than that however long ago, by the clock, this will have been (decision 160).
 
 from typing import Final
 
-from identity.buckets import MemoryBuckets, Size, Taken
 from identity.pairs import Drawn, MemoryPairs, Sizes
 from identity.redis_link import RedisLink
+from identity.token_buckets import Charge, MemoryBuckets, Size
 
 # Takes (`forced` = 0) out of every key's bucket or of none, or gives: whether what is there is looked at, and for each
 # key the points' time and the time that the bucket fills in. A bucket is when it is full, and what was missing.
@@ -50,12 +50,12 @@ class RedisBuckets:
         self._link = link
         self._prefix = prefix
 
-    async def take(self, name: str, points: int) -> Taken:
+    async def take(self, name: str, points: int) -> Charge:
         """Take the points if they are there; while Redis is away, from this process's own buckets."""
         found = await self._run(name, points, forced=0)
         if found is None:
             return await self.local.take(name, points)
-        return Taken(bool(found[0]), found[1], self, name, points)
+        return Charge(bool(found[0]), found[1], self, name, points)
 
     async def give(self, name: str, points: int) -> int:
         """Give points back, or take them. What cannot be given back while Redis is away comes back with time."""

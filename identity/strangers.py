@@ -2,8 +2,8 @@
 
 from contract.errors import StrangersLimited
 from contract.limits import STRANGER_POINTS_MAX, STRANGER_POINTS_PER_SECOND
-from identity.buckets import MICROSECONDS, Buckets, Size
-from identity.failures import origin
+from identity.auth_failures import origin
+from identity.token_buckets import MICROSECONDS, Buckets, Size
 
 SIZE = Size(STRANGER_POINTS_MAX, MICROSECONDS // STRANGER_POINTS_PER_SECOND)
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
+from contract.error_origin import origin_of
 from contract.errors import GatewayError
-from contract.places import place
 from contract.vocabulary import JobStatus
 from jobs.work import KINDS, LeaseLost, Retry, Run, Work, WorkFailed
 from providers.ports import Ports
@@ -124,7 +124,8 @@ class Attempt:
         except Exception as error:
             if limit.expired():
                 return _Failure(f"The work took longer than {work.seconds:g} seconds")
-            _log.error("internal error job=%s kind=%s type=%s at=%s", run.job_id, work.kind, _type(error), place(error))
+            at = origin_of(error)
+            _log.error("internal error job=%s kind=%s type=%s at=%s", run.job_id, work.kind, _type(error), at)
             return _Failure(GatewayError.message)
         return None
 

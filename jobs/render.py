@@ -75,7 +75,7 @@ async def _stored(run: Run, report_id: str, revision: int) -> dict[str, Any] | N
 
 
 async def _drawable(run: Run, brand: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The brand, without a logo that cannot be drawn: tried alone, so that a bad one costs the report nothing else."""
+    """The brand, without a logo that cannot be drawn: tried alone, so that it costs only itself (decision 131)."""
     logo = (brand or {}).get("logo")
     if brand is None or not isinstance(logo, str) or not logo:
         return brand
@@ -89,7 +89,7 @@ async def _drawable(run: Run, brand: dict[str, Any] | None) -> dict[str, Any] | 
 
 
 async def _rendered(run: Run, stored: dict[str, Any]) -> tuple[RenderedFile, ...]:
-    """The files. Raises WorkFailed or Retry."""
+    """The files. Raises WorkFailed, or Retry where its process failed (decision 132)."""
     try:
         made = await run.ports.children.run(RENDERING, render_stored, stored)
     except ChildError as error:

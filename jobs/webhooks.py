@@ -75,6 +75,7 @@ async def call(outbound: Outbound, pepper: bytes, org_id: str, webhook: Webhook,
     if 200 <= answer.status < 300:
         return Result(answer.status, None)
     words = "redirects are not followed" if 300 <= answer.status < 400 else "anything but 2xx counts as a failure"
+    # At least as long as the receiver asks for (decision 99).
     wait = timedelta(seconds=retry_after(answer.headers.get("retry-after")) or 0)
     return Result(answer.status, f"the receiver answered {answer.status}; {words}", wait)
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 
-from contract.places import place
+from contract.error_origin import origin_of
 from jobs.attempts import Attempt, Claim, Outcome
 from jobs.kinds import KINDS
 from jobs.upkeep import Upkeep
@@ -110,7 +110,8 @@ class Worker:
                 in_trouble = False
             except Exception as error:
                 if not in_trouble:
-                    _log.error("worker cannot go on worker=%s type=%s at=%s", self._row.id, _type(error), place(error))
+                    at = origin_of(error)
+                    _log.error("worker cannot go on worker=%s type=%s at=%s", self._row.id, _type(error), at)
                 in_trouble, wait = True, _AFTER_TROUBLE_SECONDS
             if wait:
                 with suppress(TimeoutError):
@@ -160,7 +161,7 @@ class Worker:
             raise
         except Exception as error:
             _log.error(
-                "no end of job=%s could be written type=%s at=%s", claim.job_id, type(error).__name__, place(error)
+                "no end of job=%s could be written type=%s at=%s", claim.job_id, type(error).__name__, origin_of(error)
             )
         finally:
             del self._running[claim.holder]

@@ -1,4 +1,4 @@
-"""The time zones that Instantly takes for a schedule, of its published description of API v2."""
+"""The time zones that Instantly takes for a schedule, of its published description of API v2 (decision 55)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Calls to addresses that somebody else chose: safe against server-side request forgery, and bounded in every way.
+"""Calls to addresses that somebody else chose: safe against server-side request forgery, and bounded (decision 61).
 
 A name is resolved here, all of its addresses are checked, and the connection goes to a checked address, so that a
 second answer of the name service cannot lead elsewhere; Host and the name in the TLS handshake stay what the caller

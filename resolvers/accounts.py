@@ -63,7 +63,7 @@ async def deals_of_account(
 async def meetings_of_account(
     ctx: Context, account_id: str, listing: Listing, selection: Selection | None = None
 ) -> PageOf:
-    """A page of the account's meetings."""
+    """A page of the account's meetings, for those who may list meetings (decision 30)."""
     return await children(ctx, nouns.MEETINGS, Activity.account_id, account_id, listing, selection)
 
 

@@ -262,7 +262,7 @@ async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkI
             session.add(DealContact(deal_id=deal.id, contact_id=contact.id, **input.given()))
         changed = None if link is None else changes.apply(link, input.given())
         await session.flush()
-        if input.is_primary:
+        if input.is_primary:  # decision 22
             await statements.only_primary(session, deal.id, contact.id)
         if changed is None:
             await changes.note(ctx, session, "contact_linked", {"deal_id": deal.id, "contact_id": contact.id})

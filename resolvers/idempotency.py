@@ -17,7 +17,7 @@ from typing import Any
 
 from contract.errors import Conflict, KeyInUse, Path, Problem, Problems, Unavailable
 from contract.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_KEY_MAX
-from identity.sealing import seal, unseal
+from identity.encryption import seal, unseal
 from resolvers.context import Context, Key
 from resolvers.results import canonical, dumps, loads
 from storage.base import new_id, now

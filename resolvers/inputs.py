@@ -22,6 +22,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
 )
+from pydantic_core import ErrorDetails
 
 from contract.errors import Path, Problem, Problems
 from contract.limits import EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
@@ -52,9 +53,15 @@ def parse(model: type[M], fields: Any, *, at: Path = ()) -> M:
 def problems_of(error: ValidationError, at: Path = ()) -> list[Problem]:
     """What a model found, in the caller's terms."""
     return [
-        Problem((*at, *details["loc"]), details["msg"].removeprefix("Value error, "), details["type"])
-        for details in error.errors(include_url=False, include_context=False, include_input=False)
+        Problem((*at, *details["loc"]), words_of(details), details["type"])
+        for details in error.errors(include_url=False, include_input=False)
     ]
+
+
+def words_of(details: ErrorDetails) -> str:
+    """What is wrong: the words of a validator of ours as they are, before which pydantic puts some of its own."""
+    raised = details.get("ctx", {}).get("error")
+    return str(raised) if isinstance(raised, ValueError) else details["msg"]
 
 
 def storable(text: str) -> str:

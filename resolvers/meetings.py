@@ -116,7 +116,7 @@ async def update_meeting(ctx: Context, meeting_id: str, input: MeetingUpdate) ->
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def complete_meeting(ctx: Context, meeting_id: str, input: MeetingCompletion) -> Any:
-    """Mark a meeting done, at this time or now; one that is done already keeps its time unless another is given."""
+    """Mark a meeting done, at this time or now; one that is done keeps its time unless told one (decision 19)."""
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
         if changes.apply(meeting, {"completed_at": input.at or meeting.completed_at or now()}):
@@ -145,7 +145,10 @@ async def _to_change(session: TenantSession, meeting_id: str) -> Activity:
 
 
 def _metadata(current: dict[str, Any] | None, given: Metadata | None) -> dict[str, Any] | None:
-    """The metadata after the change: a given key is set, a null one removed, and None removes all documented keys."""
+    """The metadata after the change: a given key is set, a null one removed, and None removes all documented keys.
+
+    What synchronisation wrote stays (decision 18).
+    """
     result = dict(current or {})
     named = dict.fromkeys(MANUAL_METADATA_KEYS) if given is None else given.given()
     for key, value in named.items():

@@ -1,8 +1,8 @@
 """What a request comes to in the end: its price, or the time that the database worked for it (decision 141)."""
 
 from contract.costs import TIME_FORGIVEN, TIME_FORGIVEN_PER_SECOND, time_points
-from identity.buckets import MICROSECONDS, Buckets, MemoryBuckets, Size
 from identity.principal import Principal
+from identity.token_buckets import MICROSECONDS, Buckets, MemoryBuckets, Size
 
 _FORGIVEN = Size(TIME_FORGIVEN, MICROSECONDS // TIME_FORGIVEN_PER_SECOND)
 

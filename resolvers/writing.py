@@ -31,7 +31,7 @@ async def create_record(
 ) -> R:
     """A new record that the caller owns; `told` is what the event `<noun>_created` says of it.
 
-    Raises Problems for a reference that leads nowhere.
+    Raises Problems for a reference that leads nowhere (decision 14).
     """
     fields = input.given()
     record = model(**{**fields, "owner_id": ctx.caller.subject})

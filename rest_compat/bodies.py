@@ -1,4 +1,4 @@
-"""Bodies: read up to the limit, told by their type, and parsed without losing a digit."""
+"""Bodies: told by their type, and parsed without losing a digit."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl, quote
 
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from contract.errors import Problem, Problems, TooLarge, UnsupportedMedia
-from contract.limits import BODY_MAX_BYTES
+from contract.errors import Problem, Problems, UnsupportedMedia
+from transport.bodies import read_body
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _HEADER_MAX = 1_000
@@ -23,7 +22,7 @@ async def json_object(receive: Receive, headers: Mapping[str, str], *, required:
     """The body as a JSON object. Raises UnsupportedMedia, TooLarge, or Problems at `body`.
 
     No body is an empty object where none is required.
-    Numbers with a fraction or an exponent come as Decimal; of a name given twice the last value counts.
+    Numbers with a fraction or an exponent come as Decimal; of a name given twice the last value counts (decision 27).
     """
     media_type = _media_type(headers)
     is_json = media_type in ("", "application/json") or (
@@ -31,7 +30,7 @@ async def json_object(receive: Receive, headers: Mapping[str, str], *, required:
     )
     if not is_json or headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise UnsupportedMedia("The body must be JSON, and not compressed")
-    raw = await _read(receive, headers)
+    raw = await read_body(receive, headers.get("content-length"))
     if not raw.strip():
         if not required:
             return {}
@@ -51,7 +50,7 @@ async def form(receive: Receive, headers: Mapping[str, str]) -> dict[str, str] |
     """The body as a form; None where it is of another type, which is not read, or empty. Raises TooLarge."""
     if _media_type(headers) != _FORM_TYPE:
         return None
-    raw = await _read(receive, headers)
+    raw = await read_body(receive, headers.get("content-length"))
     return query(raw) or None
 
 
@@ -61,7 +60,7 @@ def query(raw: bytes) -> dict[str, str]:
 
 
 def ignored_header(names: list[str]) -> str:
-    """The value of X-Ignored-Fields: what is no visible ASCII is percent-encoded, and a long list ends in `...`."""
+    """The value of X-Ignored-Fields (decision 23): percent-encoded but for visible ASCII; a long list ends in `...`."""
     kept: list[str] = []
     room = _HEADER_MAX
     for name in filter(None, names):
@@ -76,25 +75,6 @@ def ignored_header(names: list[str]) -> str:
 
 def _media_type(headers: Mapping[str, str]) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-async def _read(receive: Receive, headers: Mapping[str, str]) -> bytes:
-    declared = headers.get("content-length", "")
-    if declared.isdecimal() and (len(declared) > 18 or int(declared) > BODY_MAX_BYTES):
-        raise TooLarge()
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect()
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > BODY_MAX_BYTES:
-            raise TooLarge()
-        chunks.append(chunk)
-        if not message.get("more_body"):
-            return b"".join(chunks)
 
 
 def _decimal(text: str) -> Decimal:

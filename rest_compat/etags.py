@@ -1,4 +1,4 @@
-"""Entity tags in request headers (RFC 9110, 8.8.3 and 13.1)."""
+"""Entity tags in request headers (RFC 9110, 8.8.3 and 13.1; decision 25)."""
 
 from __future__ import annotations
 

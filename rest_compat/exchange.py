@@ -1,4 +1,4 @@
-"""POST /pat/exchange (specification 5.7; RFC 8693)."""
+"""POST /pat/exchange (specification 5.7; RFC 8693; decision 28)."""
 
 from __future__ import annotations
 

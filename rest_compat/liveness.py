@@ -1,4 +1,4 @@
-"""GET /health and GET /ready: whether the process lives, and whether it can serve."""
+"""GET /health and GET /ready: whether the process lives, and whether it can serve (decision 29)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import orjson
 
 from contract.errors import Unavailable
 from contract.limits import VERSION
-from rest_compat.operations import Answer, Call, Check
+from rest_compat.operations import Answer, Call
+from transport.readiness import Check
 
 _FRESH = {"Cache-Control": "no-store"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,19 +14,7 @@ from resolvers.access import Rule, rule_of
 from resolvers.context import Context
 from resolvers.inputs import Input
 from rest_compat.documents import Document
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The state of one thing that the service needs, and how long it took to find out."""
-
-    name: str
-    ok: bool
-    message: str
-    seconds: float = 0.0
-
-
-Readiness = Callable[[], Awaitable[Sequence[Check]]]
+from transport.readiness import Readiness
 
 
 class Metering(Protocol):

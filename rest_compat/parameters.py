@@ -1,4 +1,4 @@
-"""The kinds of query parameters. What an empty value means: no number, truth value or time; a text like any other."""
+"""The kinds of query parameters, and what an empty value means: nothing but a text like any other (decision 26)."""
 
 from __future__ import annotations
 

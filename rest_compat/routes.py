@@ -40,7 +40,8 @@ from rest_compat import (
     serving,
 )
 from rest_compat.media import MEDIA_TYPES
-from rest_compat.operations import Operation, Readiness
+from rest_compat.operations import Operation
+from transport.readiness import Readiness
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(

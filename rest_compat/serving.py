@@ -26,14 +26,16 @@ from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
 from providers.artifacts import Pieces
 from resolvers.context import Context, Key, Services
-from resolvers.encoding import written
 from resolvers.idempotency import REPLAYED, read_key
 from resolvers.inputs import Input, problems_of
-from resolvers.record import Record
 from rest_compat import bodies
-from rest_compat.errors import code_of, error_response
 from rest_compat.metering import Meter, points_of
-from rest_compat.operations import HIDDEN, Answer, Call, Operation, Readiness
+from rest_compat.operations import HIDDEN, Answer, Call, Operation
+from transport.encoding import written
+from transport.errors import code_of, error_response
+from transport.headers import address_of, text_headers_of
+from transport.readiness import Readiness
+from transport.request_log import RequestLog
 
 Endpoint = Callable[[Scope, Receive, str, Meter], Awaitable[Response]]
 
@@ -44,7 +46,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
     known = frozenset() if operation.body is None else frozenset(operation.body.model_fields) - HIDDEN - dropped
 
     async def endpoint(scope: Scope, receive: Receive, request_id: str, meter: Meter) -> Response:
-        headers, address = _headers(scope), address_of(scope)
+        headers, address = text_headers_of(scope), address_of(scope)
         principal = None
         query, problems = _query(operation, scope)
         if rule is not None:
@@ -141,31 +143,16 @@ class _Streamed(Response):
             await self._answer(scope, receive, send)
 
 
-def address_of(scope: Scope) -> str:
-    """Where the request came from: the socket's other end, or what a trusted proxy says; empty for a local socket."""
-    client = scope.get("client")
-    return str(client[0]) if client else ""
-
-
 def _request_id(scope: Scope) -> str:
     """The id that the middleware gave the request."""
     state: Mapping[str, Any] = scope.get("state", {})
     return str(state.get("request_id") or uuid.uuid4())
 
 
-def _record(scope: Scope, request_id: str) -> Record:
+def _record(scope: Scope, request_id: str) -> RequestLog:
     """The record that the middleware keeps of the request."""
-    record: Record = scope.setdefault("state", {}).setdefault("record", Record(request_id, "rest"))
+    record: RequestLog = scope.setdefault("state", {}).setdefault("record", RequestLog(request_id, "rest"))
     return record
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name; one that is given twice is their list, which no credential is."""
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
 
 
 def _key(operation: Operation, headers: Mapping[str, str], problems: list[Problem]) -> Key | None:

@@ -3,10 +3,12 @@
 from typing import Annotated, Any, Generic, TypeVar
 
 import strawberry
+from graphql import GraphQLNamedType
 from strawberry import UNSET
 
 from contract.criteria import EVERYTHING, Condition, Listing, Order, Page
 from resolvers.lists import PageOf
+from schema.adapters.strawberry import class_of
 from schema.declare import argument, resolved, shown
 
 T = TypeVar("T")
@@ -95,14 +97,32 @@ def page_info_of(page: PageOf) -> Any:
     return PageInfoOf(page)
 
 
+class RowOfPage:
+    """Marks the types of a page's rows with their cursors."""
+
+
+class PageOfRows:
+    """Marks the types that are pages of a list, whose rows stand below their `nodes` and `edges`."""
+
+
+def is_page(kind: GraphQLNamedType) -> bool:
+    """Whether the type is a page of a list."""
+    return issubclass(class_of(kind), PageOfRows)
+
+
+def is_inside_page(kind: GraphQLNamedType) -> bool:
+    """Whether the type is a page or one of its edges."""
+    return issubclass(class_of(kind), PageOfRows | RowOfPage)
+
+
 @strawberry.type(description="A row of a page, with its cursor.")
-class Edge(Generic[T]):
+class Edge(RowOfPage, Generic[T]):
     cursor: str = shown("Names the row's place in this list, for `after` and `before`.")
     node: T = shown("The record.")
 
 
 @strawberry.type(description="A page of a list.")
-class Connection(Generic[T]):
+class Connection(PageOfRows, Generic[T]):
     @resolved("The records of the page, each with its cursor.")
     def edges(root: strawberry.Parent[PageOf]) -> list[Edge[T]]:
         return edges_of(root)
@@ -130,7 +150,10 @@ def listing(
     before: str | None = UNSET,
     offset: int | None = UNSET,
 ) -> Listing:
-    """The question that a connection's arguments ask. Raises Problems naming the argument that is out of range."""
+    """The question that a connection's arguments ask (decision 13).
+
+    Raises Problems naming the argument that is out of range.
+    """
     window = {"first": first, "after": after, "last": last, "before": before, "offset": offset}
     page: dict[str, Any] = {name: value for name, value in window.items() if value is not UNSET}
     return Listing(condition, order, Page(**page))

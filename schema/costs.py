@@ -16,6 +16,7 @@ from graphql import (
     GraphQLSchema,
     get_named_type,
     get_nullable_type,
+    is_introspection_type,
 )
 from strawberry import UNSET
 from strawberry.scalars import JSON
@@ -23,9 +24,10 @@ from strawberry.schema_directive import Location
 
 from contract.costs import COSTS, COUNT, READ, Cost, page_cost, root_cost
 from resolvers import costs as service
-from schema.adapters.strawberry import DEFINITION
+from schema.adapters.strawberry import DEFINITION, class_of
+from schema.connections import Node, is_inside_page, is_page
 from schema.declare import LINK, Info, argument, operation, shown
-from schema.execution.costing import COST, is_page
+from schema.execution.costing import COST
 
 _ROOTS = ("Query", "Mutation", "Subscription")
 _SIZES = ("first", "last")
@@ -76,7 +78,7 @@ class CostQueries:
 def declare_costs(schema: GraphQLSchema) -> None:
     """Give every field its cost, and the directive where it says something."""
     for kind in schema.type_map.values():
-        if isinstance(kind, GraphQLObjectType) and not kind.name.startswith("__"):
+        if isinstance(kind, GraphQLObjectType) and not is_introspection_type(kind):
             for name, field in kind.fields.items():
                 _declare(kind, name, field)
 
@@ -99,10 +101,10 @@ def _declare(kind: GraphQLObjectType, name: str, field: GraphQLField) -> None:
 
 
 def _usual(kind: GraphQLNamedType, field: GraphQLField) -> Cost:
-    """What a field without the directive costs."""
+    """What a field without the directive costs; the rows of a page are reckoned where the page is asked for."""
     if kind.name in _ROOTS:
         return Cost(READ)
-    return Cost(READ) if _is_record(get_named_type(field.type)) and not _is_inside_page(kind) else _FREE
+    return Cost(READ) if _is_record(get_named_type(field.type)) and not is_inside_page(kind) else _FREE
 
 
 def _cost(kind: GraphQLNamedType, name: str, field: GraphQLField) -> Cost:
@@ -124,12 +126,7 @@ def _cost(kind: GraphQLNamedType, name: str, field: GraphQLField) -> Cost:
 def _is_record(kind: Any) -> bool:
     if isinstance(kind, GraphQLInterfaceType):
         return True
-    return isinstance(kind, GraphQLObjectType) and any(i.name == "Node" for i in kind.interfaces)
-
-
-def _is_inside_page(kind: GraphQLNamedType) -> bool:
-    """Whether the type is a page or one of its edges, whose rows are reckoned where the page is asked for."""
-    return is_page(kind) or kind.name.endswith("Edge")
+    return isinstance(kind, GraphQLObjectType) and issubclass(class_of(kind), Node)
 
 
 def _is_many(field: GraphQLField) -> bool:

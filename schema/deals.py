@@ -21,6 +21,8 @@ from schema.connections import (
     Node,
     Offset,
     PageInfo,
+    PageOfRows,
+    RowOfPage,
     edges_of,
     listing,
     nodes_of,
@@ -55,7 +57,7 @@ enum(
 
 
 @strawberry.type(description="A contact on a deal, with how it stands there.")
-class DealContactEdge:
+class DealContactEdge(RowOfPage):
     cursor: str = shown("Names the row's place in this list, for `after`.")
     node: Contact = shown("The contact.")
 
@@ -73,7 +75,7 @@ class DealContactEdge:
 
 
 @strawberry.type(description="A page of a deal's contacts.")
-class DealContactConnection:
+class DealContactConnection(PageOfRows):
     @resolved("The contacts of the page, each with its link.")
     def edges(root: strawberry.Parent[PageOf]) -> list[DealContactEdge]:
         return edges_of(root)

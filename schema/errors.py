@@ -6,11 +6,10 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 import strawberry
-from graphql import GraphQLError, GraphQLSyntaxError
+from graphql import DirectiveNode, GraphQLError, GraphQLSyntaxError, ValueNode
 
 from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems, RateLimited
 from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
-from schema.adapters.graphql_core import VALUES_MODULE
 from schema.declare import enum, shown
 from schema.filters import camel
 from schema.spending import costless, refused
@@ -150,9 +149,14 @@ def _problem(problem: Problem) -> dict[str, Any]:
 
 
 def _of_values(error: GraphQLError) -> bool:
-    """Whether the library found a value unfit only in its place: a null variable in `@include(if:)`."""
+    """Whether the library found a value unfit only in its place: a null variable in `@include(if:)`.
+
+    Such an error is of the value, or of the directive that has none; whatever else fails while a document runs is of
+    a field.
+    """
     cause = error.original_error or error
-    return isinstance(cause, GraphQLError) and _place_of(cause)[0] == VALUES_MODULE
+    nodes = cause.nodes if isinstance(cause, GraphQLError) else None
+    return bool(nodes) and all(isinstance(node, ValueNode | DirectiveNode) for node in nodes or ())
 
 
 def _place_of(error: BaseException) -> tuple[str, int]:

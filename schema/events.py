@@ -10,7 +10,7 @@ from strawberry.scalars import JSON
 
 from resolvers import events
 from resolvers.lists import PageOf
-from schema.connections import After, First, PageInfo, edges_of, listing, page_info_of
+from schema.connections import After, First, PageInfo, PageOfRows, RowOfPage, edges_of, listing, page_info_of
 from schema.declare import Info, argument, operation, resolved, shown, subscription
 
 
@@ -29,13 +29,13 @@ class Event:
 
 
 @strawberry.type(description="An event with its cursor.")
-class EventEdge:
+class EventEdge(RowOfPage):
     cursor: str = shown("Names the event's place in the log, for `after`.")
     node: Event = shown("The event.")
 
 
 @strawberry.type(description="A page of the change log.")
-class EventConnection:
+class EventConnection(PageOfRows):
     @resolved("The events of the page, each with its cursor.")
     def edges(root: strawberry.Parent[PageOf]) -> list[EventEdge]:
         return edges_of(root)

@@ -10,11 +10,21 @@ from contract.errors import GatewayError, TimedOut, Unavailable
 
 _AWAY = ("08", "57", "53", "40")
 """SQLSTATE classes of a server that is away, shutting down, or out of connections, or that gave another transaction
-way because the two waited for each other: each time it is right to try again."""
+way because the two waited for each other (decision 98): each time it is right to try again."""
 _CANCELED = "57014"
 """The SQLSTATE of a statement that the server ended, which is one that took too long."""
-_VAGUE = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
-_AWAY_WORDS = ("locked", "busy", "closed", "unable to open", "connection", "is full", "disk I/O error")
+_SQLITE_AWAY = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+    }
+)
+_VAGUE = (asyncpg.InterfaceError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
+"""Errors of the drivers' own, which have no code: of a connection that is closed, or of a mistake."""
+_AWAY_WORDS = ("closed", "connection")
 
 
 def is_statement_error(error: BaseException) -> bool:
@@ -25,9 +35,20 @@ def is_statement_error(error: BaseException) -> bool:
 def is_timed_out(error: BaseException) -> bool:
     """Whether a statement was ended because it took too long (decision 87)."""
     cause = getattr(error, "orig", error)
-    if isinstance(cause, sqlite3.OperationalError):
-        return str(cause) == "interrupted"
+    if (code := _sqlite_code(cause)) is not None:
+        return code == sqlite3.SQLITE_INTERRUPT
     return getattr(cause, "sqlstate", None) == _CANCELED
+
+
+def is_no_database(error: BaseException) -> bool:
+    """Whether the file is none of SQLite's."""
+    return _sqlite_code(getattr(error, "orig", error)) == sqlite3.SQLITE_NOTADB
+
+
+def _sqlite_code(cause: object) -> int | None:
+    """SQLite's primary result code; None where the error is not its own."""
+    code: int | None = getattr(cause, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
 
 
 def is_away(error: BaseException) -> bool:
@@ -37,6 +58,8 @@ def is_away(error: BaseException) -> bool:
     if isinstance(error, OSError | PoolTimeout):
         return True
     cause = getattr(error, "orig", error)
+    if (code := _sqlite_code(cause)) is not None:
+        return code in _SQLITE_AWAY
     state = getattr(cause, "sqlstate", None)
     if state:
         return str(state)[:2] in _AWAY

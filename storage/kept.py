@@ -1,4 +1,4 @@
-"""The one cache of values that can be made again: bounded, by recent use, and safe from what comes once.
+"""The one cache of values that can be made again: bounded, by recent use, and safe from what comes once (decision 149).
 
 What is new is on probation. What is asked for again is protected, in four fifths of the room at most, and goes back on
 probation when it was used the longest ago of these. Whoever sends one new thing after the other so pushes out what

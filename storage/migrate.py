@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from contract.errors import Unavailable
-from storage.away import is_away
+from storage.away import is_away, is_no_database
 from storage.folders import make
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ async def _connection(url: URL, *, writing: bool = False) -> AsyncIterator[Async
         async with engine.connect() as connection:
             yield connection
     except (DBAPIError, OSError) as error:
-        if "not a database" in str(error):
+        if is_no_database(error):
             raise UnusableFile(f"{url.database}: is not a database") from error
         if is_away(error):
             raise Unavailable() from error

@@ -99,7 +99,7 @@ class TenantSession:
 class ReadingSession(TenantSession):
     """Reads of one organization: shapes go straight to the driver, anything else through a session made on demand.
 
-    Each shape is a transaction of its own: what has to be seen at one moment has to be one statement.
+    Each shape is a transaction of its own: what has to be seen at one moment has to be one statement (decision 31).
     """
 
     def __init__(self, database: "Database", organization: str | None) -> None:

@@ -1,4 +1,7 @@
-"""Databases: every test that asks for one runs on SQLite and on PostgreSQL, with a migrated database of its own."""
+"""Databases: every test that asks for one runs on SQLite and on PostgreSQL, with a migrated database of its own.
+
+Nothing here or below depends on how fast the machine is (decision 175).
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from gateway import demo
 from gateway.commands.outcome import WOULD_CHANGE, fail, say, settings, with_database, with_folder
+from gateway.demo import data as demo
 from storage import migrate as migrations
 from storage.database import Database
 from storage.seeding import Plan, Summary

@@ -7,7 +7,7 @@ import typer
 
 from contract.limits import VERSION
 from gateway.commands.outcome import FAILED, MISSING, AsJson, settings, show, with_folder
-from gateway.examination import Finding, examine
+from gateway.observability.doctor import Finding, examine
 from gateway.runtime import Runtime
 from gateway.settings import Settings, shown
 

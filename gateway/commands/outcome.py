@@ -12,6 +12,7 @@ from pydantic import AliasChoices, ValidationError
 from gateway import data_folder
 from gateway.runtime import database_of
 from gateway.settings import Settings, unfit_to_serve
+from resolvers.inputs import words_of
 from storage import migrate
 from storage.database import Database
 
@@ -42,7 +43,7 @@ def settings(**overrides: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        lines = [f"{_variable(e['loc'])}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()]
+        lines = [f"{_variable(e['loc'])}: {words_of(e)}" for e in error.errors()]
         fail("\n".join(lines), BAD_CONFIGURATION)
 
 

@@ -19,19 +19,20 @@ from urllib.parse import urlencode, urlsplit
 import typer
 import uvicorn
 
-from gateway import demo, logs
 from gateway.addresses import is_loopback
 from gateway.app import create
 from gateway.commands.outcome import settings_to_serve, with_database, with_folder
 from gateway.commands.sockets import authority, listen
-from gateway.metrics import SHARED_FOLDER
-from gateway.receiving import Receiving
-from gateway.security_headers import SecurityHeaders
-from gateway.serving import Processes, Server
+from gateway.demo import data as demo
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics import SHARED_FOLDER
+from gateway.server.http_protocol import HttpServerProtocol
+from gateway.server.serving import Processes, Server
+from gateway.server.shutdown import GRACEFUL_SECONDS
+from gateway.server.unfinished_messages import Unfinished
+from gateway.server.websocket_protocol import WebSocketServerProtocol
 from gateway.settings import Settings
-from gateway.sockets import Sockets
-from gateway.stopping import GRACEFUL_SECONDS
-from gateway.unfinished import Unfinished
 from storage import migrate
 
 _START_SECONDS = 60
@@ -66,9 +67,9 @@ def serve(
         factory=configuration.workers > 1,
         workers=configuration.workers,
         loop="uvloop",
-        http=partial(Receiving, seconds=configuration.receive_seconds, security=security),  # type: ignore[arg-type]
+        http=partial(HttpServerProtocol, seconds=configuration.receive_seconds, security=security),  # type: ignore[arg-type]
         ws=partial(  # type: ignore[arg-type]  # both are called, as the classes would be
-            Sockets, security=security, unfinished=Unfinished(), seconds=configuration.receive_seconds
+            WebSocketServerProtocol, security=security, unfinished=Unfinished(), seconds=configuration.receive_seconds
         ),
         ws_per_message_deflate=False,  # its windows would be most of what an idle connection costs
         log_config=None,

@@ -10,16 +10,16 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from gateway import logs
 from gateway.commands.outcome import fail, say, settings_to_serve, with_folder
 from gateway.commands.sockets import authority, listen
-from gateway.hosts import Hosts, hosts_of
-from gateway.middleware import Requests
-from gateway.observing import Observing
+from gateway.middleware.hosts import Hosts, hosts_of
+from gateway.middleware.requests import Requests
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.runtime import Runtime
-from gateway.security_headers import SecurityHeaders
+from gateway.server.shutdown import end_by_force
 from gateway.settings import Settings
-from gateway.stopping import end_by_force
 from rest_compat.routes import liveness_routes
 from storage import migrate
 
@@ -42,10 +42,10 @@ async def _work(configuration: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end)
     runtime = Runtime(configuration)
-    observing = Observing(runtime)
+    metrics = MetricsEndpoint(runtime)
     port = configuration.metrics_port
-    looked_at = nullcontext() if port is None else _observed(runtime, observing, configuration.host, port)
-    async with runtime.running(), runtime.working(), observing.running(), looked_at:
+    looked_at = nullcontext() if port is None else _with_metrics(runtime, metrics, configuration.host, port)
+    async with runtime.running(), runtime.working(), metrics.running(), looked_at:
         say("Working on background jobs.")
         await ended.wait()
 
@@ -57,10 +57,10 @@ def _middleware(configuration: Settings) -> list[Middleware]:
 
 
 @asynccontextmanager
-async def _observed(runtime: Runtime, observing: Observing, host: str, port: int) -> AsyncIterator[None]:
+async def _with_metrics(runtime: Runtime, metrics: MetricsEndpoint, host: str, port: int) -> AsyncIterator[None]:
     """Answer an operator's questions on a port of its own meanwhile."""
     app = Starlette(
-        routes=[Route("/metrics", observing.answer), *liveness_routes(runtime.services, runtime.readiness)],
+        routes=[Route("/metrics", metrics.answer), *liveness_routes(runtime.services, runtime.readiness)],
         middleware=_middleware(runtime.settings),
     )
     listening = listen(host, port)

@@ -1,4 +1,4 @@
-"""What a site's robots.txt lets this service read (RFC 9309), as protego reads it.
+"""What a site's robots.txt lets this service read (RFC 9309), as protego reads it (decision 134).
 
 It is hostile input like any page: only groups that concern this service reach protego, whose cost would else grow with
 agents times rules, and `permission` is for a child process.

@@ -138,7 +138,10 @@ class SiteReader:
             return None
 
     async def _ask(self, url: str) -> None:
-        """Before an address is read. Raises _Closed, OutboundError, or whatever the checkpoint raises."""
+        """Before an address is read, that of a redirect too (decision 97).
+
+        Raises _Closed, OutboundError, or whatever the checkpoint raises.
+        """
         if not await self._may(url):
             raise _Closed
         await self._checkpoint()

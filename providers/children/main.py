@@ -91,9 +91,9 @@ def _answer(asked: bytes) -> bytes:
 
 
 def _raised(error: Exception) -> tuple[str, str, str]:
-    from contract.places import place
+    from contract.error_origin import origin_of
 
-    return "raised", type(error).__name__, place(error)
+    return "raised", type(error).__name__, origin_of(error)
 
 
 def run() -> Any:

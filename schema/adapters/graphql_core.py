@@ -1,4 +1,4 @@
-"""graphql-core below its documented surface: the executor's members, which fields are collected, where values fail.
+"""graphql-core below its documented surface: the executor's members, which fields are collected.
 
 Its executor may be used, but its members are not promised; those that schema/execution/executor.py overrides or calls
 are named here with their purpose. tests/adapters/test_graphql_core.py says what each has to look like.
@@ -7,10 +7,10 @@ are named here with their purpose. tests/adapters/test_graphql_core.py says what
 from typing import Any
 
 from graphql import GraphQLSchema, is_input_object_type
-from graphql.execution import Executor, values
+from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet, collect_fields
 
-__all__ = ["VALUES_MODULE", "Executor", "FieldDetailsList", "GroupedFieldSet", "collect_fields", "mend_is_one_of"]
+__all__ = ["Executor", "FieldDetailsList", "GroupedFieldSet", "collect_fields", "mend_is_one_of"]
 
 EXECUTOR_MEMBERS = {
     "build": "makes an executor of a request, or says what is wrong with its variables",
@@ -30,9 +30,6 @@ EXECUTOR_MEMBERS = {
     "schema": "the schema",
     "variable_values": "the coerced variables",
 }
-
-VALUES_MODULE = values.__name__
-"""The module whose errors say that a value is unfit in its place; they bear no other mark."""
 
 
 def mend_is_one_of(schema: GraphQLSchema) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 import strawberry
-from graphql import GraphQLField, GraphQLResolveInfo, GraphQLSchema
+from graphql import GraphQLField, GraphQLNamedType, GraphQLResolveInfo, GraphQLSchema
 from strawberry.types.arguments import convert_argument, convert_arguments
 from strawberry.types.field import StrawberryField
 from strawberry.utils.str_converters import to_camel_case
@@ -18,6 +18,12 @@ __all__ = ["DEFINITION", "StrawberryField", "to_camel_case"]
 DEFINITION = "strawberry-definition"
 """In the extensions of graphql-core's types and fields: Strawberry's own definition, with `origin`, `metadata`,
 `python_name`, and of a field `base_resolver.wrapped_func` and `arguments`."""
+
+
+def class_of(kind: GraphQLNamedType) -> type:
+    """The class that a type was declared by; `object` for one that no class declares, as graphql-core's own."""
+    origin = getattr(kind.extensions.get(DEFINITION), "origin", None)
+    return origin if isinstance(origin, type) else object
 
 
 def raw_info(info: Any) -> GraphQLResolveInfo[Any]:

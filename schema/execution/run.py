@@ -19,7 +19,6 @@ from identity.principal import Principal
 from identity.strangers import Strangers
 from resolvers.context import Context, Key
 from resolvers.idempotency import ask, same_answer
-from resolvers.record import Record
 from schema.errors import formatted, refusal
 from schema.execution.costs import Sum
 from schema.execution.documents import Documents, Operation, Prepared
@@ -30,6 +29,7 @@ from schema.execution.requests import Answer, Request
 from schema.execution.strangers import PublicDocuments
 from schema.spending import costless, spent
 from storage.database_time import DatabaseTime, measured
+from transport.request_log import RequestLog as Record
 
 
 class _Admitted(NamedTuple):

@@ -32,10 +32,10 @@ from contract.limits import (
     STRANGER_TOKENS_MAX,
 )
 from identity.strangers import Strangers
-from resolvers.record import Record
 from schema.execution.documents import PUBLIC, Documents, Prepared
 from schema.execution.requests import Request
 from storage.kept import Kept
+from transport.request_log import RequestLog as Record
 
 _ANSWERS_MAX = 500
 _PARSED_BYTES = 100

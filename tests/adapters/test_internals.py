@@ -1,4 +1,4 @@
-"""Nothing but the adapters touches what a library does not document: a new use fails here.
+"""Nothing but the adapters touches what a library does not document (decision 172): a new use fails here.
 
 Three things are looked for in every module that is shipped: imports of a library's modules and names that are not
 documented; attributes with a leading underscore of what the module has not made itself; and members with a leading

@@ -14,9 +14,9 @@ from uvicorn.server import ServerState
 from uvicorn.supervisors import multiprocess
 
 from gateway.adapters import uvicorn as adapter
-from gateway.receiving import Receiving
-from gateway.serving import Process, Processes, Server
-from gateway.sockets import Sockets
+from gateway.server.http_protocol import HttpServerProtocol
+from gateway.server.serving import Process, Processes, Server
+from gateway.server.websocket_protocol import WebSocketServerProtocol
 from tests.support.internals import attributes_of, library_members, members_in_use, signature_of
 
 SIGNATURES: list[tuple[Any, str, str]] = [
@@ -70,9 +70,9 @@ def test_a_member_is_as_expected(owner: Any, name: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "named"),
     [
-        (Receiving, adapter.HTTP_MEMBERS),
+        (HttpServerProtocol, adapter.HTTP_MEMBERS),
         (adapter.HttpProtocol, adapter.HTTP_MEMBERS),
-        (Sockets, adapter.WEBSOCKET_MEMBERS),
+        (WebSocketServerProtocol, adapter.WEBSOCKET_MEMBERS),
         (Server, adapter.SERVER_MEMBERS),
         (Process, adapter.PROCESS_MEMBERS),
         (adapter.Process, adapter.PROCESS_MEMBERS),
@@ -88,8 +88,8 @@ def test_every_member_in_use_is_named_and_there(kind: type, named: dict[str, str
 @pytest.mark.parametrize(
     ("named", "kinds"),
     [
-        (adapter.HTTP_MEMBERS, [Receiving, adapter.HttpProtocol]),
-        (adapter.WEBSOCKET_MEMBERS, [Sockets]),
+        (adapter.HTTP_MEMBERS, [HttpServerProtocol, adapter.HttpProtocol]),
+        (adapter.WEBSOCKET_MEMBERS, [WebSocketServerProtocol]),
         (adapter.PROCESS_MEMBERS, [Process, adapter.Process]),
         (adapter.SUPERVISOR_MEMBERS, [Processes]),
     ],
@@ -99,10 +99,10 @@ def test_nothing_is_named_that_is_not_in_use(named: dict[str, str], kinds: list[
 
 
 def test_what_is_used_of_a_cycle_and_of_the_flow_is_named_and_there() -> None:
-    cycles = attributes_of("gateway/receiving.py", "self.cycle", "self._running", "cycle", "running")
+    cycles = attributes_of("gateway/server/http_protocol.py", "self.cycle", "self._running", "cycle", "running")
     assert cycles == set(adapter.CYCLE_MEMBERS)
     assert set(adapter.CYCLE_MEMBERS) <= library_members(RequestResponseCycle)
-    assert attributes_of("gateway/receiving.py", "self.flow") == set(adapter.FLOW_MEMBERS)
+    assert attributes_of("gateway/server/http_protocol.py", "self.flow") == set(adapter.FLOW_MEMBERS)
     assert set(adapter.FLOW_MEMBERS) <= library_members(FlowControl)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Page, Route, WebSocket, async_playwright, expect
 
-from gateway.demo_links import DemoLinks, Invitation
+from gateway.demo.links import DemoLinks, Invitation
 from storage.seeding.demo import SALES
 from tests.support.service import SCRIPT, Service, environment
 

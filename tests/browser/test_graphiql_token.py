@@ -53,6 +53,7 @@ async def test_a_ready_link_fills_the_bar_and_leaves_the_address(
 
 
 async def test_a_token_can_be_forgotten(offline: Any, live_link: str, live_token: str) -> None:
+    # Decision 168.
     page: Page = offline.page
     await page.goto(live_link)
     await page.get_by_role("button", name="Ada Admin").click()

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateway.stopping import GRACEFUL_SECONDS
+from gateway.server.shutdown import GRACEFUL_SECONDS
 from tests.faults.load import CUT, kept, pick, writing
 from tests.support.live import going
 from tests.support.streams import answers, begun

@@ -9,10 +9,10 @@ import tracemalloc
 import pytest
 
 from contract.limits import REDIS_SECONDS
-from identity.buckets import Size
 from identity.budget import SIZE, sizes_of
 from identity.redis_buckets import RedisBuckets, RedisPairs
 from identity.redis_link import RedisLink
+from identity.token_buckets import Size
 from tests.gateway.conftest import Start
 from tests.support.hostile_redis import REPLIES, HostileRedis
 from tests.support.redis import RedisServer

@@ -11,11 +11,11 @@ import pytest
 
 from contract.limits import REDIS_SECONDS
 from gateway.runtime import Runtime
-from identity.buckets import MICROSECONDS, Size
 from identity.budget import SIZE
 from identity.pairs import Sizes
 from identity.redis_buckets import SCRIPT, RedisBuckets, RedisPairs
 from identity.redis_link import RedisLink
+from identity.token_buckets import MICROSECONDS, Size
 from tests.gateway.conftest import Start
 from tests.support.redis import RedisServer
 from tests.support.world import bearer

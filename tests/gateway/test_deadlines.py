@@ -96,7 +96,7 @@ async def test_an_answer_that_is_too_large_is_none(start: Start, monkeypatch: py
         made = "mutation($name: String!) { dealCreate(input: {name: $name}) { deal { id } } }"
         for number in range(10):
             await gateway.graphql(made, headers, name=f"{number:0200}")
-        for module in ("gateway.encoding", "rest_compat.serving"):
+        for module in ("gateway.graphql.encoding", "rest_compat.serving"):
             monkeypatch.setattr(f"{module}.RESPONSE_MAX_BYTES", 1_000)
         rest, graphql = await both(gateway, headers)
         assert rest.status_code == graphql.status_code == 413

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from gateway.addresses import is_loopback, sockets_at
-from gateway.demo_links import LINK_SECONDS, DemoLinks, Invitation
+from gateway.demo.links import LINK_SECONDS, DemoLinks, Invitation
 from storage.seeding.demo import SALES
 from tests.support.service import Service
 

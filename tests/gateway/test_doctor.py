@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
-from gateway import examination
+from gateway.observability import doctor
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from storage.base import now
@@ -64,7 +64,7 @@ def test_nothing_is_wrong_with_a_fresh_service(command: Command, migrated: Path)
 
 def test_each_deadline_leaves_time_for_the_one_within_it() -> None:
     assert REQUEST_SECONDS > STATEMENT_SECONDS > CONNECTION_SECONDS > 0
-    assert examination.BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
+    assert doctor.BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
 
 
 def _problems(outcome: Outcome) -> dict[str, tuple[str, str]]:
@@ -203,10 +203,10 @@ def test_nothing_of_the_store_is_left(command: Command, migrated: Path) -> None:
     assert [path for path in (migrated / "artifacts").rglob("*") if path.is_file()] == []
 
 
-async def _findings(database_url: str, folder: Path, **settings: Any) -> dict[str, examination.Finding]:
+async def _findings(database_url: str, folder: Path, **settings: Any) -> dict[str, doctor.Finding]:
     runtime = Runtime(Settings(_env_file=None, database_url=database_url, data_dir=folder, **settings))
     async with runtime.running():
-        return {finding.name: finding for finding in await examination.examine(runtime)}
+        return {finding.name: finding for finding in await doctor.examine(runtime)}
 
 
 async def test_little_space_and_a_clock_that_is_wrong(
@@ -216,7 +216,7 @@ async def test_little_space_and_a_clock_that_is_wrong(
         return now() - timedelta(seconds=7)
 
     usage = namedtuple("usage", "free")
-    monkeypatch.setattr(examination.shutil, "disk_usage", lambda _folder: usage(512 * 1024 * 1024 - 1))
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _folder: usage(512 * 1024 * 1024 - 1))
     monkeypatch.setattr(Database, "clock", late)
     findings = await _findings(database_url, tmp_path / "data")
     assert [name for name, finding in findings.items() if not finding.ok] == ["disk_space", "clock"]

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from contract.errors import GatewayError
-from gateway.graphql_endpoint import GRAPHQL, JSON, negotiate
-from gateway.graphql_sse import EVENT_STREAM
+from gateway.graphql.endpoint import GRAPHQL, JSON, negotiate
+from gateway.graphql.sse import EVENT_STREAM
 from tests.support.costs import cost, uncosted
 from tests.support.gateway import Gateway
 

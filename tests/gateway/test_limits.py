@@ -32,7 +32,7 @@ from contract.limits import (
     TOKENS_MAX,
     VARIABLES_MAX,
 )
-from gateway import logs
+from gateway.observability import logs
 from gateway.settings import Settings
 from tests.support.costs import cost
 from tests.support.counting import counted

@@ -15,9 +15,9 @@ import pytest
 from websockets import Subprotocol
 from websockets.asyncio.client import connect
 
-from gateway import persisted
-from gateway.graphql_endpoint import GRAPHQL
-from gateway.persisted import Automatic, digest, read_manifest
+from gateway.graphql import persisted_documents
+from gateway.graphql.endpoint import GRAPHQL
+from gateway.graphql.persisted_documents import Automatic, digest, read_manifest
 from tests.support.costs import cost, uncosted
 from tests.support.gateway import Gateway
 from tests.support.service import Outcome, Service
@@ -141,8 +141,8 @@ async def test_fields_that_are_not_as_they_must_be(start: Start, fields: dict[st
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persisted, "ENTRIES_MAX", 2)
-    monkeypatch.setattr(persisted, "BYTES_MAX", 800)
+    monkeypatch.setattr(persisted_documents, "ENTRIES_MAX", 2)
+    monkeypatch.setattr(persisted_documents, "BYTES_MAX", 800)
     kept = Automatic(lambda _: True)
     for name in "abc":
         kept.keep(name, name)
@@ -150,7 +150,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [kept.get(name) for name in "abc"] == ["a", None, "c"]
     kept.keep("long", "x" * 26)  # more than an eighth
     assert kept.get("long") is None
-    monkeypatch.setattr(persisted, "ENTRIES_MAX", 1_000)
+    monkeypatch.setattr(persisted_documents, "ENTRIES_MAX", 1_000)
     kept = Automatic(lambda _: True)
     for number in range(100):
         kept.keep(str(number), "x" * 25)

@@ -16,9 +16,9 @@ import pytest
 import structlog
 from starlette.types import Message
 
-from gateway import logs
 from gateway.app import application
-from gateway.metrics import REGISTRY
+from gateway.observability import logs
+from gateway.observability.metrics import REGISTRY
 from gateway.settings import Settings
 from tests.support.costs import uncosted
 from tests.support.gateway import Gateway

@@ -20,8 +20,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from contract.vocabulary import CredentialKind
-from gateway import logs
 from gateway.app import application
+from gateway.observability import logs
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from identity import secrets

@@ -17,7 +17,7 @@ import pytest
 import uvicorn
 
 from contract.limits import HEALTH_FACTORS
-from gateway.serving import Process
+from gateway.server.serving import Process
 from storage.seeding.demo import SALES
 from tests.support.postgresql import Server
 from tests.support.service import SCRIPT, Commands, Service, environment
@@ -71,7 +71,8 @@ def test_a_second_start_is_quick_and_keeps_the_data(tmp_path: Path) -> None:
 
 def _imports() -> float:
     """Seconds of the processor that it takes to load what a service needs; .ci/run has the start itself in seconds."""
-    modules = "gateway.app, gateway.serving, gateway.demo, gateway.receiving, gateway.sockets, jobs.kinds, aiosqlite"
+    server = "gateway.server.serving, gateway.server.http_protocol, gateway.server.websocket_protocol"
+    modules = f"gateway.app, {server}, gateway.demo.data, jobs.kinds, aiosqlite"
     child = subprocess.Popen([sys.executable, "-c", f"import {modules}; import gateway.commands.serve"])
     _, status, used = os.wait4(child.pid, 0)
     assert status == 0
@@ -216,7 +217,7 @@ def test_several_processes_answer_on_one_socket(tmp_path: Path) -> None:
 def test_a_process_is_judged_by_what_it_owes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody asks while others are replaced, which may take longer than a process may be silent (decision 129)."""
     clock = [0.0]
-    monkeypatch.setattr("gateway.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr("gateway.server.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
     process = Process(uvicorn.Config("x"), [])
     monkeypatch.setattr(process, "process", SimpleNamespace(is_alive=lambda: True))
     clock[0] += 100

@@ -22,7 +22,7 @@ from contract.limits import (
     STRANGER_POINTS_PER_SECOND,
     STRANGER_TOKENS_MAX,
 )
-from gateway.ws_connection import Shared
+from gateway.graphql.ws_connection import Shared
 from schema.execution import Executor
 from schema.execution.executor import CompiledExecutor
 from tests.gateway.conftest import Start
@@ -296,7 +296,7 @@ async def test_whoever_says_more_than_strangers_have_to_say_needs_a_credential(
         return loads(text, *args, **kwargs)
 
     loads = orjson.loads
-    monkeypatch.setattr("gateway.operations.orjson.loads", counting)
+    monkeypatch.setattr("gateway.graphql.operations.orjson.loads", counting)
     refused(await gateway.http.post("/graphql", content=content, headers={"Content-Type": "application/json"}))
     assert work.total() <= (name == "more tokens than are needed")
     assert len(parsed) == (0 if many else 1)

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from contract.limits import STREAMS_PER_CONNECTION
-from gateway.stopping import GRACEFUL_SECONDS
+from gateway.server.shutdown import GRACEFUL_SECONDS
 from storage.database import Database
 from tests.support.costs import cost
 from tests.support.service import Service

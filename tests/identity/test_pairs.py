@@ -7,9 +7,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity.buckets import Size
 from identity.budget import SIZE, sizes_of
 from identity.pairs import Drawn, MemoryPairs, Sizes
+from identity.token_buckets import Size
 from tests.support.clock import Clock
 
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from contract.vocabulary import JobStatus
-from gateway.stopping import LAST_WORK_SECONDS
+from gateway.server.shutdown import LAST_WORK_SECONDS
 from jobs.queue import status
 from jobs.work import KINDS
 from jobs.worker import Worker

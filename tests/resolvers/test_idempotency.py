@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from contract.errors import Conflict, KeyInUse, NotFound, Problems, ProviderFailed, TimedOut
-from identity.sealing import seal
+from identity.encryption import seal
 from providers.sequencing import Refused
 from resolvers import idempotency
 from resolvers.campaigns import delete_campaign

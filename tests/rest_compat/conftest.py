@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rest_compat.errors import error_response
 from rest_compat.openapi import openapi_document
-from rest_compat.operations import Check
 from rest_compat.routes import OPERATIONS, rest_routes
 from storage.database import Database
 from tests.support.documented import check_keys
 from tests.support.world import World, open_world
+from transport.errors import error_response
+from transport.readiness import Check
 
 REQUEST_ID = "request-of-the-test"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")

@@ -11,9 +11,9 @@ from starlette.exceptions import HTTPException
 
 from contract.errors import Conflict, InvalidState, Problem, Problems
 from resolvers import deals
-from rest_compat.errors import error_response
 from tests.rest_compat.conftest import REQUEST_ID
 from tests.support.world import World
+from transport.errors import error_response
 
 
 async def test_an_unknown_path(client: httpx.AsyncClient) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from rest_compat.operations import Check
 from tests.rest_compat.conftest import REQUEST_ID
+from transport.readiness import Check
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 

@@ -10,7 +10,7 @@ import pytest
 from graphql import DocumentNode, GraphQLSchema
 
 from contract.limits import DOCUMENT_CACHE_BYTES, VARIANTS_MAX
-from gateway.metrics import DOCUMENT_CACHE, Sampled
+from gateway.observability.metrics import DOCUMENT_CACHE, Sampled
 from gateway.settings import Settings
 from schema.build import build
 from schema.execution import documents as module

@@ -1,4 +1,4 @@
-"""As many statements for ten times as much: every list that the schema gives, and every list that it takes.
+"""As many statements for ten times as much: every list that the schema gives or takes (decision 163).
 
 The cases are found in the schema: a list without one fails.
 """

@@ -365,6 +365,7 @@ MEETING_KINDS = {"Meeting", "HealthSnapshot", "HealthFactor"}
     ],
 )
 async def test_nodes_beyond_the_callers_scopes_are_null(one: Tenant, scopes: list[str], kinds: set[str]) -> None:
+    # Decision 21.
     found = await records(one)
     nodes = await one.ask(NODES, await one.scoped(*scopes), ids=list(found.values()))
     assert {kind for kind, node in zip(found, nodes, strict=True) if node is not None} == kinds

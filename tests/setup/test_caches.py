@@ -21,6 +21,7 @@ PACKAGES = (
     "rest_compat",
     "schema",
     "storage",
+    "transport",
 )
 CACHING = {"cache", "lru_cache", "alru_cache", "cached", "Kept", "OrderedDict", "TTLCache", "LRUCache"}
 EMPTY = {"dict", "list", "set", "defaultdict", "Counter", "deque", "WeakValueDictionary", "WeakKeyDictionary"}

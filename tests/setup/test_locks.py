@@ -73,6 +73,7 @@ def test_a_larger_lock_holds_the_runtime_lock(larger: str) -> None:
 
 
 def test_the_extras_are_locked_once_and_are_in_the_image() -> None:
+    # Decision 174.
     """Both are tested by what the image has."""
     image, development = requirements("requirements-image.lock"), requirements("requirements-dev.lock")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -23,7 +23,7 @@ _PROGRAM = """
 import gc, json, os, sys
 import aiosqlite, alembic.command, asyncpg, httptools, uvloop, storage.seeding.words
 import uvicorn.lifespan.on, uvicorn.loops.uvloop, uvicorn.loops.auto
-import gateway.app, gateway.demo_research, jobs.kinds
+import gateway.app, gateway.demo.research, jobs.kinds
 from gateway.commands.line import run
 
 def begin(order):

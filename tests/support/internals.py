@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("contract", "storage", "identity", "providers", "reports", "jobs", "resolvers", "schema", "rest_compat")
-FIRST_PARTY = (*PACKAGES, "gateway")
+PACKAGES = ("contract", "storage", "identity", "providers", "reports", "jobs", "resolvers", "transport", "schema")
+FIRST_PARTY = (*PACKAGES, "rest_compat", "gateway")
 
 
 def sources() -> list[Path]:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 
-from gateway.hosts import hosts_of
+from gateway.middleware.hosts import hosts_of
 from gateway.settings import Settings
 from tests.support.live import Live, going
 

@@ -16,9 +16,9 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from gateway.middleware.security_headers import SecurityHeaders
 from gateway.pages import _files
-from gateway.receiving import Receiving
-from gateway.security_headers import SecurityHeaders
+from gateway.server.http_protocol import HttpServerProtocol
 from tests.gateway.edge.conftest import RECEIVE_SECONDS
 from tests.support.gateway import Gateway
 from tests.support.live import Live
@@ -219,16 +219,17 @@ async def test_a_long_body_has_the_time_that_it_needs(live: Live) -> None:
 @pytest.mark.parametrize("takes", [0, 131_072])
 async def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch, takes: int) -> None:
     """Unless at least something is read, whatever else is asked for on the connection."""
-    monkeypatch.setattr("gateway.stalls.ANSWER_STALL_SECONDS", 1)
-    monkeypatch.setattr("gateway.stalls._STALL_BYTES", 4_096)
+    monkeypatch.setattr("gateway.server.write_timeout.ANSWER_STALL_SECONDS", 1)
+    monkeypatch.setattr("gateway.server.write_timeout._STALL_BYTES", 4_096)
     loop = asyncio.get_running_loop()
     async with start() as gateway:
         name = max((file.size, name) for name, file in _files().items())[1]
         config = Config(gateway.app, log_config=None, lifespan="off")
-        connections: list[Receiving] = []
+        connections: list[HttpServerProtocol] = []
 
-        def connected() -> Receiving:
-            connections.append(Receiving(config, ServerState(), {}, loop, seconds=1, security=SecurityHeaders(None)))
+        def connected() -> HttpServerProtocol:
+            security = SecurityHeaders(None)
+            connections.append(HttpServerProtocol(config, ServerState(), {}, loop, seconds=1, security=security))
             return connections[-1]
 
         server = await loop.create_server(connected, "127.0.0.1", 0)

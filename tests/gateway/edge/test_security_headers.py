@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.routing import Mount, Route
 
-from gateway.security_headers import SecurityHeaders
+from gateway.middleware.security_headers import SecurityHeaders
 from tests.support.gateway import Gateway
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

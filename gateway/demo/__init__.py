@@ -1,0 +1,1 @@
+"""The demo: its data, its research run, and the links that sign a newcomer in."""

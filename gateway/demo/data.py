@@ -1,0 +1,73 @@
+"""The demo: organizations with life in them, and what a newcomer pastes to look around."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from gateway.demo.links import DemoLinks, Invitation, token_for
+from gateway.demo.research import write_research
+from gateway.runtime import embedded_issuer
+from gateway.settings import Settings
+from identity import secrets
+from identity.keyfiles import pepper
+from jobs import campaigns
+from resolvers.health import refresh_many
+from storage.base import now
+from storage.database import Database
+from storage.seeding import Demo, seed_demo
+from storage.seeding.outreach import add_outreach
+from storage.tables import Credential
+
+_KEYS = ("Nightly export", "Website forms")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What to paste: a session token of the demo's administrator, and the organization; `created` if it is new."""
+
+    created: bool
+    administrator: Invitation
+    token: str
+
+    @property
+    def organization(self) -> str:
+        return self.administrator.organization
+
+
+async def prepare(settings: Settings, database: Database) -> Ready:
+    """The demo data, written once, and a new token."""
+    demo = await seed_demo(database, now=now(), score=partial(refresh_many, database))
+    if demo.created:
+        await _write_keys(settings, database, demo)
+        await write_research(database, demo.organization, demo.member)
+        await _write_outreach(database, demo)
+    administrator = Invitation(demo.admin, demo.organization)
+    return Ready(demo.created, administrator, token_for(embedded_issuer(settings), administrator))
+
+
+def code_for(settings: Settings, ready: Ready) -> str:
+    """A new one-time code that signs the same administrator in."""
+    return DemoLinks(settings.data_dir).make(ready.administrator)
+
+
+async def _write_keys(settings: Settings, database: Database, demo: Demo) -> None:
+    """Keys to be seen in the list; their secrets are thrown away."""
+    async with database.writing(demo.organization) as session:
+        for name in _KEYS:
+            minted = secrets.mint("ak")
+            session.add(
+                Credential(
+                    kind="organization_key",
+                    key_id=minted.key_id,
+                    secret_hash=secrets.stored(minted.secret, pepper(settings.data_dir)),
+                    hint=minted.hint,
+                    name=name,
+                    org_id=demo.organization,
+                    owner_subject=demo.member,
+                )
+            )
+
+
+async def _write_outreach(database: Database, demo: Demo) -> None:
+    """Campaigns, of which the embedded provider is told as of any other; it sends nothing."""
+    async with database.writing(demo.organization) as session:
+        await campaigns.tell(session, await add_outreach(session, now()))

@@ -1,0 +1,1 @@
+"""The GraphQL surface over HTTP, server-sent events and WebSockets."""

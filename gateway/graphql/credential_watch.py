@@ -1,0 +1,74 @@
+"""Looking again, before an operation and while a stream runs, whether its credential still holds (decision 82)."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from contract.errors import GatewayError, Unauthenticated, Unavailable
+from gateway.graphql.streams import Streams
+from gateway.middleware.load_shedding import Path, group_of, path_of
+from identity.principal import Principal
+from resolvers.context import Context
+
+PAUSE_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class CredentialWatch:
+    """A credential as it came, and from where; whom it stands for now, and the contexts that act for it."""
+
+    streams: Streams
+    authorization: str | None
+    organization: str | None
+    address: str
+    principal: Principal | None = None
+    _acting: dict[int, Context] = field(default_factory=dict)
+
+    async def begin(self) -> None:
+        """Find out who is calling; without a credential nobody is. Raises what `authenticate` raises."""
+        if self.authorization is not None:
+            self.principal = await self.streams.identity.authenticate(
+                self.authorization, self.organization, self.address
+            )
+
+    async def renew(self) -> None:
+        """Look whether the credential still holds, at this moment. Raises what `authenticate` raises."""
+        if self.authorization is not None:
+            self._follow(await self.streams.identity.authenticate(self.authorization, self.organization, self.address))
+
+    @property
+    def path(self) -> Path:
+        """Where what the caller does is counted."""
+        return path_of(None if self.principal is None else group_of(self.principal), self.address)
+
+    def acting(self, context: Context) -> Context:
+        """Have the context follow what becomes of the caller."""
+        self._acting[id(context)] = context
+        return context
+
+    def done(self, context: Context) -> None:
+        """The context acts no more."""
+        self._acting.pop(id(context), None)
+
+    async def until_refused(self) -> GatewayError:
+        """Wait until the credential no longer stands for the caller, with the scopes of the beginning at least.
+
+        A database that is away refuses nobody: its answer is waited for.
+        """
+        while True:
+            await asyncio.sleep(PAUSE_SECONDS)
+            if self.principal is None or self.authorization is None:
+                continue
+            try:
+                self._follow(await self.streams.look(self.authorization, self.organization))
+            except Unavailable:
+                continue
+            except GatewayError as error:
+                return error
+
+    def _follow(self, found: Principal) -> None:
+        """Act for the caller as it is now. Raises Unauthenticated where that is less than at the beginning."""
+        began = self.principal
+        if began is None or not began.scopes <= found.scopes or began.organization != found.organization:
+            raise Unauthenticated("The caller's scopes have changed")
+        for context in self._acting.values():
+            context.principal = found

@@ -1,0 +1,58 @@
+"""What the streams of one process share, whichever way they go."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from contract.errors import TooManyStreams
+from contract.limits import STREAMS_PER_PROCESS
+from gateway.middleware.load_shedding import Path, Places
+from gateway.observability.metrics import STREAMS
+from identity.authenticate import Identity
+from identity.principal import Principal
+
+STREAM = "stream"
+"""What requests are counted under that last as long as somebody listens."""
+
+_LOOK_SECONDS = 1.0
+
+
+class Streams:
+    """Their number, the credentials that they run on, and the end of the service, which is theirs as well."""
+
+    def __init__(self, identity: Identity, stopping: asyncio.Event) -> None:
+        self.identity = identity
+        self.stopping = stopping
+        self._places = Places(STREAMS_PER_PROCESS)
+        self._looks: dict[tuple[str, str | None], asyncio.Task[Principal]] = {}
+
+    def check(self, path: Path) -> None:
+        """Raises TooManyStreams where as many subscriptions run as may, of these groups or at all (decision 107)."""
+        if not self._places.take(path):
+            raise TooManyStreams()
+        self._places.leave(path)
+
+    @contextmanager
+    def one(self, path: Path) -> Iterator[None]:
+        """While a subscription of these groups runs. Raises TooManyStreams."""
+        if not self._places.take(path):
+            raise TooManyStreams()
+        STREAMS.inc()
+        try:
+            yield
+        finally:
+            self._places.leave(path)
+            STREAMS.dec()
+
+    async def look(self, authorization: str, organization: str | None) -> Principal:
+        """Whom the credential stands for, as of a second ago at most: streams of one credential look together.
+
+        Raises what `authenticate` raises.
+        """
+        key = (authorization, organization)
+        look = self._looks.get(key)
+        if look is None:
+            look = self._looks[key] = asyncio.create_task(self.identity.authenticate(*key))
+            look.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever asked may have gone
+            asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._looks.pop, key, None)
+        return await asyncio.shield(look)

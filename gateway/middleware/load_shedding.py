@@ -1,0 +1,165 @@
+"""Who is let in when more comes than can be served (decision 107).
+
+A request is in flight from its head to the beginning of its answer, but for the time that its body is waited for: so
+streams, and clients that send or read slowly, hold no place. Each is counted under a path of groups: under its
+organization where the credential is known; else under the strangers, its address, and the credential. At each step of
+the path, what a group has must be less than what is left; so a group alone gets half of the places, two get a third
+each, and there is always one left for a group that has none. An operation on a WebSocket is counted like a request.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from contract.errors import Overloaded, Unauthenticated
+from gateway.middleware.error_responses import refused
+from gateway.server.http_protocol import WHOLE
+from identity.principal import Principal
+from storage.kept import Kept
+from transport.headers import address_of
+
+Group = Hashable
+Path = tuple[Group, ...]
+"""Groups, each within the one before it."""
+
+_NEVER_REFUSED = frozenset({"/health", "/ready", "/metrics"})
+_STRANGERS = "strangers"
+_KNOWN_MAX = 10_000
+
+
+class Places:
+    """The places of one process."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._taken = 0
+        self._groups: Counter[Group] = Counter()
+
+    def take(self, path: Path) -> bool:
+        """Take a place for a request of these groups; False if it gets none."""
+        left = self._number - self._taken
+        for group in path:
+            taken = self._groups[group]
+            if taken >= left:
+                return False
+            left -= taken
+        self._taken += 1
+        for group in path:
+            self._groups[group] += 1
+        return True
+
+    def leave(self, path: Path) -> None:
+        """The request's answer has begun."""
+        self._taken -= 1
+        for group in path:
+            self._groups[group] -= 1
+            if not self._groups[group]:
+                del self._groups[group]
+
+    @contextmanager
+    def one(self, path: Path) -> Iterator[None]:
+        """While something of these groups is served. Raises Overloaded."""
+        if not self.take(path):
+            raise Overloaded()
+        try:
+            yield
+        finally:
+            self.leave(path)
+
+    @property
+    def taken(self) -> int:
+        """How many are."""
+        return self._taken
+
+
+def group_of(principal: Principal) -> Group:
+    """Whom a caller's requests are counted with: the organization, or the caller who acts in none."""
+    organization = principal.organization
+    return ("of", organization.id if organization else principal.subject)
+
+
+def path_of(known: Group | None, address: str, credential: int | None = None) -> Path:
+    """Where a request is counted: in its group if that is known, else among the strangers."""
+    if known is not None:
+        return (known,)
+    stranger = (_STRANGERS, address)
+    return (_STRANGERS, stranger, (stranger, credential))
+
+
+class LoadShedding:
+    """Refuses what finds no place, before anything of it is read but its head.
+
+    Which organization a credential stands for is known from the answers that it had; the credential is kept as a hash.
+    """
+
+    def __init__(self, app: ASGIApp, places: Places) -> None:
+        self.app = app
+        self.places = places
+        self._known: Kept[int, Group] = Kept(entries=_KNOWN_MAX)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["path"] in _NEVER_REFUSED:
+            await self.app(scope, receive, send)
+            return
+        credential = _credential(scope)
+        path = self._path(scope, credential)
+        if not self.places.take(path):
+            await refused(Overloaded(), scope["path"], scope["state"]["request_id"])(scope, receive, send)
+            return
+        holding = True
+        begun = False
+
+        async def receiving() -> Message:
+            nonlocal holding
+            if begun or WHOLE in scope["state"]:
+                return await receive()
+            self.places.leave(path)
+            holding = False
+            message = await receive()
+            if message["type"] != "http.disconnect":
+                if not self.places.take(path):
+                    raise Overloaded()
+                holding = True
+            return message
+
+        async def sending(message: Message) -> None:
+            nonlocal holding, begun
+            if not begun:
+                begun = True
+                if holding:
+                    self.places.leave(path)
+                    holding = False
+                if credential is not None:
+                    self._learn(credential, scope["state"].get("principal"), message["status"])
+            await send(message)
+
+        try:
+            await self.app(scope, receiving, sending)
+        finally:
+            if holding:
+                self.places.leave(path)
+
+    def _path(self, scope: Scope, credential: int | None) -> Path:
+        known = None if credential is None else self._known.get(credential)
+        return path_of(known, address_of(scope), credential)
+
+    def _learn(self, credential: int, principal: Principal | None, status: int) -> None:
+        if principal is None:
+            if status == Unauthenticated.status:
+                self._known.pop(credential)
+        elif self._known.peek(credential) is None:
+            self._known.put(credential, group_of(principal))
+
+
+def _credential(scope: Scope) -> int | None:
+    """What tells this credential, in the organization that it is to act in, from others."""
+    authorization = organization = b""
+    for name, value in reversed(scope["headers"]):  # of one given twice, the first
+        if name == b"authorization":
+            authorization = value
+        elif name == b"x-service-org":
+            organization = value
+    return hash((authorization, organization)) if authorization else None

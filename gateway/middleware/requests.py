@@ -1,0 +1,138 @@
+"""Around every request: its id, its log line, its count, and an answer whatever breaks."""
+
+import asyncio
+import re
+import time
+from collections.abc import Iterable
+from secrets import token_hex
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from contract.errors import Unavailable
+from contract.limits import REQUEST_ID_MAX
+from gateway.middleware.security_headers import SecurityHeaders
+from gateway.observability import logs
+from gateway.observability.metrics import count_request
+from transport.errors import code_of, code_of_status, error_response
+from transport.request_log import RequestLog
+
+_SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
+_PATH_SHOWN = 500
+_MEDIA = "/media/"
+_STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
+
+
+def request_id(scope: Scope) -> str:
+    """The caller's X-Request-Id where it is sane, else a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            text = value.decode("latin-1")
+            return text if _SANE.fullmatch(text) else token_hex(16)
+    return token_hex(16)
+
+
+def shown(path: str) -> str:
+    """A path as the log may have it: who has a key from there could read the file."""
+    return f"{_MEDIA}***" if path.startswith(_MEDIA) else path[:_PATH_SHOWN]
+
+
+def _cost(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+    """The points that the answer says it came to."""
+    for name, value in headers:
+        if name == b"x-request-cost":
+            return int(value)
+    return None
+
+
+class Requests:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, security: SecurityHeaders, stopping: asyncio.Event | None = None) -> None:
+        """`stopping` is set once the process is told to end; then the server cancels what does not end by itself."""
+        self.app = app
+        self.security = security
+        self._stopping = stopping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; one whose client left before the answer counts with the status 0.
+
+        A request that the end of the process cuts off before it has an answer is told so.
+        """
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        identifier = request_id(scope)
+        record = RequestLog(identifier, "graphql" if scope["path"].startswith("/graphql") else "rest")
+        scope.setdefault("state", {}).update(request_id=identifier, record=record)
+        began, status = time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] in _STARTS:
+                status = message["status"]
+                if record.cost is None and record.door == "rest":
+                    record.cost = _cost(message.get("headers", ()))
+                headers = self.security.around(message.get("headers", ()))
+                headers.append((b"x-request-id", identifier.encode()))
+                message["headers"] = headers
+            elif message["type"] == "websocket.accept":
+                status = 101
+            elif message["type"] == "websocket.close" and not status:
+                await error_response(HTTPException(403), identifier)(scope, receive, sending)
+                return
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if status or scope["type"] != "http" or self._stopping is None or not self._stopping.is_set():
+                raise
+            await error_response(Unavailable(), identifier)(scope, receive, sending)
+        finally:
+            seconds = time.perf_counter() - began
+            if status >= 400 and not record.code:
+                record.code = code_of_status(status)
+            count_request(record, status, seconds)
+            logs.access.write(scope.get("method", "WEBSOCKET"), shown(scope["path"]), status, seconds, record)
+
+
+class Unbroken:
+    """The innermost layer but one: answers for what broke, so that the layers around see a response like any other."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; what breaks after the answer began is raised, and the server cuts the connection."""
+        began = False
+
+        async def sending(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
+        except Exception as error:
+            if began or scope["type"] != "http":
+                raise
+            scope["state"]["record"].code = code_of(error)
+            await error_response(error, scope["state"]["request_id"])(scope, receive, sending)
+
+
+class Straight:
+    """Behind all layers: the busiest address goes straight to its endpoint, past the search through the routes."""
+
+    def __init__(self, app: ASGIApp, path: str, endpoint: ASGIApp, socket: ASGIApp) -> None:
+        self.app = app
+        self.path = path
+        self.endpoints = {"http": endpoint, "websocket": socket}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        endpoint = self.endpoints.get(scope["type"]) if scope.get("path") == self.path else None
+        await (endpoint or self.app)(scope, receive, send)

@@ -1,0 +1,149 @@
+"""Log lines: one per event, as text or JSON, with secrets cut out whatever wrote them."""
+
+import json
+import logging
+import re
+import sys
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, TextIO
+
+import orjson
+import structlog
+from structlog.typing import EventDict, Processor
+
+from gateway.settings import LogFormat, Settings
+from transport.request_log import RequestLog
+
+# Wherever they begin: in a log line a letter may stand right before, as the n of an escaped line's end. And never
+# looking far ahead: paths are the client's, and such a search would take time by the square of their length.
+_SECRETS = re.compile(
+    r"(ak|pat)_[A-Za-z0-9]+\.[A-Za-z0-9_-]+"  # keys and tokens
+    r"|eyJ[A-Za-z0-9_.-]+"  # session tokens
+    r"|(?<=://)[^/\s:@]{0,100}:\S{1,200}(?=@)"  # passwords in addresses
+)
+
+
+def redact(text: str) -> str:
+    """The text without credentials."""
+    return _SECRETS.sub("[redacted]", text)
+
+
+def _finished(render: Processor) -> Processor:
+    """The rendered line, without credentials and without line ends: what it was made of may have had either."""
+
+    def finish(logger: Any, method: str, event: EventDict) -> str:
+        line = str(render(logger, method, event))
+        return redact(line).replace("\r", "\\r").replace("\n", "\\n")
+
+    return finish
+
+
+class AccessLog:
+    """The line that every request leaves, written straight to the stream: it costs what it writes and little more."""
+
+    def __init__(self) -> None:
+        self._handler: logging.StreamHandler[TextIO] | None = None
+        self._as_json = False
+
+    def configure(self, settings: Settings, handler: "logging.StreamHandler[TextIO]") -> None:
+        """Write where the handler writes, if the level lets the lines through."""
+        self._handler = handler if settings.log_level in ("DEBUG", "INFO") else None
+        self._as_json = settings.log_format is LogFormat.JSON
+
+    def write(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
+        """One line, with the fields of any other log line and always the same ones of its own (decision 122)."""
+        if self._handler is None:
+            return
+        seconds_now, moment = divmod(time.time(), 1)
+        timestamp = f"{_second(int(seconds_now))}.{int(moment * 1_000_000):06}Z"
+        fields = {
+            "method": method,
+            "path": _redacted(path),
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "door": record.door,
+            "operation": record.operation or None,
+            "operation_name": record.name and _redacted(record.name),
+            "caller": record.caller,
+            "organization": record.organization,
+            "cost": record.cost,
+            "code": record.code or None,
+            "request_id": redact(record.request_id),
+        }
+        if self._as_json:
+            fields |= {"level": "info", "logger": "gateway.access", "timestamp": timestamp, "event": "request"}
+            line = _as_json(fields)
+        else:
+            told = " ".join([f"{name}={value!r}" for name, value in fields.items() if value is not None])
+            line = f"timestamp={timestamp!r} level='info' event='request' {told} logger='gateway.access'"
+        stream = self._handler.stream
+        stream.write(line + "\n")
+        stream.flush()
+
+
+def _as_json(fields: dict[str, Any]) -> str:
+    """The fields in ASCII, so that nothing in them looks like the end of a line to whoever reads it."""
+    line = orjson.dumps(fields)
+    return line.decode() if line.isascii() else json.dumps(fields)
+
+
+@lru_cache(maxsize=2)
+def _second(timestamp: int) -> str:
+    """The second in ISO 8601; a busy process asks for the same one again and again."""
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+_redacted = lru_cache(maxsize=1_000)(redact)
+"""For what repeats, such as paths, which are bounded in length."""
+
+
+access = AccessLog()
+
+
+def configure(settings: Settings) -> None:
+    """Send every logger of the process through one formatter on stderr."""
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderer: Processor = structlog.processors.KeyValueRenderer(key_order=_TEXT_ORDER)
+    if settings.log_format is LogFormat.JSON:
+        renderer = structlog.processors.JSONRenderer()
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[structlog.stdlib.PositionalArgumentsFormatter(), *shared],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            _finished(renderer),
+        ],
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    access.configure(settings, handler)
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(settings.log_level)
+    for name, level in _QUIET.items():
+        logging.getLogger(name).setLevel(level)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+
+
+_TEXT_ORDER = ["timestamp", "level", "event"]
+_QUIET = {
+    "aiosqlite": logging.WARNING,  # writes statements with their values, which are people's data and hashes of secrets
+    "asyncpg": logging.WARNING,
+    "httpx": logging.WARNING,  # writes whole addresses, which may hold secrets
+    "httpcore": logging.WARNING,
+    "uvicorn.access": logging.WARNING,  # the gateway writes its own line per request
+    "gateway.server.websocket_protocol": logging.WARNING,
+    "alembic": logging.WARNING,
+    "sqlalchemy": logging.WARNING,
+}

@@ -1,0 +1,209 @@
+"""What is counted, for `/metrics`: of this process, or of all that share its socket (decision 123).
+
+Labels are words of the service, never of a client, and none of them names an organization.
+"""
+
+import os
+from collections import Counter as Numbers
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from providers.calls import breakers, observers
+from providers.notifications import Fate
+from storage.connections import PoolState
+from storage.kept import Kept
+from transport.request_log import RequestLog
+
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that names the folder through which processes add up; the library reads it when it is loaded."""
+
+REGISTRY = CollectorRegistry()
+REQUESTS = Counter("crm_requests_total", "Requests answered.", ["door", "operation", "status"], registry=REGISTRY)
+SECONDS = Histogram(
+    "crm_request_seconds",
+    "Seconds from request to answer.",
+    ["door"],
+    buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+    registry=REGISTRY,
+)
+REFUSALS = Counter("crm_refusals_total", "Requests refused or failed, by why.", ["door", "code"], registry=REGISTRY)
+COST = Histogram(
+    "crm_request_cost",
+    "Points that an operation cost.",
+    ["door"],
+    buckets=(1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 5_000),
+    registry=REGISTRY,
+)
+STREAMS = Gauge("crm_streams", "Subscriptions that run.", registry=REGISTRY, multiprocess_mode="livesum")
+POOL = Gauge("crm_pool_connections", "Database connections.", ["state"], registry=REGISTRY, multiprocess_mode="livesum")
+POOL_WAITING = Gauge(
+    "crm_pool_waiting", "Who waits for a database connection.", registry=REGISTRY, multiprocess_mode="livesum"
+)
+POOL_WAITS = Counter("crm_pool_waits_total", "Times that someone had to wait for a connection.", registry=REGISTRY)
+POOL_TIMEOUTS = Counter("crm_pool_timeouts_total", "Times that someone waited in vain.", registry=REGISTRY)
+IN_FLIGHT = Gauge(
+    "crm_requests_in_flight", "Requests whose answer has not begun.", registry=REGISTRY, multiprocess_mode="livesum"
+)
+NOTIFICATIONS = Counter(
+    "crm_notifications_total", "Notification events, by what became of them.", ["type", "fate"], registry=REGISTRY
+)
+JOBS = Counter(
+    "crm_job_attempts_total", "Attempts at jobs, by what became of them.", ["kind", "outcome"], registry=REGISTRY
+)
+JOB_SECONDS = Histogram(
+    "crm_job_seconds",
+    "Seconds of an attempt at a job.",
+    ["kind"],
+    buckets=(0.01, 0.05, 0.25, 1, 5, 15, 60, 300, 600),
+    registry=REGISTRY,
+)
+JOBS_RUNNING = Gauge("crm_jobs_running", "Jobs that run.", ["kind"], registry=REGISTRY, multiprocess_mode="livesum")
+CALLS = Counter("crm_provider_calls_total", "Calls to the outside.", ["provider", "outcome"], registry=REGISTRY)
+CALL_SECONDS = Histogram(
+    "crm_provider_seconds",
+    "Seconds of a call to the outside.",
+    ["provider"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15),
+    registry=REGISTRY,
+)
+
+BREAKERS = Gauge(
+    "crm_provider_left_alone",
+    "Processes in which a provider is left alone after failures.",
+    ["provider"],
+    registry=REGISTRY,
+    multiprocess_mode="livesum",
+)
+
+
+class CacheMetrics(NamedTuple):
+    """What is told of one cache of each process."""
+
+    hits: Counter
+    misses: Counter
+    entries: Gauge
+    size: Gauge
+
+
+def _cache(name: str, what: str, unit: str) -> CacheMetrics:
+    return CacheMetrics(
+        Counter(f"crm_{name}_cache_hits_total", f"{what} that were there already.", registry=REGISTRY),
+        Counter(f"crm_{name}_cache_misses_total", f"{what} that had to be made.", registry=REGISTRY),
+        Gauge(f"crm_{name}_cache_entries", f"{what} that are kept.", registry=REGISTRY, multiprocess_mode="livesum"),
+        Gauge(f"crm_{name}_cache_{unit}", f"Their {unit}.", registry=REGISTRY, multiprocess_mode="livesum"),
+    )
+
+
+# Of both: decision 150.
+DOCUMENT_CACHE = _cache("document", "GraphQL documents", "bytes")
+STATEMENT_CACHE = _cache("statement", "SQL statements", "characters")
+
+
+@cache
+def _of(door: str, operation: str, status: int) -> tuple[Counter, Histogram]:
+    return REQUESTS.labels(door, operation or "none", status), SECONDS.labels(door)
+
+
+def count_request(record: RequestLog, status: int, seconds: float) -> None:
+    """Note an answer; doors, operations and statuses are few, so each combination is looked up once."""
+    requests, duration = _of(record.door, record.operation, status)
+    requests.inc()
+    duration.observe(seconds)
+    if record.code:
+        REFUSALS.labels(record.door, record.code).inc()
+    if record.cost is not None:
+        _cost(record.door).observe(record.cost)
+
+
+_cost = cache(COST.labels)
+
+
+def count_notification(type: str, fate: Fate) -> None:
+    """Note the fate of a notification event (specification part 6)."""
+    NOTIFICATIONS.labels(type, fate.value).inc()
+
+
+def count_job(kind: str, outcome: str, seconds: float) -> None:
+    """Note what became of an attempt at a job."""
+    JOBS.labels(kind, outcome).inc()
+    JOB_SECONDS.labels(kind).observe(seconds)
+
+
+def count_call(provider: str, outcome: str, seconds: float) -> None:
+    """Note a call to the outside."""
+    CALLS.labels(provider, outcome).inc()
+    CALL_SECONDS.labels(provider).observe(seconds)
+
+
+def note_breaker(provider: str, is_open: bool) -> None:
+    """Note that a provider is left alone, or asked again."""
+    BREAKERS.labels(provider).set(is_open)
+
+
+observers.add(count_call)
+breakers.add(note_breaker)
+
+
+class Sampled:
+    """What is looked at from time to time, because noting every change would cost more."""
+
+    def __init__(self) -> None:
+        self._pool = PoolState(0, 0, 0, 0, 0)
+        self._kinds: set[str] = set()
+        self._looked_up: dict[CacheMetrics, tuple[int, int]] = {}
+
+    def pool(self, state: PoolState) -> None:
+        """The connections of this process, as they are now."""
+        POOL.labels("in_use").set(state.in_use)
+        POOL.labels("free").set(state.size - state.in_use)
+        POOL_WAITING.set(state.waiting)
+        POOL_WAITS.inc(state.waits - self._pool.waits)
+        POOL_TIMEOUTS.inc(state.timeouts - self._pool.timeouts)
+        self._pool = state
+
+    def cache(self, metrics: CacheMetrics, kept: Kept[Any, Any]) -> None:
+        """A cache of this process, as it is now."""
+        hits, misses = self._looked_up.get(metrics, (0, 0))
+        metrics.hits.inc(kept.hits - hits)
+        metrics.misses.inc(kept.misses - misses)
+        metrics.entries.set(len(kept))
+        metrics.size.set(kept.used)
+        self._looked_up[metrics] = (kept.hits, kept.misses)
+
+    def places(self, taken: int) -> None:
+        """How many requests are in flight in this process now."""
+        IN_FLIGHT.set(taken)
+
+    def jobs(self, running: Numbers[str]) -> None:
+        """The jobs that run in this process now, by kind."""
+        self._kinds |= running.keys()
+        for kind in self._kinds:
+            JOBS_RUNNING.labels(kind).set(running[kind])
+
+
+def exposition() -> bytes:
+    """Everything in the Prometheus text format; takes milliseconds where processes share it."""
+    folder = os.environ.get(SHARED_FOLDER)
+    if not folder:
+        return generate_latest(REGISTRY)
+    for file in Path(folder).glob("gauge_live*_*.db"):
+        process = int(file.stem.rpartition("_")[2])
+        if not _lives(process):
+            file.unlink(missing_ok=True)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]  # the library left its types out
+    return generate_latest(registry)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

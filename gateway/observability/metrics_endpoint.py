@@ -1,0 +1,97 @@
+"""`/metrics` of a process: what it counted, a look at its pool and its jobs, and the length of the database's queue."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from contract.errors import Unavailable
+from gateway.middleware.load_shedding import Places
+from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
+from gateway.runtime import Runtime
+from schema.execution import Documents
+from storage.base import now
+from storage.queries import jobs
+from storage.queries.jobs import Depth
+
+LOOK_SECONDS = 1.0
+_QUEUE_SECONDS = 5.0
+"""How old the length of the queue may be: whoever asks more often gets the same."""
+_QUEUE_DEADLINE = 2.0
+
+
+class MetricsEndpoint:
+    """Looks every second as long as the process runs, so that another process tells something recent of this one."""
+
+    def __init__(self, runtime: Runtime, places: Places | None = None, documents: Documents | None = None) -> None:
+        self._runtime = runtime
+        self._places = places
+        self._documents = documents
+        self._sampled = Sampled()
+        self._queue = b""
+        self._queue_until = 0.0
+        self._asking: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Look meanwhile."""
+        looking = asyncio.create_task(self._look_for_ever())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+
+    async def answer(self, _request: Request) -> Response:
+        """GET /metrics, in the Prometheus text format."""
+        self.look()
+        if time.monotonic() >= self._queue_until:
+            if self._asking is None:
+                self._asking = asyncio.create_task(self._ask())
+            await asyncio.wait({self._asking}, timeout=_QUEUE_DEADLINE)
+        counted = await asyncio.to_thread(exposition)
+        return Response(counted + self._queue, media_type=CONTENT_TYPE_LATEST)
+
+    def look(self) -> None:
+        """Note the state of the pool, of the places, of the caches and of the jobs."""
+        self._sampled.pool(self._runtime.database.connections.state)
+        if self._places is not None:
+            self._sampled.places(self._places.taken)
+        self._sampled.cache(STATEMENT_CACHE, self._runtime.database.statements)
+        if self._documents is not None:
+            self._sampled.cache(DOCUMENT_CACHE, self._documents.texts)
+        if self._runtime.worker is not None:
+            self._sampled.jobs(self._runtime.worker.running)
+
+    async def _look_for_ever(self) -> None:
+        while True:
+            self.look()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _ask(self) -> None:
+        """Ask the database for the queue; where it is away the lines are missing, rather than wrong."""
+        try:
+            async with asyncio.timeout(_QUEUE_DEADLINE), self._runtime.database.directory() as session:
+                self._queue = _lines(await jobs.depth(session))
+        except (Unavailable, TimeoutError):
+            self._queue = b""
+        except Exception:  # not migrated yet, which /ready says
+            self._queue = b""
+        finally:
+            self._queue_until = time.monotonic() + _QUEUE_SECONDS
+            self._asking = None
+
+
+def _lines(depth: Depth) -> bytes:
+    registry = CollectorRegistry()
+    queued = Gauge("crm_jobs_queued", "Jobs in the database's queue, of every process.", ["state"], registry=registry)
+    for state, number in (("due", depth.due), ("later", depth.later), ("held", depth.held)):
+        queued.labels(state).set(number)
+    oldest = Gauge("crm_jobs_oldest_due_seconds", "How long the first job that is due has waited.", registry=registry)
+    oldest.set(max(0.0, (now() - depth.first_due_at).total_seconds()) if depth.first_due_at else 0.0)
+    return generate_latest(registry)

@@ -1,0 +1,124 @@
+"""The server as it is run: it says where it listens, and ends without losing a request that is on its way."""
+
+import asyncio
+import math
+import signal
+import socket
+import time
+from types import FrameType
+
+import uvicorn
+
+from gateway.adapters import uvicorn as adapter
+from gateway.server.shutdown import END_SECONDS
+
+LAST_REQUEST_SECONDS = 1.0
+"""How long connections without a request are kept at the end: one may be on its way (decision 116)."""
+_TICK_SECONDS = 0.02
+_LATE_SECONDS = 0.7
+"""How long after its end by force a process is killed."""
+
+
+class Server(uvicorn.Server):
+    """A server that at its end takes no new connections, but whatever still comes over those that it has."""
+
+    def __init__(self, config: uvicorn.Config, banner: str = "") -> None:
+        super().__init__(config)
+        self._banner = banner
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start; then print the banner, where there is one."""
+        await super().startup(sockets)
+        if self.started and self._banner:
+            print(self._banner, flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End: each further answer closes its connection, and what stays idle for a moment is closed."""
+        adapter.stop_listening(self)
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        loop = asyncio.get_running_loop()
+        end = loop.time() + LAST_REQUEST_SECONDS
+        while self._any_idle() and loop.time() < end and not self.force_exit:  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(_TICK_SECONDS)
+        await super().shutdown(sockets)
+
+    def _any_idle(self) -> bool:
+        return any(adapter.is_idle(connection) for connection in self.server_state.connections)
+
+
+class Process(adapter.Process):
+    """One of several, with a server that ends as ours does. That it lives is asked for without waiting."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._asked_at: float | None = None
+
+    def is_alive(self, timeout: float = 5) -> bool:
+        """Whether it runs, and owes no answer for that many seconds; what is asked now, a later call hears.
+
+        The supervisor's own way is to wait that long. One that died with a question open was not missed until then,
+        and nobody was told to end (decision 129).
+        """
+        if not self.process.is_alive():
+            return False
+        while self.parent_conn.poll():
+            self.parent_conn.recv()
+            self._asked_at = None
+        if self._asked_at is None:
+            self.parent_conn.send(b"ping")
+            self._asked_at = time.monotonic()
+        return time.monotonic() - self._asked_at < timeout
+
+    def make_server(self) -> Server:
+        """A server that ends as ours does."""
+        return Server(self.config)
+
+
+class Processes(adapter.Multiprocess):
+    """Processes on one socket. SIGHUP replaces one after the other, each once its successor answers."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets, Process)
+        self.should_exit = _Flag()  # type: ignore[assignment]  # what is asked of an event
+        self._end_at = math.inf
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._end)
+
+    def _end(self, _number: int, _frame: FrameType | None) -> None:
+        """Tell every process at once, also while one of them is being replaced (decision 138)."""
+        if not self.should_exit.is_set():
+            self._end_at = time.monotonic() + END_SECONDS + _LATE_SECONDS
+            self.should_exit.set()
+        for process in self.processes:
+            if process.process.is_alive():
+                process.process.terminate()
+
+    def join_all(self) -> None:
+        """Wait for the processes, and kill one that hangs so that not even its own end by force comes."""
+        for process in self.processes:
+            process.process.join(max(0.0, min(self._end_at - time.monotonic(), END_SECONDS + _LATE_SECONDS)))
+            if process.process.is_alive():
+                process.kill()
+                process.join()
+
+
+class _Flag:
+    """As much of an event as the supervisor uses. A signal's handler may set it while it is waited for."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        """Whether it is."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Set it for good."""
+        self._is_set = True
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long for it; whether it is set."""
+        end = time.monotonic() + seconds
+        while not self._is_set and time.monotonic() < end:
+            time.sleep(_TICK_SECONDS)
+        return self._is_set

@@ -1,0 +1,81 @@
+"""Refusals as responses (specification part 7): the 422 list, and one shape for everything else."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any, Final
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from contract.error_origin import origin_of
+from contract.errors import Forbidden, GatewayError, NotFound, Problems, RangeNotSatisfiable, Unauthenticated
+
+_log = logging.getLogger(__name__)
+
+_CODES: Final = {413: "payload_too_large", 422: "validation"}
+
+
+def error_response(error: Exception, request_id: str) -> Response:
+    """The response to any exception; one that is not for the client's eyes is masked and leaves one line in the log."""
+    if isinstance(error, Problems):
+        return _json(422, {"detail": [{"loc": p.path, "msg": p.message, "type": p.type} for p in error.problems]})
+    if isinstance(error, GatewayError):
+        body: dict[str, Any] = _body(error.message, error.code.lower(), request_id)
+        if isinstance(error, Forbidden):
+            body |= {"required_scopes": error.required_scopes, "granted_scopes": error.granted_scopes}
+        return _json(error.status, body, _headers(error))
+    if isinstance(error, HTTPException):
+        return _json(error.status_code, _of_http(error, request_id), dict(error.headers or {}))
+    report(error, request_id)
+    return _json(500, _body(GatewayError.message, GatewayError.code.lower(), request_id))
+
+
+def code_of(error: Exception) -> str:
+    """The code that an exception is counted under, one of few."""
+    if isinstance(error, GatewayError):
+        return error.code
+    return code_of_status(error.status_code) if isinstance(error, HTTPException) else GatewayError.code
+
+
+def code_of_status(status: int) -> str:
+    """The same for a refusal of which nothing is known but its status."""
+    try:
+        return _CODES.get(status, HTTPStatus(status).name).upper()
+    except ValueError:
+        return f"HTTP_{status}"
+
+
+def report(error: Exception, request_id: str) -> None:
+    """One line in the log for an error that is masked: what and where, and none of its words, which may quote data."""
+    _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, origin_of(error))
+
+
+def _body(detail: str, code: str, request_id: str) -> dict[str, Any]:
+    return {"detail": detail, "code": code, "request_id": request_id}
+
+
+def _headers(error: GatewayError) -> dict[str, str]:
+    if isinstance(error, Unauthenticated):
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, RangeNotSatisfiable):
+        return {"Content-Range": f"bytes */{error.size}"}
+    return {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+
+
+def _of_http(error: HTTPException, request_id: str) -> dict[str, Any]:
+    """The router's own refusals, of which the 404 reads as that of a missing record."""
+    if error.status_code == NotFound.status:
+        return _body(NotFound.message, NotFound.code.lower(), request_id)
+    try:
+        status = HTTPStatus(error.status_code)
+    except ValueError:
+        return _body(error.detail, f"http_{error.status_code}", request_id)
+    detail = status.phrase.capitalize() if error.detail == status.phrase else error.detail
+    return _body(detail, _CODES.get(status.value, status.name.lower()), request_id)
+
+
+def _json(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(body), status, headers, "application/json")

@@ -1,0 +1,35 @@
+"""What a request says besides its body, whichever surface it asks: its headers, and where it came from."""
+
+from collections.abc import Mapping
+
+from starlette.types import Scope
+
+Headers = Mapping[bytes, bytes]
+"""The values by name, in lower case."""
+
+
+def headers_of(scope: Scope) -> Headers:
+    """The headers; the values of a name that is there twice as one list, which no credential is (decision 127)."""
+    headers = dict(scope["headers"])
+    if len(headers) != len(scope["headers"]):
+        headers.clear()
+        for name, value in scope["headers"]:
+            headers[name] = b"%b, %b" % (headers[name], value) if name in headers else value
+    return headers
+
+
+def text_headers_of(scope: Scope) -> Mapping[str, str]:
+    """The same as text."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers_of(scope).items()}
+
+
+def header(headers: Headers, name: bytes) -> str | None:
+    """One of them as text; None where it is not there."""
+    value = headers.get(name)
+    return None if value is None else value.decode("latin-1")
+
+
+def address_of(scope: Scope) -> str:
+    """Where the request came from: the socket's other end, or what a trusted proxy says; empty for a local socket."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""

@@ -1,0 +1,52 @@
+"""What is known of one request, filled in by whoever finds it out: its log line and its counts are made of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contract.errors import GatewayError
+from identity.principal import Principal
+
+
+@dataclass(slots=True)
+class RequestLog:
+    """One request, or one operation on a socket (decision 122).
+
+    `operation` and `code` are words of the service, few enough to count by: a documented path with its method, the kind
+    and root field of a GraphQL operation; the code of the refusal, or of the first error. `name` is what the client
+    calls its operation, `cost` the points that it came to. Empty and None is what nobody found out.
+    """
+
+    request_id: str
+    door: str
+    operation: str = ""
+    name: str | None = None
+    principal: Principal | None = None
+    cost: int | None = None
+    code: str = ""
+
+    @property
+    def caller(self) -> str:
+        """The kind of the credential, or `anonymous`."""
+        return "anonymous" if self.principal is None else self.principal.kind.value
+
+    @property
+    def organization(self) -> str | None:
+        """The identifier of the active organization."""
+        active = None if self.principal is None else self.principal.organization
+        return None if active is None else active.id
+
+    def refused(self, error: GatewayError) -> None:
+        """Note a GraphQL answer that is a refusal, with its cost where that is not known yet."""
+        self.code = error.code
+        if self.cost is None and error.extensions:
+            self.cost = error.extensions["cost"]["actual"]
+
+    def answered(self, body: Mapping[str, Any]) -> None:
+        """Note what a GraphQL answer says: its cost, and the code of its first error."""
+        errors = body.get("errors")
+        if errors:
+            self.code = errors[0]["extensions"]["code"]
+        said = body.get("extensions")
+        if said and (cost := said.get("cost")):
+            self.cost = (self.cost or 0) + cost["actual"]
