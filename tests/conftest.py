@@ -40,6 +40,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("long")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _timeless() -> Iterator[None]:
+    """What a request takes of the database costs nothing within the tests, whatever else the machine does.
+
+    Who tests what time costs brings a clock (decision 141).
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storage.database_time.monotonic", lambda: 0.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Server]:
     """The server; it starts when the first test needs it, and its absence is a failure."""

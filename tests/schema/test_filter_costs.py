@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import Any
 
 import pytest
@@ -147,7 +148,10 @@ async def test_a_little_is_forgiven_and_no_more(one: Tenant) -> None:
     assert await Settling().cost(principal, 3, 8.0) == 800
 
 
-async def test_every_statement_of_a_request_is_measured(gateway: Gateway, one: Tenant) -> None:
+async def test_every_statement_of_a_request_is_measured(
+    gateway: Gateway, one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_time, "monotonic", count().__next__)
     database = gateway.runtime.database
     with database_time.measured() as time:
         async with database.reading(one.id) as session:
