@@ -25,6 +25,7 @@ from storage.columns import (
     Kind,
     Use,
     facts_of,
+    is_versioned,
 )
 
 M = TypeVar("M", bound=Input)
@@ -44,9 +45,6 @@ _TYPES: dict[Kind, Any] = {  # Any: a type with its constraints has no type of i
 }
 """What a value of each kind has to be. What is missing here is declared by the input that takes it."""
 
-VERSION = "version"
-"""The column that an update may name as the version that it was made for."""
-
 
 def fields_of(model: type[Record], use: Use) -> Callable[[type[M]], type[M]]:
     """Adds the columns that may be written so to an input class; a field of its body goes before a derived one.
@@ -58,7 +56,7 @@ def fields_of(model: type[Record], use: Use) -> Callable[[type[M]], type[M]]:
     def derive(cls: type[M]) -> type[M]:
         taken = [fact for fact in facts_of(model) if use in fact.uses and fact.name not in cls.model_fields]
         fields: dict[str, Any] = {fact.name: _field(fact, use) for fact in taken}  # Any: pydantic's pairs
-        if use is UPDATE and any(fact.name == VERSION for fact in facts_of(model)):
+        if use is UPDATE and is_versioned(model):
             fields["expected_version"] = (int | None, None)
         return create_model(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **fields)
 
