@@ -11,12 +11,13 @@ from contract.errors import NotFound
 from contract.limits import LISTING_DEFAULT
 from resolvers.deals import DealCreate, DealUpdate, create_deal, get_deal, list_deals, unlink_contact, update_deal
 from resolvers.inputs import Currency, Input, RequiredLine
+from resolvers.record_inputs import fields_of
 from rest_compat.documents import Document
 from rest_compat.etags import etag_of, has_seen, versions_in
 from rest_compat.operations import Answer, Call, Operation
 from rest_compat.parameters import Limit, Offset
 from storage import tables as t
-from storage.columns import CREATE
+from storage.columns import CREATE, UPDATE
 
 
 class DealQuery(Input):
@@ -38,7 +39,15 @@ class DealQuery(Input):
         return Listing(All(tuple(parts)), page=Page(first=self.limit, offset=self.offset))
 
 
-class DealBody(DealCreate):
+_CREATED: Final = ("name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope")
+
+
+@fields_of(t.Deal, CREATE, only=_CREATED)
+class _Created(Input):
+    """The fields of specification 2.2 that a new deal keeps."""
+
+
+class DealBody(_Created):
     """A new deal. The last five fields are checked for their type and dropped (specification 2.2)."""
 
     source: StrictStr | None = None
@@ -50,18 +59,27 @@ class DealBody(DealCreate):
     def kept(self) -> DealCreate:
         """Without the dropped fields."""
         return DealCreate.model_construct(
-            **{name: value for name, value in self.given().items() if name in DealCreate.model_fields}
+            **{name: value for name, value in self.given().items() if name in _Created.model_fields}
         )
 
 
-DROPPED = frozenset(DealBody.model_fields) - frozenset(DealCreate.model_fields)
+DROPPED = frozenset(DealBody.model_fields) - frozenset(_CREATED)
 
 
-class DealPatch(DealUpdate):
+@fields_of(t.Deal, UPDATE, only=(*_CREATED, "source", "champion_id", "notes"))
+class _Changed(Input):
+    """The fields of specification 2.2 that can be changed."""
+
+
+class DealPatch(_Changed):
     """Changes to a deal; an explicit null clears a field, but a deal is never without name and currency."""
 
     name: RequiredLine = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     currency: Currency = None  # type: ignore[assignment]  # the same
+
+    def kept(self) -> DealUpdate:
+        """As the resolver takes it."""
+        return DealUpdate.model_construct(**self.given())
 
 
 async def create(call: Call) -> Answer:
@@ -93,7 +111,9 @@ async def detail(call: Call) -> Answer:
 async def change(call: Call) -> Answer:
     """The deal after the change."""
     body: DealPatch = call.body
-    deal = await update_deal(call.ctx, call.path["deal_id"], body, seen=versions_in(call.headers.get("if-match")))
+    deal = await update_deal(
+        call.ctx, call.path["deal_id"], body.kept(), seen=versions_in(call.headers.get("if-match"))
+    )
     return _deal(deal)
 
 
@@ -133,7 +153,7 @@ OPERATIONS: Final = (
         resolver=create_deal,
         status=201,
         body=DealBody,
-        example=DEAL.body_example(CREATE),
+        example=DEAL.body_example(_Created),
         dropped=DROPPED,
         answer="DealId",
         twin="Mutation.dealCreate",

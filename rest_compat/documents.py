@@ -12,6 +12,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
+from resolvers.inputs import Input
 from rest_compat.examples import identifier_of
 from rest_compat.schemas import Schema, enumerated, or_null, record_schema, reference_to
 from storage.base import Record
@@ -33,7 +34,6 @@ from storage.columns import (
     WHOLE,
     Column,
     Kind,
-    Use,
     fact_of,
     facts_of,
 )
@@ -125,9 +125,9 @@ class Document:
         shown = {key: self._example(key, source) for key, source in self._sources()}
         return {**shown, **self.examples}
 
-    def body_example(self, use: Use) -> dict[str, Any]:
+    def body_example(self, body: type[Input]) -> dict[str, Any]:
         """An example of a body that writes such a record: without references, so that it can be tried as it is."""
-        facts = [fact for fact in facts_of(self.model) if use in fact.uses and fact.to is None]
+        facts = [fact for fact in facts_of(self.model) if fact.name in body.model_fields and fact.to is None]
         return {fact.name: _example_of(self.model, fact.name) for fact in facts if fact.example is not None}
 
     def _sources(self) -> Iterator[tuple[str, str]]:
