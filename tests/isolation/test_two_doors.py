@@ -770,13 +770,8 @@ async def test_the_same_missing_records(doors: Doors) -> None:
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": at}]
         assert (shown is None) == by_graph.document.startswith("query")
         compared += 1
-    named_by_path = [
-        case
-        for record in record_types()
-        for case in record.cases.values()
-        if any(isinstance(request, Rest) and "<" in request.path for request in case.requests)
-    ]
-    assert compared == 13 + len(named_by_path)
+    of_record_types = [path for record in record_types() for _, path in record.paths if "{" in path]
+    assert compared == 13 + len(of_record_types)
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [
