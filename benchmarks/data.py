@@ -111,6 +111,7 @@ def _sqlite(profile: Profile, scratch: Path) -> Iterator[Place]:
         _done(folder).touch()
     file = scratch / "bench.sqlite3"
     shutil.copyfile(folder / "crm.sqlite3", file)
+    file.chmod(0o600)  # the service takes no database that others may read
     url = f"sqlite+aiosqlite:///{file}"
     yield Place("sqlite", url, url)
 

@@ -38,6 +38,8 @@ class Run:
     latencies: array[float]
     enough: asyncio.Event
     """Set with the response that makes the latencies enough, and by a failure."""
+    slack: int = 0
+    """By how much a length may differ."""
     responses: int = 0
     turn: int = 0
     recording: bool = False
@@ -86,10 +88,10 @@ class Connection(asyncio.Protocol):
             self.head = b""
             length = _LENGTH.search(data, 0, end + 2)
             expected = self.run.lengths[self.request]
-            if data[9:12] != self.run.status or length is None or int(length[1]) != expected:
+            if data[9:12] != self.run.status or length is None or abs(int(length[1]) - expected) > self.run.slack:
                 self.fail(f"request {self.request}: expected {expected} bytes, got {data[:600]!r}")
                 return
-            self.missing = expected + end + 4 - len(data)
+            self.missing = int(length[1]) + end + 4 - len(data)
         else:
             self.missing -= len(data)
         if self.missing == 0:
@@ -125,6 +127,7 @@ async def measure(command: dict[str, Any]) -> dict[str, Any]:
         str(command["status"]).encode(),
         array("d"),
         asyncio.Event(),
+        command["slack"],
     )
     loop = asyncio.get_running_loop()
     connections = [

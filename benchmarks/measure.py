@@ -46,6 +46,7 @@ class Load:
             "port": contestant.port,
             "requests": [b64encode(request).decode() for request in wire],
             "lengths": lengths,
+            "slack": contestant.slack,
             "status": status,
             **how,
         }

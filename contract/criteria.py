@@ -139,3 +139,5 @@ class Selection:
 
     columns: frozenset[str]
     links: frozenset[tuple[str, frozenset[str]]] = frozenset()
+    sources: dict[tuple[str, str], object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What lists made of it, by their record type and order: made once for the operation that it stands in."""

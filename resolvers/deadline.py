@@ -11,8 +11,9 @@ class Deadlines:
     """Those of the operations of one process, which all come sooner once it is told to end."""
 
     def __init__(self) -> None:
-        self._running: set[asyncio.Timeout] = set()
-        self._last: float | None = None
+        self.running: set[asyncio.Timeout] = set()
+        self.last: float | None = None
+        """When all of them are over at the latest, once the process is told to end."""
 
     def one(self) -> "Deadline":
         """That of an operation which begins now."""
@@ -20,24 +21,11 @@ class Deadlines:
 
     def end(self, seconds: float) -> None:
         """Have no operation last longer than so many seconds from now."""
-        self._last = asyncio.get_running_loop().time() + seconds
-        for limit in self._running:
-            if not limit.expired():
-                limit.reschedule(self._sooner(limit.when()))
-
-    def begin(self) -> asyncio.Timeout:
-        """The time begins to run."""
-        limit = asyncio.timeout_at(self._sooner(asyncio.get_running_loop().time() + REQUEST_SECONDS))
-        self._running.add(limit)
-        return limit
-
-    def over(self, limit: asyncio.Timeout) -> bool:
-        """The time runs no more; whether it ran out because the process ends."""
-        self._running.discard(limit)
-        return self._last is not None and limit.when() == self._last
-
-    def _sooner(self, when: float | None) -> float | None:
-        return when if self._last is None or when is None else min(when, self._last)
+        self.last = asyncio.get_running_loop().time() + seconds
+        for limit in self.running:
+            when = limit.when()
+            if when is not None and when > self.last and not limit.expired():
+                limit.reschedule(self.last)
 
 
 class Deadline:
@@ -53,14 +41,17 @@ class Deadline:
 
     async def __aenter__(self) -> None:
         """Begin to count."""
-        self._limit = self._all.begin()
+        when, last = asyncio.get_running_loop().time() + REQUEST_SECONDS, self._all.last
+        self._limit = asyncio.timeout_at(when if last is None else min(when, last))
+        self._all.running.add(self._limit)
         await self._limit.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop counting."""
-        is_end = self._all.over(self._limit)
+        self._all.running.discard(self._limit)
+        is_end = self._all.last is not None and self._limit.when() == self._all.last
         try:
             await self._limit.__aexit__(kind, error, trace)
         except TimeoutError as late:

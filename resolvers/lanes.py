@@ -8,7 +8,7 @@ An organization that is alone has nobody to make way for. Light reads know no la
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from time import monotonic
 from weakref import WeakValueDictionary
 
@@ -17,6 +17,7 @@ from contract.costs import HEAVY_POINTS
 _LATELY_SECONDS = 1.0
 _REST = 2.0
 _REST_MAX_SECONDS = 2.0
+_AT_ONCE = nullcontext()
 
 
 class Lanes:
@@ -27,13 +28,15 @@ class Lanes:
         self._newest, self._newest_at = "", 0.0
         self._other_at = 0.0
 
-    @asynccontextmanager
-    async def reading(self, organization: str, points: int) -> AsyncIterator[None]:
+    def reading(self, organization: str, points: int) -> AbstractAsyncContextManager[object]:
         """While a read that asks for so many points is worked on."""
         self._see(organization)
         if points <= HEAVY_POINTS or not self._serves_others(organization):
-            yield
-            return
+            return _AT_ONCE
+        return self._in_lane(organization)
+
+    @asynccontextmanager
+    async def _in_lane(self, organization: str) -> AsyncIterator[None]:
         lane = self._lanes.get(organization)
         if lane is None:
             lane = self._lanes[organization] = asyncio.Semaphore(1)

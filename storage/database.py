@@ -1,7 +1,7 @@
 """The database: one engine, and sessions that belong to one organization each. The only way to a statement."""
 
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -29,6 +29,7 @@ from storage.sessions import AppendingSession, ReadingSession, TenantSession
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 _ANSWER_SECONDS = 1.0
 """How much longer than a statement may take its answer is waited for: after that, the server is away."""
+_UNMEASURED = nullcontext()
 
 
 class Database:
@@ -195,7 +196,7 @@ class Database:
 
     async def send(self, driver: Any, prepared: Prepared, parameters: list[Any]) -> list[Any]:
         """Send a shape over a connection of the driver, and give its rows."""
-        with self._observed(prepared.text):
+        with self._counted(prepared.text):
             if self.dialect == "postgresql":
                 records = await driver.fetch(prepared.text, *parameters)
             else:
@@ -207,26 +208,17 @@ class Database:
         if len(rows) == 1:
             await self.send(driver, prepared, rows[0])
             return
-        with self._observed(prepared.text):
+        with self._counted(prepared.text):
             if self.dialect == "postgresql":
                 await driver.executemany(prepared.text, rows)
             else:
                 await to_the_end(driver, driver.executemany(prepared.text, rows), self._seconds)
 
-    @contextmanager
-    def _observed(self, statement: str) -> Iterator[None]:
-        """Tell the observers of the statement, and count its time to whoever measures."""
+    def _counted(self, statement: str) -> AbstractContextManager[None]:
+        """Tell the observers of a statement that is about to be sent; its time counts for whoever measures."""
         for observe in self.observers:
             observe(statement)
-        time = database_time.current()
-        if time is None:
-            yield
-            return
-        time.begin()
-        try:
-            yield
-        finally:
-            time.end()
+        return database_time.current() or _UNMEASURED
 
     def _observe(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         for observe in self.observers:

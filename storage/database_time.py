@@ -1,7 +1,5 @@
 """How long the database worked for one request: its statements, without the waiting for a turn (decision 141)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any
@@ -31,10 +29,12 @@ class DatabaseTime:
         self._under_way += 1
         self._done -= monotonic()
 
-    def end(self) -> None:
+    def end(self, *_: object) -> None:
         """Its answer is there, or it was given up."""
         self._under_way -= 1
         self._done += monotonic()
+
+    __enter__, __exit__ = begin, end
 
 
 _current: ContextVar[DatabaseTime | None] = ContextVar("database_time", default=None)
@@ -42,15 +42,20 @@ current = _current.get
 """What the statements of this task, and of the tasks that it starts, are counted in, if they are."""
 
 
-@contextmanager
-def measured() -> Iterator[DatabaseTime]:
-    """The time of all statements that are sent within."""
-    time = DatabaseTime()
-    token = _current.set(time)
-    try:
-        yield time
-    finally:
-        _current.reset(token)
+class measured:  # reads as a function where it is used, and costs less than a generator
+    """Measures the time of all statements that are sent within."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> DatabaseTime:
+        """Begin to measure."""
+        time = DatabaseTime()
+        self._token = _current.set(time)
+        return time
+
+    def __exit__(self, *_: object) -> None:
+        """Measure no more."""
+        _current.reset(self._token)
 
 
 def watch(engine: Engine) -> None:

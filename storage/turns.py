@@ -6,7 +6,7 @@ from the database. Who finds none waits, and the next turn goes to the organizat
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 
 from contract.errors import Unavailable
 
@@ -22,7 +22,7 @@ class Turns:
         self.count = self.free = count
         self.waits = self.timeouts = 0
         self._seconds = seconds
-        self._held: Counter[Group] = Counter()
+        self._held: dict[Group, int] = {}
         self._waiting: dict[Group, deque[asyncio.Future[None]]] = {}
         self._order: deque[tuple[float, asyncio.Future[None]]] = deque()
         self._is_watched = False
@@ -34,7 +34,9 @@ class Turns:
 
     def at_once(self, group: Group) -> bool:
         """Take a turn if there is one for the group, and none of it waits already."""
-        if self._held[group] >= self.free or any(not turn.done() for turn in self._waiting.get(group, ())):
+        if self._held.get(group, 0) >= self.free:
+            return False
+        if group in self._waiting and not all(turn.done() for turn in self._waiting[group]):
             return False
         self._take(group)
         return True
@@ -58,10 +60,11 @@ class Turns:
     def give_back(self, group: Group) -> None:
         """Give the turn to whoever is next."""
         self.free += 1
-        self._held[group] -= 1
-        if not self._held[group]:
+        if self._held[group] == 1:
             del self._held[group]
-        while (following := self._next()) is not None:
+        else:
+            self._held[group] -= 1
+        while self._waiting and (following := self._next()) is not None:
             self._take(following)
             # What is left of its queue waits behind the others that hold as many.
             queue = self._waiting.pop(following)
@@ -71,15 +74,15 @@ class Turns:
 
     def _take(self, group: Group) -> None:
         self.free -= 1
-        self._held[group] += 1
+        self._held[group] = self._held.get(group, 0) + 1
 
     def _next(self) -> Group | None:
         """Of the groups that wait and may have a turn, the one that holds the fewest; of several, the first in line."""
-        if not self.free or not self._waiting:
+        if not self.free:
             return None
         self._sweep()
-        may = [group for group in self._waiting if self._held[group] < self.free]
-        return min(may, key=self._held.__getitem__, default=None)
+        may = [group for group in self._waiting if self._held.get(group, 0) < self.free]
+        return min(may, key=lambda group: self._held.get(group, 0), default=None)
 
     def _sweep(self) -> None:
         """Drop who gave up."""

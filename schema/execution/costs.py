@@ -6,7 +6,7 @@ their defaults among them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from contract.costs import Cost, condition_points, pages, points
@@ -25,11 +25,18 @@ class Rows:
     cost: Cost
     asked: tuple[int | str, ...] = ()
 
-    @property
-    def is_fixed(self) -> bool:
-        return not any(isinstance(one, str) for one in self.asked)
+    fixed: int | None = field(init=False, default=None)
+    """Their number, where no variable has a say in it."""
+
+    def __post_init__(self) -> None:
+        if not any(isinstance(one, str) for one in self.asked):
+            object.__setattr__(self, "fixed", self._number({}))
 
     def number(self, values: _Values) -> int:
+        """Their number with these variables."""
+        return self._number(values) if self.fixed is None else self.fixed
+
+    def _number(self, values: _Values) -> int:
         sizes = [values.get(one) if isinstance(one, str) else one for one in self.asked]
         known = [len(size) if isinstance(size, list) else size for size in sizes if size is not None]
         return self.cost.rows(max(known) if known else None)
@@ -49,10 +56,6 @@ class Sum(NamedTuple):
     def points(self) -> int:
         """The points; conditions are in them by whole points, so that a handful of plain ones is free."""
         return points(self.weight) + condition_points(self.conditions)
-
-    def times(self, rows: int) -> "Sum":
-        """What stands below so many rows."""
-        return Sum(rows * self.weight, rows * self.nodes, pages(rows) * self.conditions)
 
 
 _NOTHING = Sum(0, 0)
@@ -81,18 +84,17 @@ class Place:
     weight: int = 0
     each_row: int | None = None
     """The weight below each row, where that is the same for all rows and variables."""
+    _below: "_Added" = field(init=False)
+    _beside: "_Added" = field(init=False)
 
     def __post_init__(self) -> None:
         self.weight = self.rows.cost.weight
+        self._below, self._beside = _Added.of(self.below), _Added.of(self.beside)
         self.is_counted = self.is_many or any(place.is_counted for place in (*self.below, *self.beside))
-        if not any(place.is_counted or not place.fixed for place in self.below):
-            self.each_row = sum(place.requested({}).weight for place in self.below)
-        if (
-            not self.when
-            and self.rows.is_fixed
-            and self.filter.is_fixed
-            and all(p.fixed for p in (*self.below, *self.beside))
-        ):
+        if not self._below.open and not any(place.is_counted for place in self.below):
+            self.each_row = self._below.fixed.weight
+        is_open = self.when or self._below.open or self._beside.open
+        if not is_open and self.rows.fixed is not None and self.filter.is_fixed:
             self.fixed = self._sum({})
 
     def requested(self, values: _Values) -> Sum:
@@ -107,9 +109,12 @@ class Place:
 
     def _sum(self, values: _Values) -> Sum:
         rows = self.rows.number(values)
-        own = Sum(rows * self.weight, rows * self.each, self.filter.weight(values))
-        below = [place.requested(values).times(rows) for place in self.below]
-        return _total([own, *below, *(place.requested(values) for place in self.beside)])
+        below, beside = self._below.requested(values), self._beside.requested(values)
+        return Sum(
+            rows * (self.weight + below.weight) + beside.weight,
+            rows * (self.each + below.nodes) + beside.nodes,
+            self.filter.weight(values) + pages(rows) * below.conditions + beside.conditions,
+        )
 
     def actual(self, parent: Mapping[str, Any], values: _Values) -> int:
         """The weight of what the answer has in this place."""
@@ -184,6 +189,26 @@ class Kinds:
             yield from place.lines(values, times, path)
 
 
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """Places that stand together: the sum of those in which no variable has a say, and the others."""
+
+    fixed: Sum
+    open: "tuple[Place | Kinds, ...]"
+
+    @staticmethod
+    def of(places: "Sequence[Place | Kinds]") -> "_Added":
+        """Add up what can be."""
+        fixed = _total([place.fixed for place in places if place.fixed is not None])
+        return _Added(fixed, tuple(place for place in places if place.fixed is None))
+
+    def requested(self, values: _Values) -> Sum:
+        """The most that all of them can come to."""
+        if not self.open:
+            return self.fixed
+        return _total([self.fixed, *[place.requested(values) for place in self.open]])
+
+
 def _actual(places: Sequence[Place | Kinds], value: Mapping[str, Any], values: _Values) -> int:
     weight = 0
     for place in places:  # a generator would take as long again, and this is done for every answer
@@ -196,20 +221,15 @@ class OperationCost:
 
     def __init__(self, places: Sequence[Place | Kinds]) -> None:
         self._places = tuple(places)
-        fixed = [place.fixed for place in self._places if place.fixed is not None]
-        self._fixed = _total(fixed) if len(fixed) == len(self._places) else None
+        self._all = _Added.of(self._places)
 
-    def requested(self, values: _Values) -> tuple[int, int]:
-        """The points that the operation may cost with these coerced variables, and the nodes that it may give."""
-        total = self._sum(values)
-        return total.points, total.nodes
+    def requested(self, values: _Values) -> Sum:
+        """The most that the operation may come to with these coerced variables."""
+        return self._all.requested(values)
 
-    def actual(self, data: Mapping[str, Any], values: _Values) -> int:
+    def actual(self, data: Mapping[str, Any], values: _Values, requested: Sum) -> int:
         """The points that it did cost: lists as long as they turned out to be, conditions whatever they found."""
-        return points(_actual(self._places, data, values)) + condition_points(self._sum(values).conditions)
-
-    def _sum(self, values: _Values) -> Sum:
-        return self._fixed or _total([place.requested(values) for place in self._places])
+        return points(_actual(self._places, data, values)) + condition_points(requested.conditions)
 
     def heaviest(self, values: _Values, number: int, *, by_nodes: bool = False) -> tuple[CostLine, ...]:
         """The places with the most points, or nodes, of their own."""

@@ -89,8 +89,13 @@ class Noun:
         """The same source with the wanted columns, those of the order among them, and the wanted links joined in."""
         if selection is None:
             return self
-        wanted = selection.columns.union(("id",), (key.name for key in self.orders[(order or self.default).field]))
-        return replace(self, selected=(wanted, selection.links))
+        field = (order or self.default).field
+        known = selection.sources.get((self.name, field))
+        if isinstance(known, Noun):
+            return known
+        wanted = selection.columns.union(("id",), (key.name for key in self.orders[field]))
+        made = selection.sources[self.name, field] = replace(self, selected=(wanted, selection.links))
+        return made
 
     def _wanted(self) -> tuple[tuple[Any, ...], tuple[tuple[Any, ColumnElement[bool], bool], ...]]:
         """The columns of a row, and the joins that they come from."""

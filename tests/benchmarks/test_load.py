@@ -30,12 +30,13 @@ async def answering(*pieces: bytes) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
-async def measure(port: int, *, length: int = 5, status: int = 200) -> dict[str, float | str]:
+async def measure(port: int, *, length: int = 5, slack: int = 0, status: int = 200) -> dict[str, float | str]:
     return await load.measure(
         {
             "port": port,
             "requests": [b64encode(REQUEST).decode()] * 3,
             "lengths": [length] * 3,
+            "slack": slack,
             "status": status,
             "connections": 4,
             "seconds": 0.2,
@@ -51,6 +52,12 @@ async def test_a_response_in_pieces_is_one_response() -> None:
     assert 0 < float(result["p50_ms"]) <= float(result["p99_ms"])
     # Four connections that wait three milliseconds or more for each response.
     assert load.LEAST / 0.2 <= float(result["requests_per_second"]) < 4 / 0.002
+
+
+async def test_a_length_may_differ_by_the_slack_alone() -> None:
+    async with answering(b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nhello, ") as port:
+        assert "failure" not in await measure(port, slack=2)
+        assert "expected 5 bytes" in str((await measure(port, slack=1))["failure"])
 
 
 @pytest.mark.parametrize(
