@@ -4,7 +4,7 @@ The SDL's directive and sentence, the OpenAPI text and the test that no operatio
 the same declaration.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -14,6 +14,7 @@ from contract.scopes import ScopeGroup
 from identity.principal import Principal
 from resolvers.context import Context
 from resolvers.idempotency import key_needed, once
+from storage.queries.nouns import Noun
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,6 +69,9 @@ class Rule:
 OPERATIONS: dict[str, Rule] = {}
 """Every guarded resolver, as `module.function`, with its rule."""
 
+FINDABLE: dict[str, tuple[Noun, Rule]] = {}
+"""What can be found by an identifier alone, by the name of its type, with the rule of the operation that reads it."""
+
 
 def requires(
     group: ScopeGroup | None,
@@ -76,12 +80,15 @@ def requires(
     writes: bool = False,
     needs_key: bool = False,
     in_person: bool = False,
+    finds: Sequence[Noun] = (),
 ) -> Callable[[_Resolver[P, R]], _Resolver[P, R]]:
     """Guard a resolver: `@requires(CRM_MANAGE)`. The rule is checked before the body runs.
 
-    A resolver that `writes` is run once for each idempotency key; one that `needs_key` is not run without.
+    A resolver that `writes` is run once for each idempotency key; one that `needs_key` is not run without. Records that
+    it `finds` are found by `node` too, under the same rule (decision 186).
     """
     rule = Rule(group, organization, writes, needs_key, in_person)
+    FINDABLE.update((noun.typename, (noun, rule)) for noun in finds)
 
     def guard(resolver: _Resolver[P, R]) -> _Resolver[P, R]:
         name = f"{resolver.__module__.rpartition('.')[2]}.{resolver.__name__}"

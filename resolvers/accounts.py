@@ -13,7 +13,7 @@ from resolvers.record_inputs import fields_of
 from resolvers.writing import change_record, create_record, delete_record
 from storage.columns import CREATE, UPDATE
 from storage.queries import nouns, records
-from storage.tables import Account, Activity, Contact, Deal, Lead
+from storage.tables import Account, Activity, Contact, Deal
 
 
 @fields_of(Account, CREATE)
@@ -26,7 +26,7 @@ class AccountUpdate(Input):
     """Changes to a company; null clears domain, industry and owner."""
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.ACCOUNTS,))
 async def get_account(ctx: Context, account_id: str | None = None, domain: str | None = None) -> Any:
     """The account by exactly one of the two, or None. Raises Problems where both or neither are given."""
     if (account_id is None) == (domain is None):
@@ -70,7 +70,7 @@ async def meetings_of_account(
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_account(ctx: Context, input: AccountCreate) -> Account:
     """Create an account; the caller becomes its owner."""
-    return await create_record(ctx, Account, input, "account", created)
+    return await create_record(ctx, Account, input, created)
 
 
 def created(account: Account) -> dict[str, Any]:
@@ -86,11 +86,10 @@ def created(account: Account) -> dict[str, Any]:
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_account(ctx: Context, account_id: str, input: AccountUpdate) -> Account:
     """Change an account. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
-    return await change_record(ctx, Account, account_id, input, "account")
+    return await change_record(ctx, Account, account_id, input)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_account(ctx: Context, account_id: str) -> str:
     """Delete an account and its health history; contacts, deals and meetings stay, unlinked (decision 10)."""
-    references = (Contact.account_id, Deal.account_id, Activity.account_id, Lead.account_id)
-    return await delete_record(ctx, Account, account_id, "account", *references)
+    return await delete_record(ctx, Account, account_id)

@@ -59,7 +59,7 @@ def steps_of(campaign: Any) -> list[StepView]:
     return [StepView(step["delay_days"], step["subject"], step["body"]) for step in campaign.steps]
 
 
-@requires(ScopeGroup.OUTREACH_READ)
+@requires(ScopeGroup.OUTREACH_READ, finds=(nouns.CAMPAIGNS,))
 async def get_campaign(ctx: Context, campaign_id: str | None, selection: Selection | None = None) -> Any:
     """The campaign, or None."""
     return await by_id(ctx, nouns.CAMPAIGNS, campaign_id, selection)

@@ -12,7 +12,8 @@ from storage.sessions import TenantSession
 
 def expect(record: Any, version: int | None, seen: Collection[int] | None = None) -> None:
     """Raise PreconditionFailed where the current version is not the one that the caller saw, or none of those."""
-    if version not in (None, record.version) or (seen is not None and record.version not in seen):
+    stale = (version is not None and version != record.version) or (seen is not None and record.version not in seen)
+    if stale:
         raise PreconditionFailed(field=("input", "expected_version"))
 
 
@@ -30,7 +31,7 @@ def apply(record: Any, fields: Mapping[str, Any]) -> list[str]:
 async def note(ctx: Context, session: TenantSession, type: str, data: dict[str, Any], *, area: str = "crm") -> Any:
     """Append to the organization's change log what the caller did, in the transaction that does it (part 6).
 
-    Gives the event. Every type is one of contract/event_types.py.
+    Gives the event. Its table names every type in `__events__`.
     """
     return await records.append_event(session, **noted(ctx, type, data, area=area))
 

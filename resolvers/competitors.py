@@ -72,7 +72,7 @@ class Detection:
     detected: Sequence[Detected]
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.COMPETITORS,))
 async def list_competitors(ctx: Context) -> Sequence[Any]:
     """The catalogue, by name."""
     async with ctx.reading() as session:

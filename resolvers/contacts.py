@@ -12,7 +12,7 @@ from resolvers.record_inputs import fields_of
 from resolvers.writing import change_record, create_record, delete_record
 from storage.columns import CREATE, UPDATE
 from storage.queries import nouns
-from storage.tables import Activity, Contact, Deal, DealContact, Enrollment, Lead
+from storage.tables import Activity, Contact, DealContact
 
 
 @fields_of(Contact, CREATE)
@@ -25,7 +25,7 @@ class ContactUpdate(Input):
     """Changes to a person; null clears a field."""
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.CONTACTS,))
 async def get_contact(ctx: Context, contact_id: str, selection: Selection | None = None) -> Any:
     """The contact, or None."""
     return await by_id(ctx, nouns.CONTACTS, contact_id, selection)
@@ -56,7 +56,7 @@ async def meetings_of_contact(
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_contact(ctx: Context, input: ContactCreate) -> Contact:
     """Create a contact; the caller becomes its owner."""
-    return await create_record(ctx, Contact, input, "contact", created)
+    return await create_record(ctx, Contact, input, created)
 
 
 def created(contact: Contact) -> dict[str, Any]:
@@ -74,11 +74,10 @@ def created(contact: Contact) -> dict[str, Any]:
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_contact(ctx: Context, contact_id: str, input: ContactUpdate) -> Contact:
     """Change a contact. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
-    return await change_record(ctx, Contact, contact_id, input, "contact")
+    return await change_record(ctx, Contact, contact_id, input)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_contact(ctx: Context, contact_id: str) -> str:
     """Delete a contact and its links to deals; deals, meetings and enrollments stay, without it (decision 10)."""
-    references = (Deal.champion_id, Activity.contact_id, Lead.contact_id, Enrollment.contact_id)
-    return await delete_record(ctx, Contact, contact_id, "contact", *references)
+    return await delete_record(ctx, Contact, contact_id)

@@ -1,6 +1,6 @@
 """Deals: creation, change, contacts, the way through the stages, and the board (specification 2.2, 4.4, 4.5)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,10 +13,10 @@ from providers.notifications import Notification
 from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
-from resolvers.inputs import Input, Line, not_null
+from resolvers.inputs import Input, Line
 from resolvers.lists import PageOf, by_id, children, page_of
-from resolvers.record_inputs import fields_of, required_columns
-from resolvers.writing import references_of
+from resolvers.record_inputs import fields_of
+from resolvers.writing import change_record, delete_record, references_of
 from storage.base import as_uuid, now
 from storage.columns import CREATE, UPDATE
 from storage.drafts import draft
@@ -24,19 +24,19 @@ from storage.queries import deals as statements
 from storage.queries import nouns, records
 from storage.queries.appending import append
 from storage.sessions import TenantSession
-from storage.tables import Activity, Contact, Deal, DealContact, Event, Lead, StageChange
+from storage.tables import Activity, Contact, Deal, DealContact, Event, StageChange
 
 _REFERENCES = references_of(Deal)
 
 
 @fields_of(Deal, CREATE)
 class DealCreate(Input):
-    """What is kept of a new deal (specification 2.2)."""
+    """What is kept of a new deal (specification 2.2): the columns to CREATE with."""
 
 
 @fields_of(Deal, UPDATE)
 class DealUpdate(Input):
-    """Changes to a deal; null clears a field that may be empty."""
+    """Changes to a deal: the columns to UPDATE, and `expected_version`; null clears a field that may be empty."""
 
 
 class LinkInput(Input):
@@ -72,7 +72,7 @@ class Board:
     condition: Condition
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.DEALS,))
 async def get_deal(ctx: Context, deal_id: str | None, selection: Selection | None = None) -> Any:
     """The deal, or None."""
     return await by_id(ctx, nouns.DEALS, deal_id, selection)
@@ -196,28 +196,14 @@ def _created(deal: Any) -> dict[str, Any]:
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Collection[int] | None = None) -> Deal:
-    """Change a deal. Raises NotFound, Problems, or PreconditionFailed for a stale version.
+    """Change a deal; a move to another stage goes into its history. `change_record` says what `seen` is and raises."""
 
-    `seen` are the versions under any of which the caller would change it (If-Match names several).
-    """
-    fields = input.given()
-    version = fields.pop("expected_version", None)
-    not_null(fields, *required_columns(Deal))
-    async with ctx.writing() as session:
-        deal = await records.to_change(session, Deal, deal_id)
-        if deal is None:
-            raise NotFound(field=("id",))
-        changes.expect(deal, version, seen)
-        await changes.check_references(session, fields, _REFERENCES)
-        before = deal.stage_id
-        changed = changes.apply(deal, fields)
-        if deal.stage_id != before:
+    async def follow(session: TenantSession, deal: Deal, before: Mapping[str, Any]) -> None:
+        if "stage_id" in before:
             deal.status = await _status(session, deal.stage_id)
-            await session.insert(_move(ctx, deal, before))
-        if changed:
-            await changes.note(ctx, session, "deal_updated", {"deal_id": deal.id, "changed": changed})
-    ctx.forget()
-    return deal
+            await session.insert(_move(ctx, deal, before["stage_id"]))
+
+    return await change_record(ctx, Deal, deal_id, input, seen=seen, then=follow)
 
 
 async def _status(session: TenantSession, stage_id: str | None) -> str:
@@ -236,15 +222,7 @@ def _move(ctx: Context, deal: Any, before: str | None) -> Any:
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def delete_deal(ctx: Context, deal_id: str) -> str:
     """Delete a deal with its links and history; its meetings stay, unlinked (decision 10)."""
-    async with ctx.writing() as session:
-        deal = await records.to_change(session, Deal, deal_id)
-        if deal is None:
-            raise NotFound(field=("id",))
-        await records.clear(session, Activity.deal_id, Deal.parent_deal_id, Lead.deal_id, value=deal.id)
-        await session.delete(deal)
-        await changes.note(ctx, session, "deal_deleted", {"deal_id": deal.id})
-    ctx.forget()
-    return deal.id
+    return await delete_record(ctx, Deal, deal_id)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)

@@ -41,7 +41,7 @@ class Enrolled:
     skipped: Sequence[Skipped]
 
 
-@requires(ScopeGroup.OUTREACH_READ)
+@requires(ScopeGroup.OUTREACH_READ, finds=(nouns.ENROLLMENTS,))
 async def enrollments_of_campaign(
     ctx: Context, campaign_id: str, listing: Listing, selection: Selection | None = None
 ) -> PageOf:

@@ -15,7 +15,7 @@ from resolvers.lists import PageOf, children
 from storage.base import as_uuid, now
 from storage.database import Database
 from storage.queries import health
-from storage.queries.nouns import SNAPSHOTS
+from storage.queries.nouns import FACTORS, SNAPSHOTS
 from storage.queries.records import lock_each
 from storage.sessions import TenantSession
 from storage.tables import Account, HealthFactor, HealthSnapshot
@@ -39,7 +39,7 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
     return snapshot
 
 
-@requires(ScopeGroup.MEETINGS_READ)
+@requires(ScopeGroup.MEETINGS_READ, finds=(SNAPSHOTS, FACTORS))
 async def latest_health(ctx: Context, account_id: str, *, with_factors: bool = False) -> Any:
     """The most recent snapshot; None for an account that was never scored or is unknown (specification 4.6).
 

@@ -17,7 +17,7 @@ ENDED = frozenset({JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.SUPERSEDED})
 """The states of a job that no other follows."""
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.JOBS,))
 async def get_job(ctx: Context, job_id: str, selection: Selection | None = None) -> Any:
     """The job, or None."""
     return await by_id(ctx, nouns.JOBS, job_id, selection)

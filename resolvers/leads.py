@@ -117,7 +117,7 @@ class Disqualification(Input):
     reason: Reason
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.LEADS,))
 async def get_lead(ctx: Context, lead_id: str, selection: Selection | None = None) -> Any:
     """The lead, or None."""
     return await by_id(ctx, nouns.LEADS, lead_id, selection)

@@ -18,7 +18,7 @@ from storage.sessions import TenantSession
 from storage.tables import Mailbox, OutreachDomain
 
 
-@requires(ScopeGroup.OUTREACH_READ)
+@requires(ScopeGroup.OUTREACH_READ, finds=(nouns.MAILBOXES,))
 async def list_mailboxes(ctx: Context) -> Sequence[Any]:
     """The organization's mailboxes, by address."""
     async with ctx.reading() as session:

@@ -64,7 +64,7 @@ class MeetingUpdate(Input):
     metadata: Metadata | None = None
 
 
-@requires(ScopeGroup.MEETINGS_READ)
+@requires(ScopeGroup.MEETINGS_READ, finds=(nouns.MEETINGS,))
 async def get_meeting(ctx: Context, meeting_id: str, selection: Selection | None = None) -> Any:
     """The meeting, or None."""
     return await by_id(ctx, nouns.MEETINGS, meeting_id, selection)

@@ -16,7 +16,7 @@ from storage.queries import nouns, outreach_domains, records
 from storage.tables import OutreachDomain
 
 
-@requires(ScopeGroup.OUTREACH_READ)
+@requires(ScopeGroup.OUTREACH_READ, finds=(nouns.DOMAINS,))
 async def list_domains(ctx: Context) -> Sequence[Any]:
     """The organization's domains, by name."""
     async with ctx.reading() as session:

@@ -1,6 +1,6 @@
 """Pipeline stages: the columns of the board, in their order."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contract.errors import Conflict, NotFound, Problem, Problems
@@ -8,9 +8,10 @@ from contract.scopes import ScopeGroup
 from resolvers import changes
 from resolvers.access import requires
 from resolvers.context import Context
-from resolvers.inputs import Input, not_null
+from resolvers.inputs import Input
 from resolvers.lists import by_id
-from resolvers.record_inputs import fields_of, required_columns
+from resolvers.record_inputs import fields_of
+from resolvers.writing import change_record
 from storage.base import as_uuid
 from storage.columns import CREATE, UPDATE
 from storage.queries import deals, nouns, records
@@ -35,7 +36,7 @@ async def list_stages(ctx: Context) -> Sequence[Any]:
         return await _stages(session)
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.STAGES,))
 async def get_stage(ctx: Context, stage_id: str | None) -> Any:
     """The stage, or None."""
     return await by_id(ctx, nouns.STAGES, stage_id)
@@ -60,20 +61,13 @@ async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
 @requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def update_stage(ctx: Context, stage_id: str, input: StageUpdate) -> PipelineStage:
     """Change a stage; its deals take a changed type as their status (decision 4). Raises NotFound or Problems."""
-    fields = input.given()
-    not_null(fields, *required_columns(PipelineStage))
-    async with ctx.writing() as session:
-        stage = await records.to_change(session, PipelineStage, stage_id)
-        if stage is None:
-            raise NotFound(field=("id",))
-        if changed := changes.apply(stage, fields):
+
+    async def follow(session: TenantSession, stage: PipelineStage, before: Mapping[str, Any]) -> None:
+        if "type" in before:
             await session.flush()
-            if "type" in changed:
-                await deals.follow_stage_type(session, stage.id, stage.type)
-            data = {"pipeline_stage_id": stage.id, "changed": changed}
-            await changes.note(ctx, session, "pipeline_stage_updated", data)
-    ctx.forget()
-    return stage
+            await deals.follow_stage_type(session, stage.id, stage.type)
+
+    return await change_record(ctx, PipelineStage, stage_id, input, then=follow)
 
 
 @requires(ScopeGroup.ORG_ADMIN, writes=True)

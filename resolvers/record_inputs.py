@@ -1,6 +1,6 @@
 """Derives the inputs of a record type from its table (`storage/columns.py`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, create_model
@@ -24,7 +24,9 @@ from storage.columns import (
     Column,
     Kind,
     Use,
+    fact_of,
     facts_of,
+    is_versioned,
 )
 
 M = TypeVar("M", bound=Input)
@@ -44,21 +46,20 @@ _TYPES: dict[Kind, Any] = {  # Any: a type with its constraints has no type of i
 }
 """What a value of each kind has to be. What is missing here is declared by the input that takes it."""
 
-VERSION = "version"
-"""The column that an update may name as the version that it was made for."""
 
-
-def fields_of(model: type[Record], use: Use) -> Callable[[type[M]], type[M]]:
+def fields_of(model: type[Record], use: Use, *, only: Collection[str] | None = None) -> Callable[[type[M]], type[M]]:
     """Adds the columns that may be written so to an input class; a field of its body goes before a derived one.
 
+    `only` names those of a body whose fields are published and stay what they are when the table gets a column.
     mypy does not see what is derived: a field that code reads by name is declared in the body, the others come out of
     `given()`. Raises TypeError for a kind that no input is known for.
     """
 
     def derive(cls: type[M]) -> type[M]:
-        taken = [fact for fact in facts_of(model) if use in fact.uses and fact.name not in cls.model_fields]
+        named = [fact_of(model, name) for name in only] if only is not None else facts_of(model)
+        taken = [fact for fact in named if use in fact.uses and fact.name not in cls.model_fields]
         fields: dict[str, Any] = {fact.name: _field(fact, use) for fact in taken}  # Any: pydantic's pairs
-        if use is UPDATE and any(fact.name == VERSION for fact in facts_of(model)):
+        if use is UPDATE and is_versioned(model):
             fields["expected_version"] = (int | None, None)
         return create_model(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **fields)
 

@@ -58,7 +58,7 @@ class ResearchRunCreate(Input):
     targets: Annotated[list[ResearchTarget], Field(min_length=1, max_length=RESEARCH_TARGETS_MAX)]
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.RESEARCH_RUNS,))
 async def get_run(ctx: Context, run_id: str | None, selection: Selection | None = None) -> Any:
     """The run, or None."""
     return await by_id(ctx, nouns.RESEARCH_RUNS, run_id, selection)
@@ -70,7 +70,7 @@ async def list_runs(ctx: Context, listing: Listing, selection: Selection | None 
     return await page_of(ctx, nouns.RESEARCH_RUNS, listing, selection)
 
 
-@requires(ScopeGroup.CRM_READ)
+@requires(ScopeGroup.CRM_READ, finds=(nouns.RESEARCH_RESULTS,))
 async def get_result(ctx: Context, result_id: str | None, selection: Selection | None = None) -> Any:
     """What was found of one company, or None."""
     return await by_id(ctx, nouns.RESEARCH_RESULTS, result_id, selection)

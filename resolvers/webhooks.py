@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StrictStr
 
 from contract.errors import NotFound, Problem, Problems
-from contract.event_types import EVENT_TYPES
 from contract.limits import DELIVERIES_KEPT, WEBHOOK_URL_MAX, WEBHOOKS_MAX
 from contract.scopes import ScopeGroup
 from identity.webhook_secrets import webhook_secret
@@ -20,6 +19,7 @@ from resolvers.context import Context
 from resolvers.events import areas_of
 from resolvers.inputs import Input, bounded, storable
 from storage.base import as_uuid
+from storage.event_types import EVENT_TYPES
 from storage.queries import events as log
 from storage.queries import jobs, nouns, records
 from storage.queries import webhooks as statements
@@ -50,7 +50,7 @@ class Created:
     secret: str
 
 
-@requires(ScopeGroup.ORG_ADMIN)
+@requires(ScopeGroup.ORG_ADMIN, finds=(nouns.WEBHOOKS,))
 async def list_webhooks(ctx: Context) -> Sequence[Any]:
     """The organization's webhooks, newest first."""
     async with ctx.reading() as session:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from resolvers.competitors import detect_competitors
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 
 
 async def detect(call: Call) -> Answer:
@@ -26,3 +28,19 @@ async def detect(call: Call) -> Answer:
             ],
         }
     )
+
+
+OPERATIONS: Final = (
+    Operation(
+        "POST",
+        "/deals/{deal_id}/competitors/detect",
+        detect,
+        "Detect the competitors on a deal",
+        resolver=detect_competitors,
+        answer="CompetitorDetection",
+        twin="Mutation.dealCompetitorsDetect",
+        description="Looks for the catalogue's competitors in the deal's notes and its meetings' subjects, bodies and "
+        "transcripts. Those of a confidence from 0.5 on become the deal's competitors. No body is read.",
+        errors=(404,),
+    ),
+)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import ConfigDict, JsonValue
 
 from resolvers.cx_reports import CXReportEdit, edit_report
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 
 
 def _having(name: str) -> JsonValue:
@@ -31,3 +33,22 @@ async def change(call: Call) -> Answer:
         "status_url": status_url,
     }
     return Answer(document, {"Location": status_url})
+
+
+OPERATIONS: Final = (
+    Operation(
+        "PATCH",
+        "/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report",
+        change,
+        "Edit a CX report by hand and render it again",
+        resolver=edit_report,
+        status=202,
+        body=CXReportPatch,
+        answer="CXReportEdited",
+        twin="Mutation.cxReportEdit",
+        description="Writes a new revision and queues the rendering of PDF, review spreadsheet and deck, and nothing "
+        "else. A render that still waits is superseded; until all three new files are there, the last ones stay.",
+        response_headers=("Location", "X-Ignored-Fields"),
+        errors=(404,),
+    ),
+)

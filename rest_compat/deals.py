@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
 from typing import Any, Final
 
 from pydantic import Field, StrictStr
@@ -13,13 +11,13 @@ from contract.errors import NotFound
 from contract.limits import LISTING_DEFAULT
 from resolvers.deals import DealCreate, DealUpdate, create_deal, get_deal, list_deals, unlink_contact, update_deal
 from resolvers.inputs import Currency, Input, RequiredLine
+from resolvers.record_inputs import fields_of
 from rest_compat.documents import Document
-from rest_compat.etags import has_seen, tags
-from rest_compat.operations import Answer, Call
+from rest_compat.etags import etag_of, has_seen, versions_in
+from rest_compat.operations import Answer, Call, Operation
 from rest_compat.parameters import Limit, Offset
 from storage import tables as t
-
-_VERSION = re.compile(r"[1-9][0-9]{0,17}")
+from storage.columns import CREATE, UPDATE
 
 
 class DealQuery(Input):
@@ -41,7 +39,15 @@ class DealQuery(Input):
         return Listing(All(tuple(parts)), page=Page(first=self.limit, offset=self.offset))
 
 
-class DealBody(DealCreate):
+_CREATED: Final = ("name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope")
+
+
+@fields_of(t.Deal, CREATE, only=_CREATED)
+class _Created(Input):
+    """The fields of specification 2.2 that a new deal keeps."""
+
+
+class DealBody(_Created):
     """A new deal. The last five fields are checked for their type and dropped (specification 2.2)."""
 
     source: StrictStr | None = None
@@ -53,18 +59,27 @@ class DealBody(DealCreate):
     def kept(self) -> DealCreate:
         """Without the dropped fields."""
         return DealCreate.model_construct(
-            **{name: value for name, value in self.given().items() if name in DealCreate.model_fields}
+            **{name: value for name, value in self.given().items() if name in _Created.model_fields}
         )
 
 
-DROPPED = frozenset(DealBody.model_fields) - frozenset(DealCreate.model_fields)
+DROPPED = frozenset(DealBody.model_fields) - frozenset(_CREATED)
 
 
-class DealPatch(DealUpdate):
+@fields_of(t.Deal, UPDATE, only=(*_CREATED, "source", "champion_id", "notes"))
+class _Changed(Input):
+    """The fields of specification 2.2 that can be changed."""
+
+
+class DealPatch(_Changed):
     """Changes to a deal; an explicit null clears a field, but a deal is never without name and currency."""
 
     name: RequiredLine = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     currency: Currency = None  # type: ignore[assignment]  # the same
+
+    def kept(self) -> DealUpdate:
+        """As the resolver takes it."""
+        return DealUpdate.model_construct(**self.given())
 
 
 async def create(call: Call) -> Answer:
@@ -89,14 +104,16 @@ async def detail(call: Call) -> Answer:
     if deal is None:
         raise NotFound()
     if has_seen(call.headers.get("if-none-match"), str(deal.version)):
-        return Answer(None, _etag(deal), status=304)
+        return Answer(None, etag_of(deal), status=304)
     return _deal(deal)
 
 
 async def change(call: Call) -> Answer:
     """The deal after the change."""
     body: DealPatch = call.body
-    deal = await update_deal(call.ctx, call.path["deal_id"], body, seen=_seen(call.headers.get("if-match")))
+    deal = await update_deal(
+        call.ctx, call.path["deal_id"], body.kept(), seen=versions_in(call.headers.get("if-match"))
+    )
     return _deal(deal)
 
 
@@ -124,15 +141,73 @@ DEAL: Final = Document(
 
 
 def _deal(deal: Any) -> Answer:
-    return Answer(DEAL.of(deal), _etag(deal))
+    return Answer(DEAL.of(deal), etag_of(deal))
 
 
-def _etag(deal: Any) -> dict[str, str]:
-    return {"ETag": f'"{deal.version}"'}
-
-
-def _seen(if_match: str | None) -> Collection[int] | None:
-    """The versions that If-Match lets be changed; None for any. A weak or malformed tag is no version."""
-    if if_match is None or if_match.strip() == "*":
-        return None
-    return {int(tag) for tag in tags(if_match, weak=False) if _VERSION.fullmatch(tag)}
+OPERATIONS: Final = (
+    Operation(
+        "POST",
+        "/deals",
+        create,
+        "Create a deal",
+        resolver=create_deal,
+        status=201,
+        body=DealBody,
+        example=DEAL.body_example(_Created),
+        dropped=DROPPED,
+        answer="DealId",
+        twin="Mutation.dealCreate",
+        description="The caller becomes the owner. source, champion_id, notes, parent_deal_id and competitors are "
+        "accepted and dropped. Emits deal_created.",
+        response_headers=("Location", "X-Ignored-Fields"),
+    ),
+    Operation(
+        "GET",
+        "/deals",
+        listing,
+        "List deals",
+        resolver=list_deals,
+        query=DealQuery,
+        answer=DEAL,
+        many=True,
+        twin="Query.deals",
+        description="The newest first, then by id.",
+    ),
+    Operation(
+        "GET",
+        "/deals/{deal_id}",
+        detail,
+        "Get a deal",
+        resolver=get_deal,
+        answer=DEAL,
+        twin="Query.deal",
+        request_headers=("If-None-Match",),
+        response_headers=("ETag",),
+        errors=(304, 404),
+    ),
+    Operation(
+        "PATCH",
+        "/deals/{deal_id}",
+        change,
+        "Change a deal",
+        resolver=update_deal,
+        body=DealPatch,
+        answer=DEAL,
+        twin="Mutation.dealUpdate",
+        description="A field that is left out stays, an explicit null clears it. parent_deal_id and competitors cannot "
+        "be set and are ignored.",
+        request_headers=("If-Match",),
+        response_headers=("ETag", "X-Ignored-Fields"),
+        errors=(404, 412),
+    ),
+    Operation(
+        "DELETE",
+        "/deals/{deal_id}/contacts/{contact_id}",
+        unlink,
+        "Unlink a contact from a deal",
+        resolver=unlink_contact,
+        status=204,
+        twin="Mutation.dealContactUnlink",
+        description="Idempotent: succeeds whether or not there was a link.",
+    ),
+)

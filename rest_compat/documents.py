@@ -12,7 +12,8 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
-from rest_compat.examples import IDENTIFIERS
+from resolvers.inputs import Input
+from rest_compat.examples import identifier_of
 from rest_compat.schemas import Schema, enumerated, or_null, record_schema, reference_to
 from storage.base import Record
 from storage.columns import (
@@ -34,6 +35,7 @@ from storage.columns import (
     Column,
     Kind,
     fact_of,
+    facts_of,
 )
 
 _STRING: Final = {"type": "string"}
@@ -123,6 +125,11 @@ class Document:
         shown = {key: self._example(key, source) for key, source in self._sources()}
         return {**shown, **self.examples}
 
+    def body_example(self, body: type[Input]) -> dict[str, Any]:
+        """An example of a body that writes such a record: without references, so that it can be tried as it is."""
+        facts = [fact for fact in facts_of(self.model) if fact.name in body.model_fields and fact.to is None]
+        return {fact.name: _example_of(self.model, fact.name) for fact in facts if fact.example is not None}
+
     def _sources(self) -> Iterator[tuple[str, str]]:
         """Each key with what of the row it shows."""
         for key in self.keys:
@@ -190,10 +197,10 @@ def _schema_of(fact: Column | None, text: str | None) -> Schema:
 
 def _example_of(model: type[Record], name: str) -> Any:
     if name == "org_id":
-        return IDENTIFIERS["organizations"]
+        return identifier_of("organizations")
     if name == "id":
-        return IDENTIFIERS[str(model.__tablename__)]
+        return identifier_of(str(model.__tablename__))
     fact = fact_of(model, name)
     if fact.to is not None and fact.to != model.__tablename__:  # nothing is its own parent
-        return IDENTIFIERS[fact.to]
+        return identifier_of(fact.to)
     return list(fact.example) if isinstance(fact.example, tuple) else fact.example

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any, Final
 
 from contract.limits import VERSION
@@ -37,7 +38,13 @@ IDENTIFIERS: Final[dict[str, str]] = {
     "outreach_domains": _DOMAIN,
     "pipeline_stages": _STAGE,
 }
-"""The record of each table that the examples are about."""
+"""The record of each of these tables that the examples are about."""
+
+
+def identifier_of(table: str) -> str:
+    """The record of any table that the examples are about; one that is not listed follows from the table's name."""
+    return IDENTIFIERS.get(table) or f"01993f5e-8c00-7a11-9d52-{sha256(table.encode()).hexdigest()[:12]}"
+
 
 _CREDENTIAL: Final = {
     "id": _CREDENTIAL_ID,
@@ -107,13 +114,6 @@ ANSWERS: Final[dict[str, Any]] = {
 
 # They refer to no record, so that they can be tried as they are.
 BODIES: Final[dict[str, dict[str, Any]]] = {
-    "DealBody": {
-        "name": "Example renewal",
-        "value": 12500.5,
-        "close_date": "2026-12-31",
-        "currency": "EUR",
-        "geo_scope": "regional",
-    },
     "DealPatch": {"value": 13000, "notes": "They decide in spring.", "close_date": None},
     "CardCapture": {
         "card_id": "card_8841",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import StrictStr
 
@@ -11,7 +11,7 @@ from contract.costs import LEAST
 from identity.authenticate import bearer
 from resolvers.inputs import Input, parse
 from rest_compat.credentials import NOT_STORED
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 
 ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
 
@@ -51,3 +51,19 @@ async def exchange(call: Call) -> Answer:
         },
         NOT_STORED,
     )
+
+
+OPERATIONS: Final = (
+    Operation(
+        "POST",
+        "/pat/exchange",
+        exchange,
+        "Exchange a key or token for a short-lived access token",
+        form=ExchangeForm,
+        answer="AccessToken",
+        description="The credential is the bearer token, or the subject_token of an RFC 8693 form, which wins where "
+        "both are given. A session token cannot be exchanged. A user token may name an organization.",
+        response_headers=("Cache-Control",),
+        errors=(400, 401, 403, 413, 422),
+    ),
+)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from contract.limits import HEALTH_FACTORS
 from resolvers.health import factors_of, latest_health, refresh_health
 from rest_compat.documents import Document
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 from rest_compat.schemas import reference_to
 from storage import tables as t
 
@@ -69,3 +69,28 @@ SNAPSHOT: Final = Document(
 async def _document(call: Call, snapshot: Any) -> dict[str, Any]:
     factors = await factors_of(call.ctx, snapshot.id)
     return {**SNAPSHOT.of(snapshot), "factors": FACTOR.all_of(factors)}
+
+
+OPERATIONS: Final = (
+    Operation(
+        "GET",
+        "/accounts/{account_id}/health/latest",
+        latest,
+        "Get the latest health snapshot of an account",
+        resolver=latest_health,
+        answer="LatestHealth",
+        twin="Account.health",
+        description="An empty object for an account that was never scored.",
+    ),
+    Operation(
+        "POST",
+        "/accounts/{account_id}/health/refresh",
+        refresh,
+        "Refresh the health of an account",
+        resolver=refresh_health,
+        answer=SNAPSHOT,
+        twin="Mutation.accountHealthRefresh",
+        description="Computes and stores a new snapshot with its nine factors.",
+        errors=(404,),
+    ),
+)

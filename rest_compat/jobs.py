@@ -7,7 +7,7 @@ from typing import Final
 from contract.errors import NotFound
 from resolvers.jobs import get_job
 from rest_compat.documents import Document
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 from storage import tables as t
 
 
@@ -28,4 +28,19 @@ JOB: Final = Document(
         "finished_at",
     ),
     texts={"status": "The last three are final."},
+)
+
+
+OPERATIONS: Final = (
+    Operation(
+        "GET",
+        "/jobs/{job_id}",
+        detail,
+        "Get a job",
+        resolver=get_job,
+        answer=JOB,
+        twin="Query.job",
+        description="What has become of work that runs later; a status_url leads here.",
+        errors=(404,),
+    ),
 )

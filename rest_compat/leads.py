@@ -11,10 +11,10 @@ from contract.errors import NotFound
 from contract.limits import LISTING_DEFAULT
 from contract.vocabulary import CaptureSource, LeadStatus
 from resolvers.inputs import Input
-from resolvers.lead_conversion import convert_lead
+from resolvers.lead_conversion import LeadConversion, convert_lead
 from resolvers.leads import CardCapture, confirm_capture, get_lead, list_leads
 from rest_compat.documents import Document
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 from rest_compat.parameters import Limit, Offset
 from storage import tables as t
 
@@ -89,3 +89,56 @@ async def convert(call: Call) -> Answer:
     lead = done.lead
     into = {name: getattr(lead, name) for name in ("account_id", "contact_id", "deal_id")}
     return Answer({"lead_id": lead.id, **into})
+
+
+OPERATIONS: Final = (
+    Operation(
+        "POST",
+        "/cards/captures/confirm",
+        confirm,
+        "Confirm a capture",
+        resolver=confirm_capture,
+        body=CardCapture,
+        answer="LeadId",
+        twin="Mutation.cardCaptureConfirm",
+        description="Writes a lead. The same card_id again answers the same lead_id and updates the lead's fields.",
+        response_headers=("X-Ignored-Fields",),
+    ),
+    Operation(
+        "GET",
+        "/leads",
+        listing,
+        "List leads",
+        resolver=list_leads,
+        query=LeadQuery,
+        answer=LEAD,
+        many=True,
+        twin="Query.leads",
+        description="The newest first, then by id; without their capture payloads.",
+    ),
+    Operation(
+        "GET",
+        "/leads/{lead_id}",
+        detail,
+        "Get a lead",
+        resolver=get_lead,
+        answer=LEAD_WITH_PAYLOAD,
+        twin="Query.lead",
+        errors=(404,),
+    ),
+    Operation(
+        "POST",
+        "/leads/{lead_id}/convert",
+        convert,
+        "Convert a lead",
+        resolver=convert_lead,
+        body=LeadConversion,
+        body_required=False,
+        answer="LeadConversionResult",
+        twin="Mutation.leadConvert",
+        description="In one transaction, into the records that are named, of which only empty fields are filled, or "
+        "into new ones; a deal only where deal_id or deal_name is given. Repeating it answers the first conversion.",
+        response_headers=("X-Ignored-Fields",),
+        errors=(404, 409),
+    ),
+)

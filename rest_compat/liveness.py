@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from contract.errors import Unavailable
 from contract.limits import VERSION
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 from transport.readiness import Check
 
 _FRESH = {"Cache-Control": "no-store"}
@@ -43,3 +43,26 @@ def _lines(head: Mapping[str, str], checks: Sequence[Check]) -> bytes:
     lines = [orjson.dumps(_line(check)) for check in checks]
     start = orjson.dumps(head)[:-1]
     return start + b',"checks":[\n' + b",\n".join(lines) + b"\n]}\n"
+
+
+OPERATIONS: Final = (
+    Operation(
+        "GET",
+        "/health",
+        alive,
+        "Whether the process lives",
+        answer="Liveness",
+        description="Touches no dependency.",
+        response_headers=("Cache-Control",),
+    ),
+    Operation(
+        "GET",
+        "/ready",
+        ready,
+        "Whether the service can serve",
+        answer="Readiness",
+        description="Database, migrations, worker and whatever else is set, each with its own line; within 3 seconds.",
+        response_headers=("Cache-Control",),
+        errors=(503,),
+    ),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from typing import Final
 from urllib.parse import quote
 
 from contract.errors import RangeNotSatisfiable
@@ -11,7 +12,7 @@ from contract.normal_form import normal_form
 from contract.vocabulary import MediaType
 from resolvers.media import PublicFile, public_file
 from rest_compat.etags import has_seen, tags
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 
 _RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})-(\d{0,19})", re.IGNORECASE | re.ASCII)
 MEDIA_TYPES = tuple(kind.value for kind in MediaType)
@@ -82,3 +83,23 @@ def disposition(name: str, *, inline: bool) -> str:
     plain = re.sub(r"\s+", " ", _UNSAFE.sub("", plain)).strip(" .-") or "file"
     kind = "inline" if inline else "attachment"
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+OPERATIONS: Final = (
+    Operation(
+        "GET",
+        "/media/{key}",
+        read,
+        "Read a public file",
+        files=MEDIA_TYPES,
+        description="A file of a rendered report: its address is an artifact's url. Whoever knows the key may read it; "
+        "the bytes of a key never change. Any page may show it, in a frame too, and no script of another origin may "
+        "read it. Several ranges in one request are answered with the whole.",
+        request_headers=("If-None-Match", "Range", "If-Range"),
+        response_headers=(
+            *("ETag", "Cache-Control", "Accept-Ranges", "Content-Disposition", "X-Content-Type-Options"),
+            *("Cross-Origin-Resource-Policy", "Content-Security-Policy"),
+        ),
+        errors=(304, 404, 416, 503),
+    ),
+)

@@ -12,7 +12,7 @@ from contract.vocabulary import SortDirection
 from resolvers.inputs import Input
 from resolvers.meetings import list_meetings
 from rest_compat.documents import Document, Linked
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 from rest_compat.parameters import Limit, Moment, Offset
 from storage import tables as t
 
@@ -87,3 +87,20 @@ MEETING: Final = Document(
     examples={"type": "meeting"},
 )
 """The object of specification 2.1, in its order."""
+
+
+OPERATIONS: Final = (
+    Operation(
+        "GET",
+        "/activities/meetings",
+        listing,
+        "List meetings",
+        resolver=list_meetings,
+        query=MeetingQuery,
+        answer=MEETING,
+        many=True,
+        twin="Query.meetings",
+        description="Sorted by due_at in the chosen direction, meetings without it last in either direction, then by "
+        "created_at descending. unlinked_account with account_id, or unlinked_deal with deal_id, is an empty array.",
+    ),
+)

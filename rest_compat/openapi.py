@@ -138,7 +138,9 @@ def _operation(operation: Operation) -> dict[str, Any]:
         described["security"] = [{"bearer": []}, {}]
         described["requestBody"] = _body(operation.form.__name__, "application/x-www-form-urlencoded", required=False)
     if operation.body is not None:
-        described["requestBody"] = _body(operation.body.__name__, "application/json", required=operation.body_required)
+        described["requestBody"] = _body(
+            operation.body.__name__, "application/json", required=operation.body_required, example=operation.example
+        )
     return described
 
 
@@ -166,8 +168,8 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
         yield {"name": name, "in": "header", "required": False, "description": _REQUEST_HEADERS[name], "schema": schema}
 
 
-def _body(model: str, media_type: str, *, required: bool) -> dict[str, Any]:
-    content = {"schema": _ref(model), "example": examples.BODIES[model]}
+def _body(model: str, media_type: str, *, required: bool, example: Any = None) -> dict[str, Any]:
+    content = {"schema": _ref(model), "example": examples.BODIES[model] if example is None else example}
     return {"required": required, "content": {media_type: content}}
 
 

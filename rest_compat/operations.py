@@ -69,8 +69,8 @@ class Operation:
 
     `resolver` is the guarded function that the handler calls: its rule is enforced before anything of the request but
     its headers is read. Without one the operation is public. Where a body is not required, none is an empty object.
-    `dropped` are fields of the body that are checked and not
-    kept. `form` lets a body be a form, which the handler reads. The rest is for the description: `answer` is a
+    `dropped` are fields of the body that are checked and not kept. `form` lets a body be a form, which the handler
+    reads. The rest is for the description: `example` is one of the body, where examples.py has none; `answer` is a
     record's document or names a schema of schemas.py (`many` of them in an array), `files` the media types of a file
     that takes an answer's place, `twin` the GraphQL field that does the same, `errors` what it can answer beside what
     follows from the rest.
@@ -86,6 +86,7 @@ class Operation:
     body: type[Input] | None = None
     body_required: bool = True
     dropped: frozenset[str] = frozenset()
+    example: Mapping[str, Any] | None = None
     form: type[Input] | None = None
     answer: str | Document | None = None
     many: bool = False

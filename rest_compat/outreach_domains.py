@@ -6,7 +6,7 @@ from typing import Final
 
 from resolvers.outreach_domains import list_domains
 from rest_compat.documents import Document
-from rest_compat.operations import Answer, Call
+from rest_compat.operations import Answer, Call, Operation
 from storage import tables as t
 
 
@@ -22,4 +22,19 @@ DOMAIN: Final = Document(
     ("id", "org_id", "name", "status", "spf", "dkim", "dmarc", "mailbox_count", "created_at"),
     schemas={"mailbox_count": {"type": "integer", "description": "How many mailboxes are on it."}},
     examples={"mailbox_count": 2},
+)
+
+
+OPERATIONS: Final = (
+    Operation(
+        "GET",
+        "/outreach/domains",
+        listing,
+        "List outreach domains",
+        resolver=list_domains,
+        answer=DOMAIN,
+        many=True,
+        twin="Query.outreachDomains",
+        description="By name.",
+    ),
 )

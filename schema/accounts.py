@@ -154,3 +154,6 @@ class AccountMutations:
     async def account_health_refresh(self, info: Info, id: AccountId) -> AccountHealthPayload:
         snapshot, problems = await change(info, scores.refresh_health, id)
         return AccountHealthPayload(snapshot=snapshot, user_errors=problems)
+
+
+QUERIES, MUTATIONS = AccountQueries, AccountMutations

@@ -1,4 +1,4 @@
-"""The schema, put together from the nouns."""
+"""The schema, put together from the modules of the record types."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,80 +7,49 @@ from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
-from schema.accounts import AccountMutations, AccountQueries
+from schema import (
+    accounts,
+    campaigns,
+    competitors,
+    contacts,
+    costs,
+    credentials,
+    cx_reports,
+    deals,
+    enrollments,
+    events,
+    feedback,
+    health,
+    jobs,
+    leads,
+    mailboxes,
+    meetings,
+    outreach_domains,
+    pipeline_stages,
+    research,
+    search,
+    viewer,
+    webhooks,
+)
 from schema.adapters import strawberry as adapter
 from schema.adapters.graphql_core import mend_is_one_of
-from schema.campaigns import CampaignMutations, CampaignQueries
-from schema.competitors import CompetitorMutations, CompetitorQueries
-from schema.contacts import ContactMutations, ContactQueries
-from schema.costs import CostQueries, declare_costs
-from schema.credentials import CredentialMutations, CredentialQueries, OrganizationKey, UserToken
-from schema.cx_reports import CXReportMutations
-from schema.deals import DealMutations, DealQueries
-from schema.enrollments import EnrollmentMutations
-from schema.events import EventQueries, EventSubscriptions
 from schema.execution.known import refuse_unsupported
-from schema.feedback import FeedbackMutations
 from schema.filters import IntFilter
-from schema.health import HealthFactor, HealthSnapshot
-from schema.jobs import JobQueries, JobSubscriptions
-from schema.leads import LeadMutations, LeadQueries
-from schema.mailboxes import MailboxMutations, MailboxQueries
-from schema.meetings import MeetingMutations, MeetingQueries
-from schema.outreach_domains import OutreachDomainMutations, OutreachDomainQueries
-from schema.pipeline_stages import PipelineStageMutations, PipelineStageQueries
-from schema.research import ResearchMutations, ResearchQueries
 from schema.scalars import SCALARS
-from schema.search import SearchQueries
-from schema.viewer import ViewerQueries
-from schema.webhooks import WebhookMutations, WebhookQueries
 
-Query = merge_types(
-    "Query",
-    (
-        ViewerQueries,
-        MeetingQueries,
-        AccountQueries,
-        ContactQueries,
-        DealQueries,
-        CompetitorQueries,
-        PipelineStageQueries,
-        LeadQueries,
-        CampaignQueries,
-        OutreachDomainQueries,
-        MailboxQueries,
-        CredentialQueries,
-        ResearchQueries,
-        JobQueries,
-        EventQueries,
-        WebhookQueries,
-        SearchQueries,
-        CostQueries,
-    ),
+MODULES = (
+    *(viewer, meetings, accounts, contacts, deals, competitors, pipeline_stages, leads, campaigns, enrollments),
+    *(outreach_domains, mailboxes, credentials, feedback, research, cx_reports, jobs, events, webhooks, search, costs),
 )
-Mutation = merge_types(
-    "Mutation",
-    (
-        MeetingMutations,
-        AccountMutations,
-        ContactMutations,
-        DealMutations,
-        CompetitorMutations,
-        PipelineStageMutations,
-        LeadMutations,
-        CampaignMutations,
-        EnrollmentMutations,
-        OutreachDomainMutations,
-        MailboxMutations,
-        CredentialMutations,
-        FeedbackMutations,
-        ResearchMutations,
-        CXReportMutations,
-        WebhookMutations,
-    ),
-)
+"""Every module with fields of Query or Mutation, its `QUERIES` and `MUTATIONS`; the printed schema has their order."""
 
-Subscription = merge_types("Subscription", (EventSubscriptions, JobSubscriptions))
+
+def _root(name: str, part: str) -> type:
+    return merge_types(name, tuple(getattr(module, part) for module in MODULES if hasattr(module, part)))
+
+
+Query, Mutation = _root("Query", "QUERIES"), _root("Mutation", "MUTATIONS")
+Subscription = merge_types("Subscription", (events.EventSubscriptions, jobs.JobSubscriptions))
 
 
 class Schema(adapter.Schema):
@@ -103,14 +72,21 @@ class Schema(adapter.Schema):
 
 
 def build() -> Schema:
-    """A new schema; one per process is enough."""
+    """A new schema; one per process is enough. Raises TypeError for a Node that `node` would not find."""
     schema = Schema(
         query=Query,
         mutation=Mutation,
         subscription=Subscription,
-        types=[HealthFactor, HealthSnapshot, OrganizationKey, UserToken, IntFilter],
+        types=[
+            health.HealthFactor,
+            health.HealthSnapshot,
+            credentials.OrganizationKey,
+            credentials.UserToken,
+            IntFilter,
+        ],
         config=StrawberryConfig(scalar_map=SCALARS),
     )
-    declare_costs(schema.graphql)
+    costs.declare_costs(schema.graphql)
     mend_is_one_of(schema.graphql)
+    viewer.refuse_unfindable(schema.graphql)
     return schema

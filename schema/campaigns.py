@@ -223,3 +223,6 @@ class CampaignMutations:
             provider_outcome=done.provider_outcome if done else None,
             user_errors=problems,
         )
+
+
+QUERIES, MUTATIONS = CampaignQueries, CampaignMutations

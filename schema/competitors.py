@@ -99,3 +99,6 @@ class CompetitorMutations:
         self, info: Info, id: Annotated[strawberry.ID, argument("The competitor's identifier.")]
     ) -> DeletePayload:
         return await deletion(info, competitors.delete_competitor, id)
+
+
+QUERIES, MUTATIONS = CompetitorQueries, CompetitorMutations

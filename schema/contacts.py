@@ -113,3 +113,6 @@ class ContactMutations:
     @operation(contacts.delete_contact, "Deletes a contact; deals and meetings stay, without it.")
     async def contact_delete(self, info: Info, id: ContactId) -> DeletePayload:
         return await deletion(info, contacts.delete_contact, id)
+
+
+QUERIES, MUTATIONS = ContactQueries, ContactMutations

@@ -75,6 +75,9 @@ class CostQueries:
         return await service.estimate_cost(info.context, document, values, name)
 
 
+QUERIES = CostQueries
+
+
 def declare_costs(schema: GraphQLSchema) -> None:
     """Give every field its cost, and the directive where it says something."""
     for kind in schema.type_map.values():

@@ -136,3 +136,6 @@ class CredentialMutations:
     @operation(credentials.revoke_user_token, "Revokes one of the caller's own tokens.")
     async def user_token_revoke(self, info: Info, id: TokenId) -> DeletePayload:
         return await deletion(info, credentials.revoke_user_token, id)
+
+
+QUERIES, MUTATIONS = CredentialQueries, CredentialMutations

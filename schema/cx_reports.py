@@ -83,3 +83,6 @@ class CXReportMutations:
         if edited is None:
             return CXReportEditPayload(report=None, job=None, user_errors=problems)
         return CXReportEditPayload(report=edited.report, job=edited.job, user_errors=problems)
+
+
+MUTATIONS = CXReportMutations

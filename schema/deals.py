@@ -1,4 +1,8 @@
-"""Deals on the GraphQL surface (specification 2.2, 4.4, 4.5)."""
+"""Deals on the GraphQL surface (specification 2.2, 4.4, 4.5).
+
+What follows from a column stands in `storage/tables/deals.py`: the classes here have the rest, and
+`schema.graphql` shows both together.
+"""
 
 from datetime import datetime
 from decimal import Decimal
@@ -136,24 +140,24 @@ class Deal(Node):
 
 @record_order(t.Deal)
 class DealOrder:
-    """The order that a list of deals is asked for in."""
+    """The order that a list of deals is asked for in: by a column to SORT by."""
 
 
 @record_filter(t.Deal)
 class DealFilter:
-    """Which deals; a link's filter holds for the linked record."""
+    """Which deals, by the columns to FILTER by; a link's filter holds for the linked record."""
 
     account: AccountFilter | None = shown("There is an account, and this holds for it.", default=UNSET)
 
 
 @record_input(t.Deal, CREATE, "A new deal: only what is kept on creation; the rest is set with dealUpdate.")
 class DealCreateInput:
-    """What a deal is created with (specification 2.2)."""
+    """What a deal is created with (specification 2.2): the columns to CREATE with."""
 
 
 @record_input(t.Deal, UPDATE, "Changes to a deal; an explicit null clears a nullable field, an omitted one stays.")
 class DealUpdateInput:
-    """What of a deal can be changed."""
+    """What of a deal can be changed: the columns to UPDATE, and the version that is expected."""
 
 
 @strawberry.type(description="What became of a change to a deal.")
@@ -273,3 +277,6 @@ class DealMutations:
     async def deal_contact_unlink(self, info: Info, deal_id: DealId, contact_id: ContactId) -> DealContactUnlinkPayload:
         _, problems = await change(info, deals.unlink_contact, deal_id, contact_id)
         return DealContactUnlinkPayload(deal_id=deal_id, contact_id=contact_id, user_errors=problems)
+
+
+QUERIES, MUTATIONS = DealQueries, DealMutations

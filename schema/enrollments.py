@@ -94,3 +94,6 @@ class EnrollmentMutations:
         self, info: Info, id: Annotated[strawberry.ID, argument("The enrollment's identifier.")]
     ) -> DeletePayload:
         return await deletion(info, enrollments.remove_enrollment, id)
+
+
+MUTATIONS = EnrollmentMutations

@@ -83,3 +83,6 @@ class EventSubscriptions:
         return await events.watch_events(
             info.context, None if types is UNSET else types, None if after is UNSET else after
         )
+
+
+QUERIES = EventQueries

@@ -43,3 +43,6 @@ class FeedbackMutations:
     ) -> FeedbackPayload:
         kept, problems = await change(info, feedback.submit_feedback, model=feedback.FeedbackCreate, input=input)
         return FeedbackPayload(id=None if kept is None else strawberry.ID(kept), user_errors=problems)
+
+
+MUTATIONS = FeedbackMutations

@@ -46,3 +46,6 @@ class JobSubscriptions:
         self, info: Info, id: Annotated[strawberry.ID, argument("The job's identifier.")]
     ) -> AsyncGenerator[Job, None]:
         return await jobs.watch_job(info.context, id)
+
+
+QUERIES = JobQueries

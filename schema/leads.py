@@ -229,3 +229,6 @@ class LeadMutations:
             deal=converted.deal,
             user_errors=problems,
         )
+
+
+QUERIES, MUTATIONS = LeadQueries, LeadMutations

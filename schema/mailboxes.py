@@ -70,3 +70,6 @@ class MailboxMutations:
             info, mailboxes.provision_mailbox, model=MailboxCreate, input=input, key=idempotency_key
         )
         return MailboxPayload(mailbox=mailbox, user_errors=problems)
+
+
+QUERIES, MUTATIONS = MailboxQueries, MailboxMutations

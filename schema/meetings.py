@@ -183,3 +183,6 @@ class MeetingMutations:
     @operation(meetings.delete_meeting, "Deletes a meeting.")
     async def meeting_delete(self, info: Info, id: MeetingId) -> DeletePayload:
         return await deletion(info, meetings.delete_meeting, id)
+
+
+QUERIES, MUTATIONS = MeetingQueries, MeetingMutations

@@ -65,3 +65,6 @@ class OutreachDomainMutations:
             key=idempotency_key,
         )
         return OutreachDomainPayload(domain=domain, user_errors=problems)
+
+
+QUERIES, MUTATIONS = OutreachDomainQueries, OutreachDomainMutations

@@ -92,3 +92,6 @@ class PipelineStageMutations:
     @operation(pipeline_stages.delete_stage, "Deletes a stage that no deal is in.")
     async def pipeline_stage_delete(self, info: Info, id: StageId) -> DeletePayload:
         return await deletion(info, pipeline_stages.delete_stage, id)
+
+
+QUERIES, MUTATIONS = PipelineStageQueries, PipelineStageMutations

@@ -43,6 +43,7 @@ from storage.columns import (
     Kind,
     Use,
     facts_of,
+    is_versioned,
 )
 
 T = TypeVar("T")
@@ -94,7 +95,7 @@ def record_input(model: type[Record], use: Use, description: str) -> Callable[[t
 
     def declare(cls: type[T]) -> type[T]:
         fields = {fact.name: _input_field(fact, use) for fact in facts_of(model) if use in fact.uses}
-        if use is UPDATE and any(fact.name == "version" for fact in facts_of(model)):
+        if use is UPDATE and is_versioned(model):
             text = "Change only this version of the record."
             fields["expected_version"] = (int | None, shown(text, default=UNSET))
         _put_first(cls, fields)

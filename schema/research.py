@@ -115,3 +115,6 @@ class ResearchMutations:
     async def research_run_cancel(self, info: Info, id: RunId) -> ResearchRunPayload:
         run, problems = await change(info, research.cancel_run, id)
         return ResearchRunPayload(run=run, user_errors=problems)
+
+
+QUERIES, MUTATIONS = ResearchQueries, ResearchMutations

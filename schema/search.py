@@ -62,3 +62,6 @@ class SearchQueries:
             first,
             with_passages=PASSAGE in selected(info).columns,
         )
+
+
+QUERIES = SearchQueries

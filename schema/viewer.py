@@ -4,12 +4,14 @@ import asyncio
 from typing import Annotated, Any
 
 import strawberry
+from graphql import GraphQLSchema
 
 from contract.errors import Problem, Problems
 from contract.limits import NODES_MAX
 from contract.vocabulary import CredentialKind
 from identity.principal import Principal
 from resolvers import viewer as service
+from resolvers.access import FINDABLE
 from schema.connections import Node
 from schema.declare import RULES, Info, argument, enum, operation, resolved, shown
 from schema.execution.selections import selected_by_type
@@ -75,3 +77,14 @@ class ViewerQueries:
             raise Problems([Problem(("ids",), f"must not have more than {NODES_MAX} items", "too_long")])
         selections = selected_by_type(info)
         return await asyncio.gather(*(service.get_node(info.context, i, selections) for i in ids))
+
+
+def refuse_unfindable(schema: GraphQLSchema) -> None:
+    """Raise TypeError for a type that is a Node and that `node` does not find."""
+    interface: Any = schema.type_map["Node"]
+    for kind in schema.get_possible_types(interface):
+        if kind.name not in FINDABLE and kind.name not in service.CREDENTIALS:
+            raise TypeError(f"{kind.name} is a Node, but no resolver says that it finds one: @requires(..., finds=...)")
+
+
+QUERIES = ViewerQueries

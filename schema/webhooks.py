@@ -92,3 +92,6 @@ class WebhookMutations:
     async def webhook_test(self, info: Info, id: WebhookId) -> WebhookDeliveryPayload:
         delivery, problems = await change(info, webhooks.try_webhook, id)
         return WebhookDeliveryPayload(delivery=delivery, user_errors=problems)
+
+
+QUERIES, MUTATIONS = WebhookQueries, WebhookMutations

@@ -213,6 +213,11 @@ def versioned() -> Any:
     return column(WHOLE, "Grows with each change; see `expectedVersion`.", default=1, example=3)
 
 
+def is_versioned(model: type[Record]) -> bool:
+    """Whether the record type has the column `version`, so that its updates take an `expected_version`."""
+    return any(fact.name == "version" for fact in facts_of(model))
+
+
 @cache
 def facts_of(model: type[Record]) -> tuple[Column, ...]:
     """The columns of a record type in the order of its class, without `org_id` and `id`. Raises TypeError.

@@ -51,12 +51,19 @@ class Noun:
     joins: tuple[tuple[Any, ColumnElement[bool], bool], ...] = ()
     selected: _Selected | None = None
     """What is wanted of it; everything unless told."""
+    called: str | None = None
+    """What clients call such a record, where that is not the name of its table's class."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Noun) and (self.name, self.selected) == (other.name, other.selected)
 
     def __hash__(self) -> int:
         return hash((self.name, self.selected))
+
+    @property
+    def typename(self) -> str:
+        """What clients call such a record: the name of its GraphQL type."""
+        return self.called or str(self.entity.__name__)
 
     def select(self, organization: Any, *columns: Any, beside: Sequence[Any] = ()) -> Select[Any]:
         """A select of the noun's rows in the organization (a value or a parameter), with these columns alone, or else
@@ -138,15 +145,19 @@ def _prefixed(prefix: str, *columns: Any) -> tuple[Any, ...]:
 
 _NEWEST = Order("created_at")
 
-ACCOUNTS = Noun("accounts", t.Account, _columns(t.Account), _orders_of(t.Account), _NEWEST)
-CONTACTS = Noun(
-    "contacts",
-    t.Contact,
-    _columns(t.Contact),
-    _orders_of(t.Contact),
-    _NEWEST,
-    links={"account": ("account_id", ACCOUNTS)},
-)
+
+def record_noun(model: type[Record], **links: Noun) -> Noun:
+    """The noun of a record type that is listed as its table says: all columns, its own orders, the newest first.
+
+    Each link is a to-one link by the column `<link>_id`, with the noun that it leads to. A noun that no other one
+    leads to may stand beside its resolvers.
+    """
+    to_one = {name: (f"{name}_id", noun) for name, noun in links.items()}
+    return Noun(str(model.__tablename__), model, _columns(model), _orders_of(model), _NEWEST, links=to_one)
+
+
+ACCOUNTS = record_noun(t.Account)
+CONTACTS = record_noun(t.Contact, account=ACCOUNTS)
 COMPETITORS = Noun(
     "competitors",
     t.Competitor,
@@ -161,29 +172,12 @@ STAGES = Noun(
     {"position": (Key("position"), _ID)},
     Order("position", SortDirection.ASC),
 )
-DEALS = Noun(
-    "deals",
-    t.Deal,
-    _columns(t.Deal),
-    _orders_of(t.Deal),
-    _NEWEST,
-    links={
-        "account": ("account_id", ACCOUNTS),
-        "stage": ("stage_id", STAGES),
-        "champion": ("champion_id", CONTACTS),
-    },
-)
-MEETINGS = Noun(
-    "meetings",
-    t.Activity,
-    _columns(t.Activity),
-    _orders_of(t.Activity),
-    Order("due_at"),
-    links={
-        "account": ("account_id", ACCOUNTS),
-        "deal": ("deal_id", DEALS),
-        "contact": ("contact_id", CONTACTS),
-    },
+DEALS = record_noun(t.Deal, account=ACCOUNTS, stage=STAGES, champion=CONTACTS)
+MEETINGS = replace(
+    record_noun(t.Activity, account=ACCOUNTS, deal=DEALS, contact=CONTACTS),
+    name="meetings",
+    called="Meeting",
+    default=Order("due_at"),
     fixed=(col(t.Activity.type) == literal_column("'meeting'"),),  # as the partial indexes have it
 )
 MEETINGS_WITH_LINKS = replace(
@@ -207,18 +201,7 @@ MEETINGS_WITH_LINKS = replace(
     ),
 )
 """Meetings with the summaries that the REST listing embeds (specification 2.1), in one statement."""
-LEADS = Noun(
-    "leads",
-    t.Lead,
-    _columns(t.Lead),
-    _orders_of(t.Lead),
-    _NEWEST,
-    links={
-        "account": ("account_id", ACCOUNTS),
-        "contact": ("contact_id", CONTACTS),
-        "deal": ("deal_id", DEALS),
-    },
-)
+LEADS = record_noun(t.Lead, account=ACCOUNTS, contact=CONTACTS, deal=DEALS)
 SNAPSHOTS = Noun(
     "snapshots",
     t.HealthSnapshot,
@@ -310,7 +293,7 @@ MAILBOXES = Noun(
     {"email": (Key("email"), _ID)},
     Order("email", SortDirection.ASC),
 )
-CAMPAIGNS = Noun("campaigns", t.Campaign, _columns(t.Campaign), _orders_of(t.Campaign), _NEWEST)
+CAMPAIGNS = record_noun(t.Campaign)
 ENROLLMENTS = Noun(
     "enrollments",
     t.Enrollment,

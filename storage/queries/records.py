@@ -9,6 +9,7 @@ from sqlmodel import SQLModel, col
 
 from contract.criteria import Compare, Listing, Op, Order, Page
 from contract.vocabulary import SortDirection
+from storage.adapters.sqlmodel import mappers
 from storage.base import Record, as_uuid, now
 from storage.drafts import draft
 from storage.prepared import ORGANIZATION
@@ -67,6 +68,21 @@ async def lock_each(session: TenantSession, model: type[Record], identifiers: Se
     ids = [canonical for i in identifiers if (canonical := as_uuid(i)) is not None]
     own = select(col(model.id)).where(col(model.org_id) == session.org_id, col(model.id).in_(ids))
     return [row.id for row in await session.rows(own.order_by(col(model.id)).with_for_update())]
+
+
+def references_to(model: type[Record]) -> list[Any]:
+    """The columns by which records name one of this table, but for those of rows that are deleted with it.
+
+    They are in the order of their tables' names, so that all deletions lock in the same order.
+    """
+    target = str(model.__tablename__)
+    found = [
+        (key.parent.table.name, key.parent.name, mapper.class_, mapper.get_property_by_column(key.parent).key)
+        for mapper in mappers()
+        for key in mapper.local_table.foreign_keys
+        if key.target_fullname == f"{target}.id" and key.ondelete is None
+    ]
+    return [getattr(owner, attribute) for _, _, owner, attribute in sorted(found, key=lambda each: each[:2])]
 
 
 async def clear(session: TenantSession, *columns: Any, value: str) -> None:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from sqlalchemy import inspect
 from sqlmodel import SQLModel
 
 from contract.vocabulary import GeoScope, StageType
@@ -21,13 +22,24 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of one table, without `org_id`, in the order of `columns` (the database's names)."""
+    """Rows of one table, without `org_id`, in the order of `columns` (the database's names).
+
+    A column that may be empty and that nothing is generated for is null.
+    """
 
     model: type[SQLModel]
     columns: tuple[str, ...]
     rows: Iterable[Row]
     noun: str = ""
     """The plan's word for them, where it has one."""
+
+    def __post_init__(self) -> None:
+        stored = inspect(self.model).local_table.columns
+        empty = tuple(column.name for column in stored if column.nullable and column.name not in self.columns)
+        if empty:
+            nulls = (None,) * len(empty)
+            object.__setattr__(self, "rows", [(*row, *nulls) for row in self.rows])
+            object.__setattr__(self, "columns", self.columns + empty)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ class Account(Record, table=True):
     """A company."""
 
     __tablename__ = "accounts"
+    __events__ = {"account": "created updated deleted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         Index(None, "org_id", "created_at"),

@@ -31,6 +31,7 @@ class Campaign(Record, table=True):
     """
 
     __tablename__ = "campaigns"
+    __events__ = {"campaign": "created updated launched paused resumed archived deleted blocked completed"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint("status IN ('draft', 'active', 'paused', 'blocked', 'completed', 'archived')", name="status"),

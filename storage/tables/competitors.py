@@ -13,6 +13,7 @@ class Competitor(Record, table=True):
     """A company that sells the same; `folded_name` is the name without regard to letter case, once per organization."""
 
     __tablename__ = "competitors"
+    __events__ = {"competitor": "created deleted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         UniqueConstraint("org_id", "folded_name"),

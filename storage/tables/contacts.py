@@ -25,6 +25,7 @@ class Contact(Record, table=True):
     """A person, with or without an account."""
 
     __tablename__ = "contacts"
+    __events__ = {"contact": "created updated deleted linked unlinked"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),

@@ -15,6 +15,7 @@ class Credential(Directory, table=True):
     """
 
     __tablename__ = "credentials"
+    __events__ = {"organization_key": "created renamed revoked"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         ForeignKeyConstraint(["owner_subject"], ["members.subject"], ondelete="CASCADE"),

@@ -13,6 +13,7 @@ class CXReport(Record, table=True):
     """The report of one result: `revision` is the newest, `published_revision` the newest with files, or 0."""
 
     __tablename__ = "cx_reports"
+    __events__ = {"cx_report": "edited"}
     __table_args__ = (
         tenant_key("research_results", "result_id", ondelete="CASCADE"),
         UniqueConstraint("org_id", "result_id"),

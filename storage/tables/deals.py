@@ -31,9 +31,14 @@ from storage.columns import (
 
 
 class Deal(Record, table=True):
-    """A deal; `status` follows the type of its stage (decision 4)."""
+    """A deal; `status` follows the type of its stage (decision 4).
+
+    WRITE, CREATE, UPDATE, FILTER and SORT say what a caller may do with a column, by GraphQL and in the resolvers'
+    inputs; everybody who may read a deal is shown all of them.
+    """
 
     __tablename__ = "deals"
+    __events__ = {"deal": "created updated deleted", "deal_competitors": "detected"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),
@@ -102,6 +107,7 @@ class DealContact(Tenant, table=True):
     """A contact on a deal."""
 
     __tablename__ = "deal_contacts"
+    __events__ = {"contact_link": "updated"}
     __table_args__ = (
         tenant_key("deals", "deal_id", ondelete="CASCADE"),
         tenant_key("contacts", "contact_id", ondelete="CASCADE"),

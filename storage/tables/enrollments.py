@@ -19,6 +19,7 @@ class Enrollment(Record, table=True):
     """
 
     __tablename__ = "enrollments"
+    __events__ = {"enrollment": "removed", "enrollments": "created"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("campaigns", "campaign_id", ondelete="CASCADE"),

@@ -12,6 +12,7 @@ class Feedback(Directory, table=True):
     """What a caller had to say; `org_id` is the organization that was active, if one was (decision 42)."""
 
     __tablename__ = "feedback"
+    __events__ = {"feedback": "submitted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint("kind IN ('bug', 'idea', 'question', 'praise')", name="kind"),

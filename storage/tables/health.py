@@ -13,6 +13,7 @@ class HealthSnapshot(Record, table=True):
     """The score of an account at one moment."""
 
     __tablename__ = "health_snapshots"
+    __events__ = {"account_health": "refreshed"}
     __table_args__ = (
         tenant_key("accounts", "account_id", ondelete="CASCADE"),
         CheckConstraint("score BETWEEN 0 AND 100", name="score"),

@@ -31,6 +31,7 @@ class Lead(Record, table=True):
     """A lead. One card makes one lead; `account_id`, `contact_id` and `deal_id` are what it was converted into."""
 
     __tablename__ = "leads"
+    __events__ = {"lead": "created updated disqualified reopened converted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),

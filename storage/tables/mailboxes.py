@@ -14,6 +14,7 @@ class Mailbox(Record, table=True):
     """A mailbox by its address in lower case; once per organization."""
 
     __tablename__ = "mailboxes"
+    __events__ = {"mailbox": "ordered updated"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("outreach_domains", "domain_id"),

@@ -28,6 +28,7 @@ class Activity(Record, table=True):
     """An activity. The column `metadata` is `details` in Python, where the name is taken."""
 
     __tablename__ = "activities"
+    __events__ = {"meeting": "logged updated completed deleted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),

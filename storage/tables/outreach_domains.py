@@ -13,6 +13,7 @@ class OutreachDomain(Record, table=True):
     """A domain by its name in ASCII, lower case; once per organization. A null mark is not known yet."""
 
     __tablename__ = "outreach_domains"
+    __events__ = {"domain": "ordered updated"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         UniqueConstraint("org_id", "name"),

@@ -14,6 +14,7 @@ class PipelineStage(Record, table=True):
     """A column of the board; `position` counts from 0, `probability` is a percentage."""
 
     __tablename__ = "pipeline_stages"
+    __events__ = {"pipeline_stage": "created updated deleted", "pipeline_stages": "reordered"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint("type IN ('open', 'won', 'lost')", name="type"),

@@ -14,6 +14,7 @@ class ResearchRun(Record, table=True):
     """A list of companies to look at; `result_count` of them, each with a result from the start."""
 
     __tablename__ = "research_runs"
+    __events__ = {"research_run": "created cancelled completed"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint(

@@ -17,6 +17,7 @@ class Webhook(Record, table=True):
     """
 
     __tablename__ = "webhooks"
+    __events__ = {"webhook": "created deleted tested disabled"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint("failures >= 0", name="failures"),

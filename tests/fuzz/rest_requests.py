@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from tests.fuzz.values import DATES, INTEGERS, JSONS, MOMENTS, NUMBERS, TEXTS, Values
+from tests.support.record_types import record_types
 
 KINDS = {
     "deal_id": "Deal",
@@ -21,6 +22,7 @@ KINDS = {
     "stage_id": "PipelineStage",
     "champion_id": "Contact",
     "parent_deal_id": "Deal",
+    **{f"{record.name}_id": record.typename for record in record_types()},
 }
 
 

@@ -23,6 +23,7 @@ from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from identity.principal import Organization
 from storage.base import Tenant, new_id
+from storage.columns import Kind, facts_of
 from storage.queries import organizations as directory
 from storage.tables import Activity, Competitor, CXReportRevision, Deal, ResearchResult, Webhook, WebhookWatch
 from storage.tenancy import SHARED_TABLES
@@ -68,8 +69,16 @@ def tables_of_organizations() -> Iterator[Any]:
 
 def texts(model: Any) -> list[Any]:
     """The columns of a table that can hold what a person wrote."""
-    closed = NO_TEXT_OF_A_PERSON.get(model.__tablename__, set())
+    closed = NO_TEXT_OF_A_PERSON.get(model.__tablename__, set()) | _vocabularies(model)
     return [c for c in model.__table__.columns if isinstance(c.type, Text | JSON) and c.name not in closed]
+
+
+def _vocabularies(model: Any) -> set[str]:
+    """The columns that a table declares to hold one of a few words."""
+    try:
+        return {fact.name for fact in facts_of(model) if not isinstance(fact.kind, Kind)}
+    except TypeError:  # it has columns that say nothing of themselves
+        return set()
 
 
 @dataclass

@@ -1,110 +1,16 @@
 """Every operation: the group that guards it, by the specification, and requests that reach it through each door.
 
-A name in angle brackets stands for an identifier, `<name>` for what a record is to be called. `<own deal>` is a record
-of the caller's organization, `<deal>` one of the organization that a test aims at, which may be the same.
+Those of a record type with a module in `tests/records` stand there.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
 from contract.criteria import EVERYTHING, Listing, Page
+from tests.isolation.requests import ERRORS, Case, Graph, Rest, by_id, change, fill, names, of, put, q
+from tests.support.record_types import record_types
 
-_NAME = re.compile(r"<([a-z ]+)>")
+__all__ = ["CASES", "Case", "Graph", "Rest", "fill", "names", "put", "q"]
 
-
-def fill(value: Any, values: Mapping[str, str]) -> Any:
-    """The value with every name in angle brackets replaced."""
-    if isinstance(value, str):
-        return _NAME.sub(lambda match: values[match[1]], value)
-    if isinstance(value, dict):
-        return {name: fill(part, values) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(fill(part, values) for part in value)
-    return value
-
-
-def names(value: Any) -> set[str]:
-    """The names in angle brackets of another organization's records that the value has."""
-    return {name for name in _NAME.findall(repr(value)) if name != "name" and not name.startswith("own ")}
-
-
-@dataclass(frozen=True)
-class Rest:
-    method: str
-    path: str
-    body: Any = None
-
-    @property
-    def writes(self) -> bool:
-        return self.method != "GET"
-
-    def filled(self, values: Mapping[str, str]) -> Rest:
-        return Rest(self.method, fill(self.path, values), fill(self.body, values))
-
-
-@dataclass(frozen=True)
-class Graph:
-    document: str
-    variables: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def writes(self) -> bool:
-        return self.document.startswith("mutation")
-
-    @property
-    def needs_key(self) -> bool:
-        return any(f" {field}(" in self.document for field in ("domainPurchase", "mailboxProvision"))
-
-    def filled(self, values: Mapping[str, str]) -> Graph:
-        return Graph(self.document, fill(self.variables, values))
-
-
-@dataclass(frozen=True)
-class Case:
-    """`below` are the operations that the GraphQL requests pass on their way; `direct` are arguments for the resolver,
-    of those that are reached through another operation only.
-    """
-
-    group: str | None
-    requests: tuple[Rest | Graph, ...]
-    below: tuple[str, ...] = ()
-    direct: tuple[Any, ...] | None = None
-    organization: bool = True
-    in_person: bool = False
-
-
-def q(document: str, **variables: Any) -> Graph:
-    return Graph(document, variables)
-
-
-def of(kind: str, selection: str) -> Graph:
-    """What lies below one record."""
-    return q(f"query($id: ID!) {{ {kind} (id: $id) {{ id {selection} }} }}", id=f"<{kind}>")
-
-
-def by_id(mutation: str, kind: str, selection: str) -> Graph:
-    """A mutation that takes an identifier only."""
-    return q(f"mutation($id: ID!) {{ {mutation}(id: $id) {{ {selection} {_ERRORS} }} }}", id=f"<{kind}>")
-
-
-def put(mutation: str, kind: str, selection: str, /, **input: Any) -> Graph:
-    """A mutation that takes an input object and nothing else."""
-    return q(f"mutation($input: {kind}!) {{ {mutation}(input: $input) {{ {selection} {_ERRORS} }} }}", input=input)
-
-
-def change(mutation: str, kind: str, selection: str, id: str, **input: Any) -> Graph:
-    """A mutation that takes an identifier and an input object."""
-    document = (
-        f"mutation($id: ID!, $input: {kind}!) {{ {mutation}(id: $id, input: $input) {{ {selection} {_ERRORS} }} }}"
-    )
-    return q(document, id=id, input=input)
-
-
-_ERRORS = "userErrors { code message field }"
 _BEGINNING = "WyJzZXF1ZW5jZSIsImEiLDBd"  # the cursor before the first event of any log
 _RECORDS = [
     "account",
@@ -118,7 +24,6 @@ _RECORDS = [
     "run",
     "result",
     "job",
-    "competitor",
     "key",
     "token",
     "campaign",
@@ -126,6 +31,7 @@ _RECORDS = [
     "outreach domain",
     "mailbox",
     "webhook",
+    *(record.name for record in record_types()),
 ]
 
 CASES: dict[str, Case] = {
@@ -373,7 +279,7 @@ CASES: dict[str, Case] = {
         tuple(
             q(
                 'mutation($deal: ID!, $contact: ID!) { dealContactLink(dealId: $deal, contactId: $contact, role: "r")'
-                f" {{ deal {{ id }} {_ERRORS} }} }}",
+                f" {{ deal {{ id }} {ERRORS} }} }}",
                 deal=deal,
                 contact=contact,
             )
@@ -386,26 +292,9 @@ CASES: dict[str, Case] = {
             Rest("DELETE", "/deals/<deal>/contacts/<contact>"),
             q(
                 "mutation($deal: ID!, $contact: ID!) { dealContactUnlink(dealId: $deal, contactId: $contact)"
-                f" {{ dealId contactId {_ERRORS} }} }}",
+                f" {{ dealId contactId {ERRORS} }} }}",
                 deal="<deal>",
                 contact="<contact>",
-            ),
-        ),
-    ),
-    # Competitors.
-    "competitors.list_competitors": Case("CRM_READ", (q("{ competitors { name aliases domains } }"),)),
-    "competitors.create_competitor": Case(
-        "CRM_MANAGE", (put("competitorCreate", "CompetitorInput", "competitor { name }", name="<name>"),)
-    ),
-    "competitors.delete_competitor": Case("CRM_MANAGE", (by_id("competitorDelete", "competitor", "deletedId"),)),
-    "competitors.detect_competitors": Case(
-        "CRM_MANAGE",
-        (
-            Rest("POST", "/deals/<deal>/competitors/detect"),
-            q(
-                "mutation($id: ID!) { dealCompetitorsDetect(dealId: $id)"
-                f" {{ deal {{ competitors }} detected {{ name }} {_ERRORS} }} }}",
-                id="<deal>",
             ),
         ),
     ),
@@ -429,7 +318,7 @@ CASES: dict[str, Case] = {
         "ORG_ADMIN",
         (
             q(
-                f"mutation($ids: [ID!]!) {{ pipelineStageReorder(ids: $ids) {{ stages {{ name }} {_ERRORS} }} }}",
+                f"mutation($ids: [ID!]!) {{ pipelineStageReorder(ids: $ids) {{ stages {{ name }} {ERRORS} }} }}",
                 ids=["<second stage>", "<stage>"],
             ),
         ),
@@ -462,7 +351,7 @@ CASES: dict[str, Case] = {
         "CRM_MANAGE",
         (
             q(
-                f'mutation($id: ID!) {{ leadDisqualify(id: $id, reason: "r") {{ lead {{ id }} {_ERRORS} }} }}',
+                f'mutation($id: ID!) {{ leadDisqualify(id: $id, reason: "r") {{ lead {{ id }} {ERRORS} }} }}',
                 id="<lead>",
             ),
         ),
@@ -516,7 +405,7 @@ CASES: dict[str, Case] = {
             Rest("PATCH", "/organization-pats/<key>", {"name": "<name>"}),
             q(
                 "mutation($id: ID!, $name: String!) { organizationKeyRename(id: $id, name: $name)"
-                f" {{ organizationKey {{ name }} {_ERRORS} }} }}",
+                f" {{ organizationKey {{ name }} {ERRORS} }} }}",
                 id="<key>",
                 name="<name>",
             ),
@@ -544,7 +433,7 @@ CASES: dict[str, Case] = {
             Rest("PATCH", "/user-pats/<token>", {"name": "<name>"}),
             q(
                 "mutation($id: ID!, $name: String!) { userTokenRename(id: $id, name: $name)"
-                f" {{ userToken {{ name }} {_ERRORS} }} }}",
+                f" {{ userToken {{ name }} {ERRORS} }} }}",
                 id="<token>",
                 name="<name>",
             ),
@@ -615,7 +504,7 @@ CASES: dict[str, Case] = {
                 q(
                     "mutation($run: ID!, $result: ID!, $input: CXReportEditInput!)"
                     " { cxReportEdit(runId: $run, resultId: $result, input: $input)"
-                    f" {{ report {{ copyBlobs }} job {{ id }} {_ERRORS} }} }}",
+                    f" {{ report {{ copyBlobs }} job {{ id }} {ERRORS} }} }}",
                     run=run,
                     result=result,
                     input={"copyBlobs": {"headline": "<name>"}},
@@ -683,7 +572,7 @@ CASES: dict[str, Case] = {
         tuple(
             q(
                 "mutation($id: ID!, $contacts: [EnrollmentInput!]!) { enrollmentsCreate(campaignId: $id,"
-                f" contacts: $contacts) {{ created {{ email }} skipped {{ email reason }} {_ERRORS} }} }}",
+                f" contacts: $contacts) {{ created {{ email }} skipped {{ email reason }} {ERRORS} }} }}",
                 id=campaign,
                 contacts=[{"email": "new@example.com", "contactId": contact}],
             )
@@ -704,7 +593,7 @@ CASES: dict[str, Case] = {
         "OUTREACH_PROVISION",
         (
             q(
-                f"mutation($name: String!) {{ domainPurchase(name: $name) {{ domain {{ name }} {_ERRORS} }} }}",
+                f"mutation($name: String!) {{ domainPurchase(name: $name) {{ domain {{ name }} {ERRORS} }} }}",
                 name="<name>.com",
             ),
         ),
@@ -733,4 +622,5 @@ CASES: dict[str, Case] = {
     "events.watch_events": Case(
         "CRM_READ", (q("subscription($after: String) { events(after: $after) { type data } }", after=_BEGINNING),)
     ),
+    **{name: case for record in record_types() for name, case in record.cases.items()},
 }

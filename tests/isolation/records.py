@@ -10,7 +10,6 @@ import httpx
 from contract.vocabulary import FeedbackKind
 from identity.principal import Organization
 from jobs.queue import enqueue
-from resolvers.competitors import CompetitorInput, create_competitor
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.feedback import FeedbackCreate, submit_feedback
@@ -42,6 +41,7 @@ from storage.tables import (
 )
 from tests.isolation.cases import Graph, Rest
 from tests.support.gateway import Gateway
+from tests.support.record_types import record_types
 from tests.support.world import Headers, World
 
 
@@ -67,7 +67,6 @@ async def fill_organization(world: World, organization: Organization, member: st
     await world.add(organization, lead)
     await submit_feedback(context, FeedbackCreate(kind=FeedbackKind.IDEA, message=mark))
     snapshot = await refresh_health(context, account.id)
-    competitor = await create_competitor(context, CompetitorInput(name=mark))
     key = await create_organization_key(context, CredentialCreate(name=mark))
     token = await create_user_token(context, CredentialCreate(name=mark))
     async with world.database.writing(organization.id) as session:
@@ -127,7 +126,11 @@ async def fill_organization(world: World, organization: Organization, member: st
     )
     await world.add(organization, idempotency_key)
     await world.add(organization, domain, mailbox, *campaigns, *enrollments, *links, message)
+    known = {"account": account.id, "contact": contact.id, "deal": deal.id}
+    others = {record.name: record.row(known, mark) for record in record_types()}
+    await world.add(organization, *others.values())
     return {
+        **{name: other.id for name, other in others.items()},
         "run": run.id,
         "result": result.id,
         "report": report.id,
@@ -143,7 +146,6 @@ async def fill_organization(world: World, organization: Organization, member: st
         "snapshot": snapshot.id,
         "factor": (await factors_of(context, snapshot.id))[0].id,
         "job": job.id,
-        "competitor": competitor.id,
         "key": key.credential.id,
         "token": token.credential.id,
         "campaign": campaigns[0].id,

@@ -9,8 +9,8 @@ from graphql import FieldNode, OperationDefinitionNode, parse
 from sqlalchemy import select
 from sqlmodel import col
 
-from contract.event_types import EVENT_TYPES
 from schema.build import build
+from storage.event_types import EVENT_TYPES
 from storage.tables import Event
 from tests.isolation.cases import CASES, Graph, fill, put, q
 from tests.isolation.records import fill_organization, missing, send

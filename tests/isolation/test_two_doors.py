@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +22,6 @@ from storage.tables import (
     Account,
     Activity,
     Campaign,
-    Competitor,
     Contact,
     CXReport,
     CXReportRevision,
@@ -38,16 +37,14 @@ from storage.tables import (
     ResearchRun,
 )
 from tests.isolation.cases import CASES, Graph, Rest
+from tests.isolation.doors import ERRORS, NOON, Doors, camel, plain, selection
 from tests.isolation.records import fill_organization, missing, send
 from tests.support.costs import uncosted
 from tests.support.documented import (
     CAMPAIGN,
     CREDENTIAL,
     DEAL,
-    DETECTED,
-    DETECTION,
     EMBEDDED,
-    EVIDENCE,
     FACTOR,
     JOB,
     LEAD,
@@ -56,35 +53,10 @@ from tests.support.documented import (
     SNAPSHOT,
 )
 from tests.support.gateway import Gateway
+from tests.support.record_types import record_types
 from tests.support.world import Headers, bearer
 
-ENUMS = {"status", "geo_scope", "trend", "key", "provider_sync"}
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
-ERRORS = "userErrors { code message field }"
-
-
-def camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
-def selection(keys: list[str], *more: str) -> str:
-    return " ".join([*(camel(key) for key in keys), *more])
-
-
-def plain(record: dict[str, Any]) -> dict[str, Any]:
-    """A record of a documented path as GraphQL says it: names in camel case, enums upper case, amounts as strings."""
-    result = {}
-    for key, value in record.items():
-        if key in ENUMS or (key == "source" and ("due_at" in record or "lead_id" in record)):
-            value = value and value.upper()
-        elif key == "value" and "currency" in record:
-            value = None if value is None else str(value)
-        elif isinstance(value, Decimal):
-            value = float(value)
-        result[camel(key)] = value
-    return result
 
 
 def exact(response: httpx.Response) -> Any:
@@ -132,33 +104,6 @@ def snapshot(record: dict[str, Any]) -> dict[str, Any] | None:
 def token(record: dict[str, Any]) -> dict[str, Any]:
     """A token is always the caller's own, so GraphQL has no owner to say."""
     return {key: value for key, value in plain(record).items() if not key.startswith("owner")}
-
-
-class Doors:
-    """Both doors for one member."""
-
-    def __init__(self, gateway: Gateway, headers: Headers) -> None:
-        self.gateway = gateway
-        self.headers = headers
-
-    async def rest(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        return await self.gateway.rest(method, path, self.headers | headers, body)
-
-    async def graphql(self, document: str, **variables: Any) -> Any:
-        """The only field of an answer without errors."""
-        body = (await self.gateway.graphql(document, self.headers, **variables)).json()
-        assert "errors" not in body, body
-        [value] = body["data"].values()
-        return value
-
-    async def change(self, mutation: str, arguments: str, record: str, **variables: Any) -> Any:
-        """A mutation's payload without problems: its record."""
-        declared, given = arguments.split(" -> ")
-        value = await self.graphql(
-            f"mutation({declared}) {{ {mutation}({given}) {{ {record} {ERRORS} }} }}", **variables
-        )
-        assert value.pop("userErrors") == []
-        return value
 
 
 @pytest.fixture
@@ -478,34 +423,6 @@ async def _feedback(doors: Doors) -> None:
     assert [event["data"]["kind"] for event in events["nodes"]] == ["bug", "bug", "idea", "idea"]
 
 
-async def _detect(doors: Doors) -> None:
-    world = doors.gateway.world
-    known = [Competitor(name=name, folded_name=name.casefold(), aliases=[], domains=[]) for name in ("Acme", "Bolt")]
-    twins = [Deal(name="D", notes="Acme. Not Bolt.") for _ in range(2)]
-    await world.add(world.one, *known, *twins)
-    meetings = [Activity(subject="Acme", body="Bolt", due_at=NOON, deal_id=twin.id) for twin in twins]
-    await world.add(world.one, *meetings)
-    detected = f"detected {{ {selection(DETECTED[:2])} evidence {{ {selection(EVIDENCE)} }} }}"
-    for twin in (0, 1), (1, 0):
-        by_path = (await doors.rest("POST", f"/deals/{twins[twin[0]].id}/competitors/detect")).json()
-        assert list(by_path) == DETECTION
-        shown = await doors.change(
-            "dealCompetitorsDetect",
-            "$d: ID! -> dealId: $d",
-            f"deal {{ id competitors version }} {detected}",
-            d=twins[twin[1]].id,
-        )
-        assert shown["deal"]["competitors"] == by_path["competitors"] == ["Acme", "Bolt"]
-        assert shown["deal"]["version"] == 2
-        own = {t.id: "deal" for t in twins} | {m.id: "meeting" for m in meetings}
-        for each in shown["detected"]:
-            each["evidence"] = [e | {"sourceId": own[e["sourceId"]]} for e in each["evidence"]]
-        for each in by_path["detected"]:
-            each["evidence"] = [plain(e | {"source_id": own[e["source_id"]]}) for e in each["evidence"]]
-        assert by_path["detected"] == shown["detected"]
-        assert [each["name"] for each in shown["detected"]] == ["Acme", "Bolt"]
-
-
 async def _health_latest(doors: Doors) -> None:
     world = doors.gateway.world
     account = Account(name="A")
@@ -724,7 +641,6 @@ COMPARED: dict[str, Compare] = {
     "Mutation.dealCreate": _deal_create,
     "Mutation.dealUpdate": _deal_update,
     "Mutation.dealContactUnlink": _unlink,
-    "Mutation.dealCompetitorsDetect": _detect,
     "Account.health": _health_latest,
     "Mutation.accountHealthRefresh": _health_refresh,
     "Query.job": _job,
@@ -739,6 +655,7 @@ COMPARED: dict[str, Compare] = {
     "Query.outreachDomains": _domains,
     **_credentials("/organization-pats", "organizationKey", KEY_FIELDS, plain),
     **_credentials("/user-pats", "userToken", TOKEN_FIELDS, token),
+    **{twin: compare for record in record_types() for twin, compare in record.compared.items()},
 }
 
 
@@ -831,6 +748,7 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
 
 
 RECORDS = ["account", "contact", "deal", "job", "lead", "run", "result", "campaign", "running campaign", "key", "token"]
+RECORDS += [record.name for record in record_types()]
 
 
 async def test_the_same_missing_records(doors: Doors) -> None:
@@ -850,9 +768,10 @@ async def test_the_same_missing_records(doors: Doors) -> None:
             }
             at = named.get(name, ["id"])
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": at}]
-        assert (shown is None) == (name in ("deals.get_deal", "jobs.get_job", "leads.get_lead"))
+        assert (shown is None) == by_graph.document.startswith("query")
         compared += 1
-    assert compared == 14
+    of_record_types = [path for record in record_types() for _, path in record.paths if "{" in path]
+    assert compared == 13 + len(of_record_types)
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [

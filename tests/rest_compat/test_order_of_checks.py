@@ -21,6 +21,7 @@ from storage.tables import (
     ResearchRun,
 )
 from tests.rest_compat.conftest import REQUEST_ID
+from tests.support.record_types import record_types
 from tests.support.world import World, bearer
 
 GUARDED = [o for o in OPERATIONS if o.rule is not None]
@@ -165,12 +166,15 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     report = CXReport(result_id=result.id)
     campaign = Campaign(name="C", provider="local", status="active")
     await world.add(world.one, account, contact, deal, link, job, lead, run, result, report, campaign)
+    known = {"account": account.id, "contact": contact.id, "deal": deal.id}
+    others = [(record, record.row(known, "O")) for record in record_types()]
+    await world.add(world.one, *(row for _, row in others))
     key = await world.credential("admin@one", world.one)
     token = await world.credential("admin@one", None)
     mine = world.session("admin@one", world.one)
     [key_record] = (await client.get("/organization-pats", headers=mine)).json()
     [token_record] = (await client.get("/user-pats", headers=mine)).json()
-    owned = {
+    owned = {path.split("/")[1]: row.id for record, row in others for _, path in record.paths} | {
         "accounts": account.id,
         "deals": deal.id,
         "jobs": job.id,
@@ -183,10 +187,11 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     headers = world.session("admin@two", world.two)
     before = await world.dump()
     named = [o for o in GUARDED if o.path_parameters]
-    assert len(named) == 16
+    of_record_types = [path for record, _ in others for _, path in record.paths if "{" in path]
+    assert len(named) == 15 + len(of_record_types)
     for operation in named:
-        known = owned[operation.path.split("/")[1]]
-        for identifier in (known, known.upper(), UNKNOWN, "no-uuid", "%00", "é"):
+        there = owned[operation.path.split("/")[1]]
+        for identifier in (there, there.upper(), UNKNOWN, "no-uuid", "%00", "é"):
             body = {"name": "Other", "bpo_prefix": "Other"} if operation.body is not None else None
             response = await client.request(operation.method, _url(operation, identifier), json=body, headers=headers)
             if operation.path.endswith("/latest"):

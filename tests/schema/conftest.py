@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import pytest_asyncio
 from tests.support.gateway import Gateway, open_gateway
 from tests.support.tenants import GraphQL, Tenant, new_tenant
 from tests.support.world import Headers
+
+_NUMBERS = count(1)
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
@@ -24,9 +27,10 @@ def surface_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
         yield f"sqlite+aiosqlite:///{file}"
     else:
         server, template = (request.getfixturevalue(name) for name in ("postgresql", "postgresql_template"))
-        server.create("surface", template=template)
-        yield server.url("surface")
-        server.drop("surface")
+        name = f"surface_{next(_NUMBERS)}"  # tests/records has one of its own
+        server.create(name, template=template)
+        yield server.url(name)
+        server.drop(name)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

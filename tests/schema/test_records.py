@@ -24,7 +24,7 @@ from schema.records import record, record_filter, record_input, record_order
 from schema.scalars import SCALARS
 from storage.base import Record
 from storage.columns import CREATE, FILTER, LINE, SORT, UPDATE, WHOLE, WRITE, column, created, versioned
-from storage.queries.nouns import _orders_of
+from storage.queries.nouns import record_noun
 
 
 class Apart(Record, registry=registry(metadata=MetaData())):
@@ -155,7 +155,7 @@ def test_the_inputs_read_and_refuse() -> None:
 
 
 def test_lists_can_be_ordered_by_it() -> None:
-    orders = _orders_of(RingedPlanet)
+    orders = record_noun(RingedPlanet).orders
     assert list(orders) == ["name", "rings", "created_at"]
     assert [(key.name, key.descending, key.nullable) for key in orders["rings"]] == [
         ("rings", None, True),

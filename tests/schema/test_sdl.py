@@ -21,7 +21,7 @@ from graphql import (
 
 from contract.scopes import ScopeGroup
 from gateway.commands.schema import COMMITTED
-from resolvers.access import OPERATIONS
+from resolvers.access import FINDABLE, OPERATIONS
 from schema.build import build
 from schema.declare import RULES
 
@@ -72,6 +72,12 @@ def guard(field: Any) -> tuple[str, bool] | None:
 
 def test_the_committed_schema_is_the_printed_one(printed: str) -> None:
     assert COMMITTED.read_text(encoding="utf-8") == printed
+
+
+def test_a_node_that_nothing_finds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(FINDABLE, "Deal")
+    with pytest.raises(TypeError, match="Deal is a Node, but no resolver says that it finds one"):
+        build()
 
 
 def test_it_is_served_as_text(printed: str) -> None:

@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 from graphql import build_schema
 
-from contract.event_types import EVENT_TYPES
 from storage.base import new_id
+from storage.event_types import EVENT_TYPES
 from storage.tables import Contact, Deal, Enrollment, Mailbox, OutreachDomain, PipelineStage, StageChange
 from tests.support.forests import forest
 from tests.support.gateway import Gateway

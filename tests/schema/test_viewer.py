@@ -15,7 +15,6 @@ from storage.tables import (
     Account,
     Activity,
     Campaign,
-    Competitor,
     Contact,
     Deal,
     Enrollment,
@@ -31,6 +30,7 @@ from storage.tables import (
     Webhook,
 )
 from tests.support.gateway import Gateway
+from tests.support.record_types import fields_of, record_types
 from tests.support.tenants import Tenant
 from tests.support.world import bearer
 
@@ -53,7 +53,6 @@ READ_CRM = {
     "pipelineStages",
     "dealBoard",
     "job",
-    "competitors",
     "search",
     "events",
     "lead",
@@ -62,6 +61,7 @@ READ_CRM = {
     "researchRun",
     "researchRuns",
     "researchResult",
+    *fields_of("CRM_READ"),
 }
 MANAGE_CRM = {
     "accountCreate",
@@ -74,9 +74,6 @@ MANAGE_CRM = {
     "dealCreate",
     "dealUpdate",
     "dealDelete",
-    "dealCompetitorsDetect",
-    "competitorCreate",
-    "competitorDelete",
     "dealContactLink",
     "dealContactUnlink",
     "meetingLog",
@@ -91,6 +88,7 @@ MANAGE_CRM = {
     "researchRunCreate",
     "researchRunCancel",
     "cxReportEdit",
+    *fields_of("CRM_MANAGE"),
 }
 READ_OUTREACH = {"campaign", "campaigns", "outreachDomains", "mailboxes"}
 MANAGE_OUTREACH = {
@@ -242,8 +240,7 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     """One record of each kind that has an identifier, by the name of its type."""
     account = Account(name="A")
     stage, job = PipelineStage(name="S"), Job(kind="some_work", arguments={})
-    competitor = Competitor(name="R", folded_name="r")
-    await tenant.add(account, stage, job, competitor)
+    await tenant.add(account, stage, job)
     contact = Contact(last_name="C", account_id=account.id)
     deal = Deal(name="D", account_id=account.id, stage_id=stage.id)
     await tenant.add(contact, deal)
@@ -271,9 +268,13 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     enrollment = Enrollment(campaign_id=campaign.id, email="e@d.example", email_key="e@d.example")
     webhook = Webhook(url="https://1.1.1.1/", cursor=0)
     await tenant.add(result, mailbox, enrollment, webhook)
-    named = (account, contact, deal, lead, stage, competitor, snapshot, factor, job, run, result)
+    named = (account, contact, deal, lead, stage, snapshot, factor, job, run, result)
     named += (domain, campaign, mailbox, enrollment, webhook)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
+    known = {"account": account.id, "contact": contact.id, "deal": deal.id}
+    others = {kind.typename: kind.row(known, "R") for kind in record_types()}
+    await tenant.add(*others.values())
+    found |= {typename: other.id for typename, other in others.items()}
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
         made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
         found[kind[0].upper() + kind[1:]] = made[kind]["id"]
@@ -349,7 +350,8 @@ async def test_nodes_keep_their_order(one: Tenant, two: Tenant) -> None:
 
 
 CRM_KINDS = {
-    *("Account", "Contact", "Deal", "Lead", "Competitor", "PipelineStage", "Job", "ResearchRun", "ResearchResult"),
+    *("Account", "Contact", "Deal", "Lead", "PipelineStage", "Job", "ResearchRun", "ResearchResult"),
+    *(kind.typename for kind in record_types() if kind.group == "CRM_READ"),
 }
 MEETING_KINDS = {"Meeting", "HealthSnapshot", "HealthFactor"}
 

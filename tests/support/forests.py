@@ -12,7 +12,6 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
-    Competitor,
     Contact,
     Credential,
     CXReport,
@@ -33,6 +32,7 @@ from storage.tables import (
     Webhook,
     WebhookDelivery,
 )
+from tests.support.record_types import record_types
 from tests.support.tenants import Tenant, new_tenant
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -53,8 +53,7 @@ async def forest(tenant: Tenant, size: int) -> Tenant:
 async def _crm(tenant: Tenant, number: int) -> None:
     account = Account(name=f"common account {number}", domain=f"a{number}.example")
     stage = PipelineStage(name=f"stage {number}", position=number)
-    competitor = Competitor(name=f"rival {number}", folded_name=f"rival {number}", aliases=["a"], domains=["b.example"])
-    await tenant.add(account, stage, competitor)
+    await tenant.add(account, stage)
     contacts = [Contact(last_name=f"{number}-{k}", account_id=account.id) for k in BELOW]
     await tenant.add(*contacts)
     for k in BELOW:
@@ -95,6 +94,8 @@ async def _crm(tenant: Tenant, number: int) -> None:
                 for position in BELOW
             ),
         )
+    known = {"account": account.id, "contact": contacts[0].id, "deal": deal.id}
+    await tenant.add(*(record.row(known, f"{number}") for record in record_types()))
 
 
 async def _outreach(tenant: Tenant, number: int) -> None:

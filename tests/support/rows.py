@@ -16,7 +16,6 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
-    Competitor,
     Contact,
     Credential,
     CXReport,
@@ -49,6 +48,7 @@ from storage.tables import (
     WebhookDelivery,
     WebhookWatch,
 )
+from tests.support.record_types import record_types
 
 _TENANTS = [m.class_ for m in SQLModel._sa_registry.mappers if issubclass(m.class_, Tenant)]
 TENANT_TABLES = sorted(str(model.__tablename__) for model in _TENANTS)
@@ -121,7 +121,6 @@ async def organization(database: Database, name: str) -> Rows:
                 champion_id=rows.contact,
             ),
             HealthSnapshot(id=rows.snapshot, account_id=rows.account, score=50, formula_version=name),
-            Competitor(name=name, folded_name=name),
             Artifact(id=rows.artifact, subject_id=rows.artifact, kind="PDF", revision=1, **_file(name)),
             Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
             Job(id=rows.job, kind=name, arguments={"name": name}),
@@ -166,6 +165,8 @@ async def organization(database: Database, name: str) -> Rows:
         await session.flush()
         session.add(CXReport(id=rows.report, result_id=rows.result))
         await session.flush()
+        known = {"account": rows.account, "contact": rows.contact, "deal": rows.deal}
+        session.add(*(record.row(known, name) for record in record_types()))
         session.add(
             CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={})
         )

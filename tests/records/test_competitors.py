@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from storage.tables import Activity, Competitor, Deal, Event
+from tests.isolation.doors import Doors, plain, selection
+from tests.isolation.requests import Case, Rest, by_id, put, q
+from tests.support.documented import DETECTED, DETECTION, EVIDENCE
+from tests.support.record_types import RecordType
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -181,3 +185,61 @@ async def test_a_deal_that_is_not_there(one: Tenant, two: Tenant) -> None:
             answer = await two.ask(DETECT, id=identifier, apply=apply)
             assert answer == {"deal": None, "detected": [], "userErrors": [NOT_FOUND | {"field": ["dealId"]}]}
     assert await told(two) == []
+
+
+async def _detect(doors: Doors) -> None:
+    world = doors.gateway.world
+    known = [Competitor(name=name, folded_name=name.casefold(), aliases=[], domains=[]) for name in ("Acme", "Bolt")]
+    twins = [Deal(name="D", notes="Acme. Not Bolt.") for _ in range(2)]
+    await world.add(world.one, *known, *twins)
+    meetings = [Activity(subject="Acme", body="Bolt", due_at=NOON, deal_id=twin.id) for twin in twins]
+    await world.add(world.one, *meetings)
+    detected = f"detected {{ {selection(DETECTED[:2])} evidence {{ {selection(EVIDENCE)} }} }}"
+    for twin in (0, 1), (1, 0):
+        by_path = (await doors.rest("POST", f"/deals/{twins[twin[0]].id}/competitors/detect")).json()
+        assert list(by_path) == DETECTION
+        shown = await doors.change(
+            "dealCompetitorsDetect",
+            "$d: ID! -> dealId: $d",
+            f"deal {{ id competitors version }} {detected}",
+            d=twins[twin[1]].id,
+        )
+        assert shown["deal"]["competitors"] == by_path["competitors"] == ["Acme", "Bolt"]
+        assert shown["deal"]["version"] == 2
+        own = {t.id: "deal" for t in twins} | {m.id: "meeting" for m in meetings}
+        for each in shown["detected"]:
+            each["evidence"] = [e | {"sourceId": own[e["sourceId"]]} for e in each["evidence"]]
+        for each in by_path["detected"]:
+            each["evidence"] = [plain(e | {"source_id": own[e["source_id"]]}) for e in each["evidence"]]
+        assert by_path["detected"] == shown["detected"]
+        assert [each["name"] for each in shown["detected"]] == ["Acme", "Bolt"]
+
+
+RECORD = RecordType(
+    typename="Competitor",
+    name="competitor",
+    row=lambda ids, mark: Competitor(name=mark, folded_name=mark),
+    cases={
+        "competitors.list_competitors": Case("CRM_READ", (q("{ competitors { name aliases domains } }"),)),
+        "competitors.create_competitor": Case(
+            "CRM_MANAGE", (put("competitorCreate", "CompetitorInput", "competitor { name }", name="<name>"),)
+        ),
+        "competitors.delete_competitor": Case("CRM_MANAGE", (by_id("competitorDelete", "competitor", "deletedId"),)),
+        "competitors.detect_competitors": Case(
+            "CRM_MANAGE",
+            (
+                Rest("POST", "/deals/<deal>/competitors/detect"),
+                q(
+                    "mutation($id: ID!) { dealCompetitorsDetect(dealId: $id)"
+                    f" {{ deal {{ competitors }} detected {{ name }} {ERRORS} }} }}",
+                    id="<deal>",
+                ),
+            ),
+        ),
+    },
+    paths={
+        ("POST", "/deals/{deal_id}/competitors/detect"): ("CRM_MANAGE", True, 200, "Mutation.dealCompetitorsDetect"),
+    },
+    keys={("/deals/{deal_id}/competitors/detect", "POST"): DETECTION},
+    compared={"Mutation.dealCompetitorsDetect": _detect},
+)
