@@ -90,7 +90,7 @@ async def clear(session: TenantSession, *columns: Any, value: str) -> None:
 
     That is a change of the records that held it: those with a version get the next one.
     """
-    for column in columns:
+    for column in columns:  # a statement for each: there are as many as the tables have references, whatever is in them
         model = column.class_
         changed: dict[str, Any] = {column.key: None}
         if hasattr(model, "version"):
