@@ -55,6 +55,23 @@ CAPTURE = """mutation($name: String!, $payload: JSON) {
   cardCaptureConfirm(input: {name: $name, company: "C", tags: ["t"], capturePayload: $payload}) { lead { id } } }"""
 CONVERT = """mutation($id: ID!, $deal: String) {
   leadConvert(input: {leadId: $id, dealName: $deal}) { userErrors { code } } }"""
+NAMED = {"name": {"in": ["N1", "N2", "\x00"]}}
+FILTERS: dict[str, list[dict[str, Any]]] = {
+    "accounts": [{"or": [{"domain": {"startsWith": "a"}}, {"not": {"industry": {"isNull": True}}}]}],
+    "contacts": [{"account": {"name": {"contains": "a"}}, "lastName": {"neq": "b"}}],
+    "deals": [
+        {"value": {"gt": "1.5"}},
+        {"value": {"lte": 2, "neq": 1.25}},
+        {"or": [NAMED, {"and": [{"closeDate": {"gte": "2025-01-01"}}, {"account": {"name": {"contains": "e"}}}]}]},
+    ],
+    "meetings": [
+        {"source": {"eq": "MANUAL"}},
+        {"source": {"in": ["MANUAL", "GMAIL"]}, "dueAt": {"gte": "2025-01-01T00:00:00Z"}},
+        {"not": {"deal": {"value": {"gt": "1000"}, "account": {"id": {"nin": [NOWHERE, "no uuid"]}}}}},
+    ],
+    "leads": [{"status": {"in": ["NEW", "CONVERTED"]}}, {"source": {"in": ["MANUAL"]}, "name": {"eq": "Lead 1"}}],
+}
+"""Conditions of every kind, with enums, numbers, moments and lists within them, for variables to stand in."""
 LISTS = {"accounts": "Account", "contacts": "Contact", "deals": "Deal", "meetings": "Meeting", "leads": "Lead"}
 
 
@@ -197,11 +214,13 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
         pool["Query", name] = [
             *pages,
             *({"first": 3, "orderBy": order} for order in orders),
-            *({"first": 3, "filter": filter} for filter in filters),
+            *({"first": 3, "filter": filter} for filter in (*filters, *FILTERS[name])),
             {"first": 4, "filter": filters[3], "orderBy": orders[0]},
         ]
         for parent in ("Account", "Deal", "Contact", "DealBoardColumn"):
             pool[parent, name] = forward
+        if name in ("deals", "meetings"):
+            pool["Account", name] = [*forward, *({"first": 2, "filter": filter} for filter in FILTERS[name])]
         pool["Query", kind.lower()] = [{"id": i} for i in [*found[:6], *found[:6], NOWHERE, "no uuid"]]
     pool["Query", "account"] = [*pool["Query", "account"], {"domain": "no.example"}, {}, {"id": NOWHERE, "domain": "x"}]
     pool["Query", "leadConversionPreview"] = pool["Query", "lead"]
@@ -209,7 +228,7 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
     pool["Query", "nodes"] = [{"ids": some[start : start + 4]} for start in range(0, len(some), 3)]
     pool["Query", "nodes"] = [*pool["Query", "nodes"], {"ids": []}, {"ids": [NOWHERE, *some[:1]]}]
     pool["Query", "events"] = [{"first": 3}, {"first": 2, "types": ["deal_created"]}, {"types": ["x"]}, {"first": -1}]
-    pool["Query", "dealBoard"] = [{}, {"filter": {"value": {"gt": "1.5"}}}]
+    pool["Query", "dealBoard"] = [{}, *({"filter": filter} for filter in FILTERS["deals"])]
     pool["Account", "healthHistory"] = [{"first": 1}, {"first": 3}, {"first": 2, "after": "none"}]
     pool["Viewer", "can"] = [{"operation": "deals"}, {"operation": "dealCreate"}, {"operation": "none"}]
     return pool
