@@ -64,7 +64,8 @@ class Place:
 
     `each` is 1 where rows are nodes. `is_many` says whether there may be several rows; those of a page stand below its
     `nodes` and `edges`, places that are its rows (`is_rows`).
-    `fixed` is the place's sum where no variable has a say in it; `is_counted` whether the answer tells it apart.
+    `fixed` is the place's sum where no variable has a say in it, `unfiltered` the same but for the filter's conditions,
+    where they alone depend on variables; `is_counted` says whether the answer tells it apart.
     """
 
     key: str
@@ -77,6 +78,7 @@ class Place:
     is_rows: bool = False
     filter: Filter = NO_FILTER
     fixed: Sum | None = None
+    unfiltered: Sum | None = None
     is_counted: bool = False
     weight: int = 0
     each_row: int | None = None
@@ -87,27 +89,29 @@ class Place:
         self.is_counted = self.is_many or any(place.is_counted for place in (*self.below, *self.beside))
         if not any(place.is_counted or not place.fixed for place in self.below):
             self.each_row = sum(place.requested({}).weight for place in self.below)
-        if (
-            not self.when
-            and self.rows.is_fixed
-            and self.filter.is_fixed
-            and all(p.fixed for p in (*self.below, *self.beside))
-        ):
-            self.fixed = self._sum({})
+        if not self.when and self.rows.is_fixed and all(p.fixed for p in (*self.below, *self.beside)):
+            if self.filter.is_fixed:
+                self.fixed = self._sum({})
+            else:
+                self.unfiltered = self._sum({}, conditions=0)
 
     def requested(self, values: _Values) -> Sum:
         """The most that the place can come to."""
         if self.fixed is not None:
             return self.fixed
+        if self.unfiltered is not None:
+            weight, nodes, conditions = self.unfiltered
+            return Sum(weight, nodes, conditions + self.filter.weight(values))
         return self._sum(values) if self.holds(values) else _NOTHING
 
     def holds(self, values: _Values) -> bool:
         """Whether the place is in the answer."""
         return not self.when or any(all((values.get(n) is True) is b for n, b in w) for w in self.when)
 
-    def _sum(self, values: _Values) -> Sum:
+    def _sum(self, values: _Values, conditions: int | None = None) -> Sum:
         rows = self.rows.number(values)
-        own = Sum(rows * self.weight, rows * self.each, self.filter.weight(values))
+        filtered = self.filter.weight(values) if conditions is None else conditions
+        own = Sum(rows * self.weight, rows * self.each, filtered)
         below = [place.requested(values).times(rows) for place in self.below]
         return _total([own, *below, *(place.requested(values) for place in self.beside)])
 
@@ -199,17 +203,13 @@ class OperationCost:
         fixed = [place.fixed for place in self._places if place.fixed is not None]
         self._fixed = _total(fixed) if len(fixed) == len(self._places) else None
 
-    def requested(self, values: _Values) -> tuple[int, int]:
-        """The points that the operation may cost with these coerced variables, and the nodes that it may give."""
-        total = self._sum(values)
-        return total.points, total.nodes
-
-    def actual(self, data: Mapping[str, Any], values: _Values) -> int:
-        """The points that it did cost: lists as long as they turned out to be, conditions whatever they found."""
-        return points(_actual(self._places, data, values)) + condition_points(self._sum(values).conditions)
-
-    def _sum(self, values: _Values) -> Sum:
+    def requested(self, values: _Values) -> Sum:
+        """What the operation may cost with these coerced variables, and the nodes that it may give."""
         return self._fixed or _total([place.requested(values) for place in self._places])
+
+    def actual(self, data: Mapping[str, Any], values: _Values, requested: Sum) -> int:
+        """The points that it did cost: lists as long as they turned out to be, conditions whatever they found."""
+        return points(_actual(self._places, data, values)) + condition_points(requested.conditions)
 
     def heaviest(self, values: _Values, number: int, *, by_nodes: bool = False) -> tuple[CostLine, ...]:
         """The places with the most points, or nodes, of their own."""

@@ -10,6 +10,7 @@ from graphql import (
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLOutputType,
+    GraphQLSchema,
     OperationType,
 )
 
@@ -24,7 +25,10 @@ from schema.execution.shapes import Collect, compile_value, shape_of_all
 class Planner:
     """Makes the plan of an operation from what its last run left behind."""
 
-    def __init__(self, collect: Collect, worked_out: Mapping[Any, Any], fragments: Mapping[str, Any]) -> None:
+    def __init__(
+        self, schema: GraphQLSchema, collect: Collect, worked_out: Mapping[Any, Any], fragments: Mapping[str, Any]
+    ) -> None:
+        self._schema = schema
         self._collect = collect
         self._worked_out = worked_out
         self._fragments = fragments
@@ -58,7 +62,7 @@ class Planner:
         if field is None or definition is None or details[0].fragment_variable_values is not None:
             raise NotPlanned
         completion = self._completion(field.type, details)
-        about = Field([d.node for d in details], kind, field.type, self._fragments)
+        about = Field([d.node for d in details], kind, field.type, self._fragments, self._schema)
 
         def step(start: Start) -> Step:
             return Step(name, id(node), start, about, completion)

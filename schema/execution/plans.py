@@ -22,11 +22,13 @@ from graphql import (
     GraphQLError,
     GraphQLObjectType,
     GraphQLOutputType,
+    GraphQLSchema,
 )
 
 from resolvers.context import Context
 from schema.declare import Info
-from schema.execution.calls import Given, Unfit
+from schema.execution.arguments import Unfit
+from schema.execution.calls import Given
 from schema.execution.shapes import Unexpected
 
 Outcomes = dict[int, tuple[Any, Exception | None]]
@@ -57,6 +59,7 @@ class Field:
     parent_type: GraphQLObjectType
     return_type: GraphQLOutputType
     fragments: Mapping[str, Any]
+    schema: GraphQLSchema
 
 
 class _Info:

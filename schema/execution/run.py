@@ -21,6 +21,7 @@ from resolvers.context import Context, Key
 from resolvers.idempotency import ask, same_answer
 from resolvers.record import Record
 from schema.errors import formatted, refusal
+from schema.execution.costs import Sum
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
 from schema.execution.known import refuse_unsupported
@@ -32,12 +33,13 @@ from storage.database_time import DatabaseTime, measured
 
 
 class _Admitted(NamedTuple):
-    """An operation that may run, with the coerced values of its variables, and the points that it asks for."""
+    """An operation that may run, with the coerced values of its variables, and what it asks for: `requested` points."""
 
     prepared: Prepared
     operation: Operation
     values: dict[str, Any]
     variant: tuple[Any, ...]
+    asked: Sum
     requested: int
 
 
@@ -142,7 +144,7 @@ class Executor:
         actual = requested
         if "errors" not in body and requested:
             # To find nothing is work as well.
-            actual = max(admitted.operation.cost.actual(body["data"], admitted.values), LEAST)
+            actual = max(admitted.operation.cost.actual(body["data"], admitted.values, admitted.asked), LEAST)
         body["extensions"] = await self._spent(requested, actual, taken, time, context)
         return answer
 
@@ -173,10 +175,11 @@ class Executor:
             return _refused([GraphQLError(error.message, operation.node, original_error=error)], context)
         if isinstance(values, list):
             return _costless(_answer(ExecutionResult(None, values), context))
-        requested, nodes = operation.cost.requested(values)
-        if requested > COST_MAX or nodes > OPERATION_NODES_MAX:
+        asked = operation.cost.requested(values)
+        requested = asked.points
+        if requested > COST_MAX or asked.nodes > OPERATION_NODES_MAX:
             return _refused([_too_heavy(operation, values)], context)
-        return _Admitted(prepared, operation, values, prepared.variant(values), requested)
+        return _Admitted(prepared, operation, values, prepared.variant(values), asked, requested)
 
     async def _document(self, request: Request, context: Context) -> Prepared:
         """The document, read now where it was not opened before. Raises Unauthenticated or StrangersLimited."""
@@ -197,7 +200,7 @@ class Executor:
         if isinstance(values, list):
             raise _problems("variables", values)
         heaviest = operation.cost.heaviest(values, HEAVIEST_SHOWN)
-        return CostReport(operation.cost.requested(values)[0], COST_MAX, heaviest)
+        return CostReport(operation.cost.requested(values).points, COST_MAX, heaviest)
 
     async def stream(self, request: Request, context: Context) -> AsyncIterator[Answer] | Answer:
         """Begin a subscription: its answers, one for each event, or the one that says why there are none.
@@ -317,7 +320,8 @@ def _costless(answer: Answer) -> Answer:
 
 def _too_heavy(operation: Operation, values: Mapping[str, Any]) -> GraphQLError:
     """CostExceeded as the library's error, with the places that are to be made smaller."""
-    requested, nodes = operation.cost.requested(values)
+    asked = operation.cost.requested(values)
+    requested, nodes = asked.points, asked.nodes
     by_nodes = requested <= COST_MAX
     number, limit = (nodes, OPERATION_NODES_MAX) if by_nodes else (requested, COST_MAX)
     what = f"give {number} nodes" if by_nodes else f"cost {number} points"
