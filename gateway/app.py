@@ -22,6 +22,7 @@ from gateway.graphql_endpoint import GraphQLEndpoint
 from gateway.graphql_ws import WebSocketEndpoint
 from gateway.hosts import Hosts, hosts_of
 from gateway.llms import llms_text
+from gateway.metrics import count_fallback
 from gateway.middleware import Requests, Straight, Unbroken
 from gateway.observing import Observing
 from gateway.operations import Operations
@@ -82,6 +83,7 @@ def application(
         strangers=runtime.limiting.strangers,
         document_bytes=settings.document_cache_bytes,
         registered=registered.values(),
+        fallen_back=count_fallback,
     )
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
     observing = Observing(runtime, places, executor.documents)

@@ -61,7 +61,7 @@ class Operation:
     """Its kind and root field, or `several`: words of the schema, for logs and counts (decision 122)."""
     is_shared: bool = False
     """Whether its text has several fields at the root, whatever @skip and @include make of them."""
-    plans: Plans = field(default_factory=Plans)
+    plans: Plans = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

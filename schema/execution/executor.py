@@ -10,6 +10,7 @@ from graphql import (
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLResolveInfo,
+    OperationType,
     is_introspection_type,
 )
 from graphql.pyutils import AwaitableOrValue, Path
@@ -43,14 +44,16 @@ class CompiledExecutor(Executor[Any]):
         self._calls: dict[Any, Call | None] = {}
 
     def plan(self) -> Plan:
-        """The plan of the operation, after it has run. Raises NotYet or NotPlanned."""
+        """The plan of the operation. Raises NotPlanned."""
         kind = self.schema.get_root_type(self.operation.operation)
-        if kind is None:
-            raise NotPlanned
-        grouped = collect_fields(self.schema, self.fragments, self.variable_values, kind, self.operation, False)[0]
-        return Planner(self.schema, self._collected, self._worked_out, self.fragment_definitions).plan(
-            kind, self.operation.operation, grouped
-        )
+        if kind is None or self.operation.operation is OperationType.SUBSCRIPTION:
+            raise NotPlanned("operation", "a subscription is a run of the library's for each event")
+        planner = Planner(self.schema, self._collected, self._worked_out, self.fragment_definitions)
+        try:
+            grouped = collect_fields(self.schema, self.fragments, self.variable_values, kind, self.operation, False)[0]
+            return planner.plan(kind, self.operation.operation, grouped)
+        except GraphQLError as error:  # a condition that is null, which the library says where it stands
+            raise NotPlanned("condition", error.message) from None
 
     def execute_field(
         self,

@@ -1,8 +1,8 @@
 """Whole operations, planned once: which resolvers to call with which arguments, and how their results are put together.
 
 The library's executor finds out anew for every request which fields there are, which resolver each has, what its
-arguments are and what becomes of its result, and makes an object that describes each field. After a document has run
-once, all of that is known, and is kept here as a tree of blocks: a block is an object type's selection, with the shape
+arguments are and what becomes of its result, and makes an object that describes each field. All of that follows from
+the document and the schema, and is kept here as a tree of blocks: a block is an object type's selection, with the shape
 (schema/execution/shapes.py) that makes everything that can be read off the row, and a step for each field that has to
 be called. Running a plan is calling the steps and filling in what they give.
 
@@ -19,7 +19,6 @@ from typing import Any, cast
 
 from graphql import (
     FieldNode,
-    GraphQLError,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
@@ -36,19 +35,23 @@ Outcomes = dict[int, tuple[Any, Exception | None]]
 
 
 class Unplanned(Exception):
-    """There is no plan, or it does not hold; `outcomes` are those of the root fields that were called."""
+    """There is no plan, or it does not hold; `outcomes` are those of the root fields that were called.
 
-    def __init__(self, outcomes: Outcomes | None = None) -> None:
-        super().__init__()
+    `reason` says why in a word of the service, by which it is counted.
+    """
+
+    def __init__(self, reason: str, outcomes: Outcomes | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
         self.outcomes = outcomes or {}
 
 
-class NotYet(Exception):
-    """Nothing was remembered of a field's arguments, because no run has reached it."""
-
-
 class NotPlanned(Exception):
-    """A field that no plan covers."""
+    """There is no plan for an operation; `kind` says why in a word of the service, the text what it is about."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,36 +219,14 @@ class Plan:
                     await step.later(None, data, run, root=True)
             else:
                 await _settle([step.later(None, data, run, root=True) for step in self.steps])
+        except Unfit:
+            raise Unplanned("argument", run.outcomes) from None
+        except Unexpected:
+            raise Unplanned("value", run.outcomes) from None
         except Exception:  # whatever it is, the library meets it again and reports it
-            raise Unplanned(run.outcomes) from None
+            raise Unplanned("raised", run.outcomes) from None
         return data
 
 
-_TRIES_MAX = 50
-
-
-class Plans:
-    """The plans of one operation, by the values of the variables that @skip and @include read."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[Any, ...], Plan | None] = {}
-        self._tries = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._made)
-
-    def get(self, variant: tuple[Any, ...]) -> Plan | None:
-        """The plan, where there is one."""
-        return self._made.get(variant)
-
-    def learn(self, variant: tuple[Any, ...], make: Callable[[], Plan]) -> None:
-        """Make a plan after a run, where one can be made and none is there."""
-        if variant in self._made or self._tries == _TRIES_MAX:
-            return
-        self._tries += 1
-        try:
-            self._made[variant] = make()
-        except (NotPlanned, GraphQLError):  # the library's own: a condition that is null below the root
-            self._made[variant] = None
-        except NotYet:
-            return
+Plans = dict[tuple[Any, ...], "Plan | NotPlanned"]
+"""The plans of one operation, by the values of the variables that @skip and @include read, or why there is none."""

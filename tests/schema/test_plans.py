@@ -120,7 +120,7 @@ async def test_what_is_kept_of_a_document_does_not_grow_with_its_variants(
         assert len(deal) == 1 + 2 * sum(values.values())
         prepared = documents[0]
         [operation] = prepared._operations.values()
-        kept.append((len(prepared.shapes), len(prepared.worked_out), len(operation.plans._made)))
+        kept.append((len(prepared.shapes), len(prepared.worked_out), len(operation.plans)))
     assert kept[0] < kept[VARIANTS_MAX - 1]
     assert kept[VARIANTS_MAX - 1 :] == [kept[-1]] * (201 - VARIANTS_MAX)
 
