@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from contract.costs import Cost, condition_points, pages, points
 from contract.errors import CostLine
 from schema.execution.filter_costs import NO_FILTER, Filter
+from schema.execution.outline import When
 
 _Values = Mapping[str, Any]
-When = tuple[tuple[str, bool], ...]
-"""Variables of @include (True) and @skip (False), all of which have to let a field through."""
 
 
 @dataclass(frozen=True, slots=True)

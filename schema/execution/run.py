@@ -133,7 +133,7 @@ class Executor:
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         prepared = admitted.prepared
         is_kept = prepared.keeps(admitted.variant)
-        context.worked_out = prepared.worked_out if is_kept else {}
+        context.worked_out = prepared.kept(is_kept)
         context.estimate = self.estimate
         points = admitted.requested if admitted.operation.is_query else 0
         async with context.services.deadlines.one(), context.reads(points):
@@ -222,6 +222,7 @@ class Executor:
             return admitted
         await self.budget.charge(cast("Principal", context.principal), LEAST)
         context.estimate = self.estimate
+        context.worked_out = admitted.prepared.kept(admitted.prepared.keeps(admitted.variant))
         built = self._built(admitted.prepared, request, context, {})
         if isinstance(built, list):
             return _answer(ExecutionResult(None, built), context)
