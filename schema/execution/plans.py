@@ -7,21 +7,25 @@ the document and the schema, and is kept here as a tree of blocks: a block is an
 be called. Running a plan is calling the steps and filling in what they give.
 
 A plan covers queries and mutations whose fields are guarded (schema/declare.py), are links, or take no arguments; it
-holds nothing of a request. Whatever goes otherwise than planned, be it a resolver that raises or a value that is not as
-its field promises, ends in `Unplanned`: the library then runs the operation, and is given what the root fields gave, so
-that nothing is done twice and the answer is the library's to the last byte (decision 73).
+holds nothing of a request. Where a root field raises, which a caller can bring about at will, the place of its error is
+known. Whatever else goes otherwise than planned, be it a field below that raises or a value that is not as its field
+promises, ends in `Unplanned`: the library then runs the operation, and is given what the root fields gave, so that
+nothing is done twice and the answer is the library's to the last byte (decisions 73 and 183).
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from graphql import (
     FieldNode,
+    GraphQLError,
+    GraphQLNonNull,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
+    located_error,
 )
 
 from resolvers.context import Context
@@ -82,6 +86,8 @@ class _Run:
     context: Context
     given: Given
     outcomes: Outcomes
+    failed: "list[tuple[Step, Exception]]"
+    """The root fields that raised, in the order in which they did."""
 
 
 Start = Callable[[Any, Info, Given], Any]
@@ -124,20 +130,27 @@ class Step:
     field: Field
     completion: Completion
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is nothing at all without its value."""
+        return isinstance(self.field.return_type, GraphQLNonNull)
+
     def begin(self, source: Any, into: dict[str, Any], run: _Run, waiting: _Waiting) -> None:
         """Fill the field in, now or later."""
         waiting.append(self.later(source, into, run))
 
     async def later(self, source: Any, into: dict[str, Any], run: _Run, *, root: bool = False) -> None:
-        """Call the field, fill its value in, and wait for what is below."""
+        """Call the field, fill its value in, and wait for what is below. Of a root field, note that it raised."""
         try:
             value = await self.start(source, cast("Info", _Info(run.context, self.field)), run.given)
         except Unfit:  # nothing was called, and the library does not call it either
             raise
         except Exception as error:
-            if root:
-                run.outcomes[self.node] = (None, error)
-            raise
+            if not root:
+                raise
+            run.outcomes[self.node] = (None, error)
+            run.failed.append((self, error))
+            return
         if root:
             run.outcomes[self.node] = (value, None)
         waiting: _Waiting = []
@@ -209,14 +222,18 @@ class Plan:
     fixed: dict[str, Any]
     steps: tuple[Step, ...]
 
-    async def run(self, context: Context, variables: dict[str, Any]) -> dict[str, Any]:
-        """The answer's data. Raises Unplanned."""
-        run = _Run(context, Given(variables), {})
+    async def run(
+        self, context: Context, variables: dict[str, Any]
+    ) -> tuple[dict[str, Any] | None, Sequence[GraphQLError]]:
+        """The answer's data, and its errors. Raises Unplanned."""
+        run = _Run(context, Given(variables), {}, [])
         data = self.fixed.copy()
         try:
             if self.serial:
                 for step in self.steps:
                     await step.later(None, data, run, root=True)
+                    if run.failed and run.failed[-1][0].is_needed:
+                        break
             else:
                 await _settle([step.later(None, data, run, root=True) for step in self.steps])
         except Unfit:
@@ -225,7 +242,19 @@ class Plan:
             raise Unplanned("value", run.outcomes) from None
         except Exception:  # whatever it is, the library meets it again and reports it
             raise Unplanned("raised", run.outcomes) from None
-        return data
+        return (data, ()) if not run.failed else _broken(data, run)
+
+
+def _broken(data: dict[str, Any], run: _Run) -> tuple[dict[str, Any] | None, Sequence[GraphQLError]]:
+    """What is left of the data where root fields raised, and the errors in their places.
+
+    Where one of several is needed, which of the errors are told is the library's to say. Raises Unplanned.
+    """
+    is_nothing_left = any(step.is_needed for step, _ in run.failed)
+    if is_nothing_left and len(run.failed) > 1:
+        raise Unplanned("raised", run.outcomes)
+    errors = [located_error(error, step.field.field_nodes, [step.key]) for step, error in run.failed]
+    return None if is_nothing_left else data, errors
 
 
 Plans = dict[tuple[Any, ...], "Plan | NotPlanned"]

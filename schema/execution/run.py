@@ -267,7 +267,10 @@ class Executor:
             plan = plans[admitted.variant] = self.plan(admitted.prepared, request)
         if isinstance(plan, NotPlanned):
             raise Unplanned(plan.kind)
-        return Answer({"data": await plan.run(context, admitted.values)}, executed=True)
+        data, errors = await plan.run(context, admitted.values)
+        if errors:
+            return _answer(ExecutionResult(data, list(errors)), context)
+        return Answer({"data": data}, executed=True)
 
     def plan(self, prepared: Prepared, request: Request) -> Plan | NotPlanned:
         """The plan of a request's operation, or why it has none; it holds nothing of the request but its variant."""

@@ -267,11 +267,11 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counter: Counter[str] = Counter()
     original = Plan.run
 
-    async def counting(self: Plan, context: Context, variables: dict[str, Any]) -> dict[str, Any]:
+    async def counting(self: Plan, context: Context, variables: dict[str, Any]) -> Any:
         counter["runs"] += 1
-        data = await original(self, context, variables)
+        answer = await original(self, context, variables)
         counter["held"] += 1
-        return data
+        return answer
 
     monkeypatch.setattr(Plan, "run", counting)
     return counter

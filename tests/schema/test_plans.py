@@ -10,7 +10,7 @@ import pytest
 from contract.limits import VARIANTS_MAX
 from schema.execution.documents import Prepared
 from schema.execution.executor import CompiledExecutor
-from schema.execution.plans import Completion
+from schema.execution.plans import Completion, Plan, Unplanned
 from schema.execution.shapes import Unexpected
 from storage.tables import Deal, PipelineStage
 from tests.support.tenants import Tenant
@@ -83,6 +83,56 @@ async def test_an_error_is_told_as_before(one: Tenant) -> None:
     errors = [await one.error(query, headers) for _ in range(3)]
     assert {error["extensions"]["code"] for error in errors} == {"FORBIDDEN"}
     assert [error["path"] for error in errors] == [["organizationKeys"]] * 3
+
+
+ERRORS = {
+    "needed": ("{ deals(first: -1) { totalCount } }", None, [["deals"]]),
+    "needed, beside one that is given": (
+        '{ deal(id: "x") { name } b: deals(last: 501) { totalCount } __typename }',
+        None,
+        [["b"]],
+    ),
+    "none of them needed": (
+        '{ a: account { name } b: account(id: "x", domain: "y") { name } deal(id: "x") { name } }',
+        {"a": None, "b": None, "deal": None},
+        [["a"], ["b"]],
+    ),
+    "after a change": (
+        'mutation { a: dealCreate(input: {name: "kept"}) { deal { name } }'
+        ' b: organizationKeyCreate(input: {name: "k"}) { patKey }'
+        ' c: dealCreate(input: {name: "not made"}) { deal { name } } }',
+        None,
+        [["b"]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("query", "data", "paths"), ERRORS.values(), ids=ERRORS)
+async def test_an_error_of_a_root_field_is_told_by_the_plan(
+    one: Tenant, executors: list[str], monkeypatch: pytest.MonkeyPatch, query: str, data: Any, paths: list[Any]
+) -> None:
+    """It is what the library tells, which is asked when the plan is taken away."""
+    answers = []
+    headers = await one.scoped("deals:manage")
+    for number in range(3):
+        if number == 2:
+            monkeypatch.setattr(Plan, "run", _unplanned)
+        answer = (await one.post(query, headers)).json()
+        if not number:
+            executors.clear()
+        for error in answer["errors"]:
+            del error["extensions"]["request_id"]
+        del answer["extensions"]
+        answers.append((answer, len(executors)))
+    [(first, _), (second, by_plan), (third, by_library)] = answers
+    assert first == second == third
+    assert (first["data"], [error["path"] for error in first["errors"]]) == (data, paths)
+    assert (by_plan, by_library) == (0, 1)
+    assert set(await one.rows(Deal.name)) <= {("kept",)}
+
+
+async def _unplanned(*_: Any) -> Any:
+    raise Unplanned("test")
 
 
 async def test_a_mutation_whose_plan_does_not_hold_is_done_once(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
