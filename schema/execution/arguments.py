@@ -126,7 +126,7 @@ class _Items:
         return [item.value(values) for item in self.items]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Members:
     """Arguments, or the fields of an input object, by the names that Python has for them.
 

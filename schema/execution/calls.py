@@ -27,7 +27,7 @@ class Call:
 
     async def __call__(self, source: Any, info: Info, given: "Given") -> Any:
         """What the field gives of this source, in the request that gives these variables. Raises Unfit."""
-        arguments = given.to(self)
+        arguments = given.to(self.arguments)
         self._rule.enforce(info.context.principal)
         if self._is_method:
             return await self._method(source, info=info, **arguments)
@@ -41,13 +41,13 @@ class Given:
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self._variables = variables
-        self._arguments: dict[Call, dict[str, Any]] = {}
+        self._arguments: dict[Members, dict[str, Any]] = {}
 
-    def to(self, call: Call) -> dict[str, Any]:
-        """The call's arguments, which nobody changes. Raises Unfit."""
-        found = self._arguments.get(call)
+    def to(self, members: Members) -> dict[str, Any]:
+        """The arguments of a field, which nobody changes. Raises Unfit."""
+        found = self._arguments.get(members)
         if found is None:
-            found = self._arguments[call] = call.arguments.filled(self._variables)
+            found = self._arguments[members] = members.filled(self._variables)
         return found
 
 

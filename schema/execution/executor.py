@@ -90,7 +90,7 @@ class CompiledExecutor(Executor[Any]):
             call = call_of(self._worked_out, guarded, kind, field, details[0].node)
         try:
             if call is not None:
-                self._given.to(call)
+                self._given.to(call.arguments)
         except Exception:  # whatever it is, the library's own way meets it again and reports it
             call = None
         self._calls[key] = call

@@ -15,9 +15,10 @@ from graphql import (
 
 from schema.adapters.graphql_core import FieldDetailsList, GroupedFieldSet
 from schema.declare import LINK, Info
+from schema.execution.arguments import Unbuilt, arguments_of
 from schema.execution.calls import Given, call_of, guarded_of
 from schema.execution.known import known, unknown_of
-from schema.execution.plans import MISSING, Block, Completion, Field, Inner, NotPlanned, Plan, Start, Step
+from schema.execution.plans import MISSING, Block, Completion, Field, Inner, NotPlanned, Plan, Start, Step, Worked
 from schema.execution.shapes import Collect, compile_value, shape_of_all
 
 
@@ -54,7 +55,7 @@ class Planner:
             raise NotPlanned("type", f"rows of {kind.name} say what they are")
         return Block(shape.make, tuple(self._field(kind, name, below) for name, below in shape.rest.items()))
 
-    def _field(self, kind: GraphQLObjectType, name: str, details: FieldDetailsList) -> Step | Inner:
+    def _field(self, kind: GraphQLObjectType, name: str, details: FieldDetailsList) -> Step | Inner | Worked:
         node = details[0].node
         field = kind.fields.get(node.name.value)
         where = f"{kind.name}.{node.name.value}"
@@ -87,9 +88,14 @@ class Planner:
         parameters = list(signature(function).parameters)
         if iscoroutinefunction(function) and set(parameters) <= {"root", "info"}:
             return step(_Unguarded(function))
-        if parameters != ["root"]:
-            raise NotPlanned("function", f"{where} is a function of more than its row")
-        return Inner(name, function, completion, None)
+        if iscoroutinefunction(function) or parameters[:1] != ["root"] or "info" in parameters:
+            raise NotPlanned("function", f"{where} is a function of more than its row and its arguments")
+        if parameters == ["root"]:
+            return Inner(name, function, completion, None)
+        try:
+            return Worked(name, function, arguments_of(field, node), completion)
+        except Unbuilt:
+            raise NotPlanned("argument", f"{where} has arguments of an unknown kind") from None
 
     def _completion(self, kind: GraphQLOutputType, details: FieldDetailsList) -> Completion:
         check = compile_value(kind, details, self._collect)

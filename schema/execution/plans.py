@@ -30,7 +30,7 @@ from graphql import (
 
 from resolvers.context import Context
 from schema.declare import Info
-from schema.execution.arguments import Unfit
+from schema.execution.arguments import Members, Unfit
 from schema.execution.calls import Given
 from schema.execution.shapes import Unexpected
 
@@ -185,11 +185,26 @@ MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
+class Worked:
+    """A field whose value a function works out of the row and its arguments, at once."""
+
+    key: str
+    function: Callable[..., Any]
+    arguments: Members
+    completion: Completion
+
+    def begin(self, source: Any, into: dict[str, Any], run: _Run, waiting: _Waiting) -> None:
+        """Fill the field in, now or later."""
+        value = self.function(source, **run.given.to(self.arguments))
+        into[self.key] = self.completion.finish(value, run, waiting)
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """An object type's selection."""
 
     make: Callable[[Any], dict[str, Any]]
-    fields: tuple[Step | Inner, ...]
+    fields: tuple[Step | Inner | Worked, ...]
 
     def begin(self, row: Any, run: _Run, waiting: _Waiting) -> dict[str, Any]:
         """The object, with its called fields to come."""

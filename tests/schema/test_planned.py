@@ -31,7 +31,6 @@ DEPTH = 3
 _ABSTRACT = "abstract: Node may be of several types, or a list of lists"
 REASONS = {
     **dict.fromkeys(("node", "nodes", "search", "leadConversionPreview"), _ABSTRACT),
-    "viewer": "function: Viewer.can is a function of more than its row",
 }
 """Why an operation has no plan, by its root field: where all that there is below it is asked for."""
 SAMPLES = {"ID": "00000000-0000-7000-8000-000000000000", "String": "x", "Int": 1, "Float": 1.5, "Boolean": True}
@@ -125,3 +124,12 @@ async def test_a_run_by_the_library_is_counted_by_its_reason(one: Tenant) -> Non
         "raised": 1,
         "argument": 1,
     }
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_function_with_arguments_is_part_of_a_plan(one: Tenant) -> None:
+    query = 'query($it: String = "deals") { viewer { a: can(operation: $it) b: can(operation: "none") } }'
+    assert await one.ask(query) == {"a": True, "b": False}
+    assert await one.ask(query, it="no such") == {"a": False, "b": False}
+    error = await one.error(query, it=None)
+    assert (error["path"], error["extensions"]["code"]) == (["viewer", "a"], "BAD_USER_INPUT")
