@@ -28,6 +28,7 @@ from gateway.middleware.load_shedding import LoadShedding, Places
 from gateway.middleware.requests import Requests, Straight, Unbroken
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
+from gateway.observability.metrics import count_fallback
 from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, static_mount
 from gateway.runtime import Runtime
@@ -82,6 +83,7 @@ def application(
         strangers=runtime.limiting.strangers,
         document_bytes=settings.document_cache_bytes,
         registered=registered.values(),
+        fallen_back=count_fallback,
     )
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
     metrics = MetricsEndpoint(runtime, places, executor.documents)

@@ -1,7 +1,6 @@
 """Filter inputs, and their translation into conditions."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -138,7 +137,7 @@ def _check(filter: Any, at: Path, conditions: int) -> int:
     for name, value in _members(filter):
         here = (*at, name)
         if isinstance(value, Comparator):
-            conditions += sum(inner is not UNSET for inner in vars(value).values())
+            conditions += len([inner for inner in vars(value).values() if inner is not UNSET])
             _check_count(conditions, at)
             continue
         parts = value if isinstance(value, list) else [value]
@@ -155,41 +154,48 @@ def _check_count(conditions: int, at: Path) -> None:
         raise Problems([Problem(at[:1], *TOO_MANY_CONDITIONS)])
 
 
-def _members(filter: Any) -> Iterator[tuple[str, Any]]:
-    """What the filter says, by the names of the schema in the service's spelling."""
-    for field in fields(filter):
-        value = getattr(filter, field.name)
-        if value is not UNSET and value is not None:
-            yield field.name.rstrip("_"), value
+def _members(filter: Any) -> list[tuple[str, Any]]:
+    """What the filter says, by the names of the schema in the service's spelling, in the order of its fields.
+
+    They are read off the instance: its class would be asked for all of its fields again for each filter of a request.
+    """
+    given = vars(filter).items()
+    return [(n.rstrip("_"), v) for n, v in given if v is not UNSET and v is not None and n is not _STATED]
 
 
-def _parts(filter: Any, at: Path) -> Iterator[Condition]:
+def _parts(filter: Any, at: Path) -> list[Condition]:
+    parts: list[Condition] = []
     for name, value in _members(filter):
         here = (*at, name)
-        if name in ("and", "or"):
-            parts = tuple(All(tuple(_parts(part, here))) for part in value)
-            yield All(parts) if name == "and" else Any_(parts)
+        if isinstance(value, Comparator):
+            parts += _comparisons(name, value, here)
+        elif name in ("and", "or"):
+            inner = tuple([All(tuple(_parts(part, here))) for part in value])
+            parts.append(All(inner) if name == "and" else Any_(inner))
         elif name == "not":
-            yield Not(All(tuple(_parts(value, here))))
-        elif isinstance(value, Comparator):
-            yield from _comparisons(name, value, here)
+            parts.append(Not(All(tuple(_parts(value, here)))))
         else:
-            yield Related(name, All(tuple(_parts(value, here))))
+            parts.append(Related(name, All(tuple(_parts(value, here)))))
+    return parts
 
 
-def _comparisons(column: str, comparator: Comparator, at: Path) -> Iterator[Condition]:
-    for field in fields(comparator):  # type: ignore[arg-type]  # every comparator is an input, and so a dataclass
-        value = getattr(comparator, field.name)
+_OPS = {op.value: op for op in Op} | {"in_": Op.IN}
+"""By the names of the comparators' fields, of which Python has one for itself."""
+
+
+def _comparisons(column: str, comparator: Comparator, at: Path) -> list[Condition]:
+    found: list[Condition] = []
+    for name, value in vars(comparator).items():
         if value is UNSET:
             continue
-        op = Op(field.name.rstrip("_"))
-        here = (*at, op.value)
+        op = _OPS[name]
         if value is None and op not in (Op.EQ, Op.NEQ):
-            raise Problems([Problem(here, "must not be null", "null")])
+            raise Problems([Problem((*at, op.value), "must not be null", "null")])
         if op in (Op.IN, Op.NIN):
-            _bounded(value, here)
-            value = tuple(_plain(item) for item in value)
-        yield Compare(column, op, _plain(value))
+            _bounded(value, (*at, op.value))
+            value = tuple([_plain(item) for item in value])
+        found.append(Compare(column, op, _plain(value)))
+    return found
 
 
 def _bounded(values: list[Any], at: Path) -> None:

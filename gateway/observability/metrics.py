@@ -31,6 +31,9 @@ SECONDS = Histogram(
     registry=REGISTRY,
 )
 REFUSALS = Counter("crm_refusals_total", "Requests refused or failed, by why.", ["door", "code"], registry=REGISTRY)
+FALLBACKS = Counter(
+    "crm_graphql_fallbacks_total", "Operations that the GraphQL library ran, by why.", ["reason"], registry=REGISTRY
+)
 COST = Histogram(
     "crm_request_cost",
     "Points that an operation cost.",
@@ -120,6 +123,11 @@ def count_request(record: RequestLog, status: int, seconds: float) -> None:
 
 
 _cost = cache(COST.labels)
+
+
+def count_fallback(reason: str) -> None:
+    """Count an operation that the GraphQL library ran, for this reason."""
+    FALLBACKS.labels(reason).inc()
 
 
 def count_notification(type: str, fate: Fate) -> None:

@@ -3,13 +3,21 @@
 tests/adapters/test_strawberry.py says what each of these has to look like.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import strawberry
-from graphql import GraphQLField, GraphQLNamedType, GraphQLResolveInfo, GraphQLSchema
-from strawberry.types.arguments import convert_argument, convert_arguments
+from graphql import (
+    GraphQLArgument,
+    GraphQLField,
+    GraphQLInputObjectType,
+    GraphQLNamedType,
+    GraphQLResolveInfo,
+    GraphQLSchema,
+)
+from strawberry.types.base import StrawberryMaybe
 from strawberry.types.field import StrawberryField
 from strawberry.utils.str_converters import to_camel_case
 
@@ -32,26 +40,38 @@ def raw_info(info: Any) -> GraphQLResolveInfo[Any]:
     return raw
 
 
-def definition_of(info: Any) -> Any:
-    """Strawberry's definition of the field that the info is of."""
-    return info._field
-
-
 def info_of(kind: Any, raw: GraphQLResolveInfo[Any], field: GraphQLField) -> Any:
     """The info of the class `kind` that Strawberry would make of graphql-core's for the field."""
     return kind(_raw_info=raw, _field=field.extensions[DEFINITION])
 
 
-def arguments_of(info: Any, coerced: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a field as its method takes them, from what graphql-core coerced."""
-    converter = info.schema.schema_converter
-    return convert_arguments(coerced, definition_of(info).arguments, converter.scalar_registry, converter.config, info)
+class InputClass(NamedTuple):
+    """How Strawberry makes an instance of an input: its class, what Python calls the schema's fields, and those that
+    are null where nothing is said of them, because the class has no default.
+    """
+
+    make: Callable[..., Any]
+    names: Mapping[str, str]
+    implicit: dict[str, Any]
 
 
-def argument_of(info: Any, kind: Any, value: Any) -> Any:
-    """One argument of this type as its method takes it."""
-    converter = info.schema.schema_converter
-    return convert_argument(value, kind, converter.scalar_registry, converter.config)
+def input_class_of(kind: GraphQLInputObjectType) -> InputClass | None:
+    """How an input becomes its instance; None where it makes its own value, or wraps what is given in `Some`."""
+    definition = kind.extensions.get(DEFINITION)
+    if definition is None or definition.from_input is not None:
+        return None
+    fields = {name: field.extensions[DEFINITION] for name, field in kind.fields.items()}
+    if any(isinstance(field.type, StrawberryMaybe) for field in fields.values()):
+        return None
+    bare = [f.python_name for f in fields.values() if f.default_value is MISSING and f.default_factory is MISSING]
+    names = {name: field.python_name for name, field in fields.items()}
+    return InputClass(definition.origin, names, dict.fromkeys(bare))
+
+
+def argument_name_of(argument: GraphQLArgument) -> str | None:
+    """What the method calls the argument; None where it is not Strawberry's, or wrapped in `Some`."""
+    definition = argument.extensions.get(DEFINITION)
+    return None if definition is None or definition.is_maybe else definition.python_name
 
 
 def declared_of(schema: GraphQLSchema) -> Any:

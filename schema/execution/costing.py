@@ -3,14 +3,11 @@
 Fields that share a place of the answer are one place here, as they are when they run.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graphql import (
-    BooleanValueNode,
     FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
     GraphQLInterfaceType,
     GraphQLList,
     GraphQLNamedType,
@@ -20,7 +17,6 @@ from graphql import (
     ListValueNode,
     NullValueNode,
     OperationDefinitionNode,
-    SelectionSetNode,
     VariableNode,
     get_named_type,
     get_nullable_type,
@@ -28,14 +24,15 @@ from graphql import (
 )
 
 from contract.costs import Cost
-from schema.execution.costs import Kinds, OperationCost, Place, Rows, When
+from schema.execution.costs import Kinds, OperationCost, Place, Rows
 from schema.execution.filter_costs import NO_FILTER, Filter, filter_of
+from schema.execution.outline import Outline, Selected, When
 
 COST = "cost"
 """In a field's extensions: its `contract.costs.Cost`."""
 
 _Entry = tuple[FieldNode, When]
-_Part = tuple[SelectionSetNode, When]
+_Part = tuple[Sequence[Selected], When]
 
 
 def is_page(kind: GraphQLNamedType) -> bool:
@@ -43,20 +40,18 @@ def is_page(kind: GraphQLNamedType) -> bool:
     return kind.name.endswith("Connection")
 
 
-def cost_of(
-    schema: GraphQLSchema, operation: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode]
-) -> OperationCost:
+def cost_of(schema: GraphQLSchema, operation: OperationDefinitionNode, outline: Outline) -> OperationCost:
     """The costs of an operation of a valid document within the limits."""
     kind = schema.get_root_type(operation.operation)
-    return OperationCost(_Costing(schema, fragments).places(kind, [(operation.selection_set, ())]))
+    return OperationCost(_Costing(schema, outline).places(kind, [(outline.selected(operation), ())]))
 
 
 class _Costing:
     """Makes the places of one operation."""
 
-    def __init__(self, schema: GraphQLSchema, fragments: Mapping[str, FragmentDefinitionNode]) -> None:
+    def __init__(self, schema: GraphQLSchema, outline: Outline) -> None:
         self._schema = schema
-        self._fragments = fragments
+        self._outline = outline
 
     def places(self, kind: Any, parts: Sequence[_Part], whole: Filter = NO_FILTER) -> tuple[Place | Kinds, ...]:
         """What costs anything below these selections of a type; of a page's, `whole` is what its list filters by."""
@@ -69,36 +64,27 @@ class _Costing:
 
     def _of_object(self, kind: GraphQLObjectType, parts: Sequence[_Part], whole: Filter) -> tuple[Place | Kinds, ...]:
         found: dict[str, list[_Entry]] = {}
-        for node, when in self._fields(kind, parts, set()):
+        for node, when in self._fields(kind, parts):
             if not node.name.value.startswith("__"):
                 found.setdefault((node.alias or node.name).value, []).append((node, when))
         places = (self._place(kind, key, entries, whole) for key, entries in found.items())
         return tuple(place for place in places if place is not None)
 
-    def _fields(self, kind: GraphQLObjectType, parts: Sequence[_Part], spread: set[Any]) -> Iterator[_Entry]:
-        """The fields that a record of this type may be asked for, those of fragments among them."""
-        for selections, outer in parts:
-            for selection in selections.selections:
-                own = _conditions(selection)
-                if own is None:
+    def _fields(self, kind: GraphQLObjectType, parts: Sequence[_Part]) -> Iterator[_Entry]:
+        """The fields that a record of this type may be asked for, each once under the same conditions."""
+        found: set[tuple[int, When]] = set()
+        for selected, outer in parts:
+            for one in selected:
+                if one.when is None:
                     continue
-                when = (*outer, *own)
-                if isinstance(selection, FieldNode):
-                    yield selection, when
-                    continue
-                fragment: Any = selection
-                if isinstance(selection, FragmentSpreadNode):
-                    if (selection.name.value, when) in spread:
-                        continue
-                    spread.add((selection.name.value, when))
-                    fragment = self._fragments[selection.name.value]
-                if self._applies(fragment, kind):
-                    yield from self._fields(kind, [(fragment.selection_set, when)], spread)
+                entry = (one.node, (*outer, *one.when))
+                key = (id(one.node), entry[1])
+                if key not in found and all(self._applies(name, kind) for name in one.on):
+                    found.add(key)
+                    yield entry
 
-    def _applies(self, fragment: Any, kind: GraphQLObjectType) -> bool:
-        if fragment.type_condition is None:
-            return True
-        condition: Any = self._schema.get_type(fragment.type_condition.name.value)
+    def _applies(self, name: str, kind: GraphQLObjectType) -> bool:
+        condition: Any = self._schema.get_type(name)
         return condition is kind or self._schema.is_sub_type(condition, kind)
 
     def _place(self, kind: GraphQLObjectType, key: str, entries: Sequence[_Entry], whole: Filter) -> Place | None:
@@ -109,7 +95,7 @@ class _Costing:
             return None
         # Where several fields share the place, what lets one of them through lets in what it selects, too.
         parts = [
-            (node.selection_set, when if len(entries) > 1 else ())
+            (self._outline.selected(node), when if len(entries) > 1 else ())
             for node, when in entries
             if node.selection_set is not None
         ]
@@ -148,19 +134,4 @@ def _asked(node: FieldNode, cost: Cost) -> tuple[int | str, ...]:
             found.append(len(value.values))
         elif not isinstance(value, NullValueNode):
             found.append(1)  # of a list, one item may stand alone
-    return tuple(found)
-
-
-def _conditions(selection: Any) -> When | None:
-    """What lets the selection through; None where nothing ever does."""
-    found: list[tuple[str, bool]] = []
-    for directive in selection.directives or ():
-        if directive.name.value not in ("skip", "include"):
-            continue
-        wanted = directive.name.value == "include"
-        for argument in directive.arguments or ():
-            if isinstance(argument.value, VariableNode):
-                found.append((argument.value.name.value, wanted))
-            elif isinstance(argument.value, BooleanValueNode) and argument.value.value != wanted:
-                return None
     return tuple(found)

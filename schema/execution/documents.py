@@ -5,25 +5,20 @@ What it keeps depends on the text alone, never on a request or its caller. Who s
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphql import (
     DirectiveNode,
     DocumentNode,
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
     GraphQLError,
     GraphQLSchema,
     GraphQLSyntaxError,
-    InlineFragmentNode,
     Node,
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
     OperationType,
-    SelectionSetNode,
     VariableDefinitionNode,
     VariableNode,
     Visitor,
@@ -39,6 +34,7 @@ from contract.limits import DOCUMENT_CACHE_BYTES, DOCUMENT_MAX_BYTES, ERRORS_MAX
 from schema.execution import limits
 from schema.execution.costing import cost_of
 from schema.execution.costs import OperationCost
+from schema.execution.outline import OUTLINE, Outline
 from schema.execution.plans import Plans
 from schema.execution.variables import Variables
 from storage.kept import Kept
@@ -61,7 +57,7 @@ class Operation:
     """Its kind and root field, or `several`: words of the schema, for logs and counts (decision 122)."""
     is_shared: bool = False
     """Whether its text has several fields at the root, whatever @skip and @include make of them."""
-    plans: Plans = field(default_factory=Plans)
+    plans: Plans = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +88,14 @@ class Prepared:
             node = None if self.document is None else get_operation_ast(self.document, name)
             if self.document is None or node is None:
                 return None
-            fragments = {d.name.value: d for d in self.document.definitions if isinstance(d, FragmentDefinitionNode)}
-            roots = list(_roots(node.selection_set, fragments))
+            outline: Outline = self.worked_out[OUTLINE]
+            roots = [one.node.name.value for one in outline.selected(node)]
             self._operations[name] = Operation(
                 node,
                 is_query=node.operation is OperationType.QUERY,
                 is_subscription=node.operation is OperationType.SUBSCRIPTION,
                 is_public=PUBLIC.issuperset(roots),
-                cost=cost_of(self.schema, node, fragments),
+                cost=cost_of(self.schema, node, outline),
                 variables=Variables(self.schema, node.variable_definitions or (), self.uses),
                 label=f"{node.operation.value} {roots[0] if len(set(roots)) == 1 else 'several'}",
                 is_shared=sum(not root.startswith("__") for root in roots) > 1,
@@ -119,6 +115,10 @@ class Prepared:
             if self.grown is not None and len(self._variants) > 1:
                 self.grown(self)
         return True
+
+    def kept(self, is_kept: bool) -> dict[Hashable, Any]:
+        """What is found out for a variant that is kept, or the beginning of it for one run."""
+        return self.worked_out if is_kept else {OUTLINE: self.worked_out[OUTLINE]}
 
     @property
     def variants(self) -> int:
@@ -185,7 +185,8 @@ class Documents:
         """The same of a text that may be parsed already."""
         try:
             document = document or _parsed(text)
-            limits.check(document)
+            outline = Outline(document)
+            limits.check(outline)
             errors = validate(self.schema, document, self._rules, max_errors=ERRORS_MAX)
         except LimitExceeded as error:
             return Prepared(self.schema, None, _lean([GraphQLError(error.message, original_error=error)]))
@@ -195,18 +196,23 @@ class Documents:
             return Prepared(self.schema, None, _TOO_DEEP)
         if errors:
             return Prepared(self.schema, None, _lean(errors[:ERRORS_MAX]))
-        return self._prepared(text, document)
+        return self._prepared(text, outline)
 
     def _known(self, text: str) -> Prepared:
         """The document of a text that is known to be valid."""
-        return self._prepared(text, _parsed(text))
+        return self._prepared(text, Outline(_parsed(text)))
 
-    def _prepared(self, text: str, document: DocumentNode) -> Prepared:
+    def _prepared(self, text: str, outline: Outline) -> Prepared:
         found = _Variables()
-        visit(document, found)
-        conditions = tuple(sorted(found.conditions))
+        visit(outline.document, found)
         return Prepared(
-            self.schema, document, conditions=conditions, uses=found.uses, text=text, grown=self._weigh_again
+            self.schema,
+            outline.document,
+            conditions=tuple(sorted(found.conditions)),
+            uses=found.uses,
+            worked_out={OUTLINE: outline},
+            text=text,
+            grown=self._weigh_again,
         )
 
     def _weigh_again(self, prepared: Prepared) -> None:
@@ -241,17 +247,6 @@ def _lean(errors: Sequence[GraphQLError]) -> tuple[GraphQLError, ...]:
 
 
 _TOO_DEEP = (GraphQLError("The document is nested too deeply."),)
-
-
-def _roots(selections: SelectionSetNode, fragments: Mapping[str, FragmentDefinitionNode]) -> Iterator[str]:
-    """The root fields' names."""
-    for selection in selections.selections:
-        if isinstance(selection, FieldNode):
-            yield selection.name.value
-        elif isinstance(selection, InlineFragmentNode):
-            yield from _roots(selection.selection_set, fragments)
-        elif isinstance(selection, FragmentSpreadNode):
-            yield from _roots(fragments[selection.name.value].selection_set, fragments)
 
 
 def _parsed(text: str) -> DocumentNode:

@@ -5,18 +5,20 @@ from typing import Any, cast
 
 from graphql import (
     GraphQLError,
+    GraphQLField,
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLResolveInfo,
+    OperationType,
     is_introspection_type,
 )
 from graphql.pyutils import AwaitableOrValue, Path
 
 from schema.adapters.graphql_core import Executor, FieldDetailsList, GroupedFieldSet, collect_fields
-from schema.adapters.strawberry import info_of, raw_info
+from schema.adapters.strawberry import info_of
 from schema.declare import Guarded, Info
-from schema.execution.calls import Call, Given, call_key, calls_of, guarded_of
+from schema.execution.calls import Call, Given, call_key, call_of, guarded_of
 from schema.execution.documents import Prepared
 from schema.execution.introspection import Introspection
 from schema.execution.planner import Planner
@@ -42,14 +44,16 @@ class CompiledExecutor(Executor[Any]):
         self._calls: dict[Any, Call | None] = {}
 
     def plan(self) -> Plan:
-        """The plan of the operation, after it has run. Raises NotYet or NotPlanned."""
+        """The plan of the operation. Raises NotPlanned."""
         kind = self.schema.get_root_type(self.operation.operation)
-        if kind is None:
-            raise NotPlanned
-        grouped = collect_fields(self.schema, self.fragments, self.variable_values, kind, self.operation, False)[0]
-        return Planner(self._collected, self._worked_out, self.fragment_definitions).plan(
-            kind, self.operation.operation, grouped
-        )
+        if kind is None or self.operation.operation is OperationType.SUBSCRIPTION:
+            raise NotPlanned("operation", "a subscription is a run of the library's for each event")
+        planner = Planner(self.schema, self._collected, self._worked_out, self.fragment_definitions)
+        try:
+            grouped = collect_fields(self.schema, self.fragments, self.variable_values, kind, self.operation, False)[0]
+            return planner.plan(kind, self.operation.operation, grouped)
+        except GraphQLError as error:  # a condition that is null, which the library says where it stands
+            raise NotPlanned("condition", error.message) from None
 
     def execute_field(
         self,
@@ -67,25 +71,26 @@ class CompiledExecutor(Executor[Any]):
         guarded = None if field is None else guarded_of(field)
         if field is None or guarded is None:
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
-        raw = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
-        info = info_of(Info, raw, field)
-        call = self._call(guarded, info, field_details_list)
+        call = self._call(guarded, parent_type, field, field_details_list)
         if call is None:
             return super().execute_field(parent_type, source, field_details_list, path, position_context)
-        result = call(source, info, self._given)
+        raw = self.build_resolve_info(field, [d.node for d in field_details_list], parent_type, path)
+        result = call(source, info_of(Info, raw, field), self._given)
         return self.complete_awaitable_value(field.type, field_details_list, raw, path, result, position_context)
 
-    def _call(self, guarded: Guarded, info: Info, details: FieldDetailsList) -> Call | None:
+    def _call(
+        self, guarded: Guarded, kind: GraphQLObjectType, field: GraphQLField, details: FieldDetailsList
+    ) -> Call | None:
         """The call of a guarded field; None where something is wrong with its arguments, which the library tells."""
-        key = call_key(raw_info(info).parent_type, details[0].node)
+        key = call_key(kind, details[0].node)
         if key in self._calls:
             return self._calls[key]
-        call = self._worked_out.get(key)
+        call: Call | None = None
+        if details[0].fragment_variable_values is None:
+            call = call_of(self._worked_out, guarded, kind, field, details[0].node)
         try:
-            if call is None and details[0].fragment_variable_values is None:
-                self._worked_out[key], call = calls_of(guarded, info, self.variable_values)
             if call is not None:
-                self._given.to(call)
+                self._given.to(call.arguments)
         except Exception:  # whatever it is, the library's own way meets it again and reports it
             call = None
         self._calls[key] = call

@@ -4,7 +4,7 @@ Each comparison weighs something, more the more links lead to what it is on; so 
 The numbers are in contract/costs.py. What the text fixes is added up once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,14 @@ from graphql import (
     FieldNode,
     GraphQLField,
     GraphQLInputObjectType,
+    GraphQLList,
     GraphQLNonNull,
     IntValueNode,
     ListValueNode,
     NullValueNode,
     ObjectValueNode,
     VariableNode,
-    get_named_type,
-    get_nullable_type,
+    is_leaf_type,
 )
 
 from contract.costs import ALTERNATIVE, CONDITION, LINKED, LOOKED_THROUGH, TEXT_CONDITION, list_condition, skipped
@@ -31,12 +31,23 @@ _LISTS = frozenset({"in", "nin"})
 
 @dataclass(frozen=True, slots=True)
 class _Hole:
-    """A variable in a filter: what it is to the filter, and how many links lead there."""
+    """A variable in a filter: what it is to the filter, and how many links lead there.
+
+    `alone` is its weight where that is a comparison with one value, whichever that is.
+    """
 
     variable: str
     kind: Any
     name: str
     depth: int
+    alone: int | None = None
+
+    def weight(self, values: _Values) -> int:
+        """What the variable's value weighs; one that is not given states nothing."""
+        value = values.get(self.variable)
+        if value is None:
+            return 0
+        return _weigh(self.kind, self.name, value, self.depth, []) if self.alone is None else self.alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +69,10 @@ class Filter:
         return not self.holes and self.offset is None
 
     def weight(self, values: _Values) -> int:
-        """The weight with these coerced variables; one that is not given states nothing."""
+        """The weight with these coerced variables."""
         total = self.fixed
         for hole in self.holes:
-            value = values.get(hole.variable)
-            if value is not None:
-                total += sum(_weights(hole.kind, hole.name, value, hole.depth))
+            total += hole.weight(values)
         return total * self.times + (skipped(values.get(self.offset) or 0) if self.offset else 0)
 
 
@@ -77,17 +86,14 @@ def is_filter(kind: Any) -> bool:
 
 def filter_of(field: GraphQLField, node: FieldNode, *, is_counted: bool = False) -> Filter:
     """The weight of what a field's arguments filter by and skip, or, for the whole list, of what they filter by."""
-    fixed, holes, offset = 0, [], None
+    fixed, offset = 0, None
+    holes: list[_Hole] = []
     times = LOOKED_THROUGH if is_counted else 1
     for argument in node.arguments or ():
         name, value = argument.name.value, argument.value
-        kind = get_named_type(field.args[name].type)
+        kind = _named(field.args[name].type)
         if is_filter(kind):
-            for part in _weights(kind, "", value, 0):
-                if isinstance(part, _Hole):
-                    holes.append(part)
-                else:
-                    fixed += part
+            fixed += _weigh(kind, "", value, 0, holes)
         elif name == "offset" and not is_counted:
             if isinstance(value, VariableNode):
                 offset = value.name.value
@@ -96,38 +102,50 @@ def filter_of(field: GraphQLField, node: FieldNode, *, is_counted: bool = False)
     return Filter(fixed, tuple(holes), offset, times) if fixed or holes or offset else NO_FILTER
 
 
-def _weights(kind: Any, name: str, value: Any, depth: int) -> Iterator[Any]:
-    """The weights of a value, which is a node of the text or comes from a variable; a hole for each variable in it.
+def _weigh(kind: Any, name: str, value: Any, depth: int, holes: list[_Hole]) -> int:
+    """The weight of a value, which is a node of the text or comes from a variable; `holes` gets each variable in it.
 
-    `name` is the field's that has the value, in a filter or in a comparator.
+    `name` is the field's that has the value, in a filter or in a comparator; `kind` its type, named.
     """
     if isinstance(value, VariableNode):
-        yield _Hole(value.name.value, kind, name, depth)
-        return
+        is_alone = is_leaf_type(kind) and name not in _LISTS
+        alone = _comparison(name, None) * (1 + depth) if is_alone else None
+        holes.append(_Hole(value.name.value, kind, name, depth, alone))
+        return 0
     if value is None or isinstance(value, NullValueNode):
-        return
-    if is_filter(get_named_type(kind)):
-        for one in _items(value):
-            yield from _of_filter(get_named_type(kind), name, one, depth)
-    elif isinstance(kind := get_nullable_type(kind), GraphQLInputObjectType):
-        for inner, item in _members(value):
-            yield from _weights(kind.fields[inner].type, inner, item, depth)
-    else:
-        yield _comparison(name, value) * (1 + depth)
+        return 0
+    if not isinstance(kind, GraphQLInputObjectType):
+        return _comparison(name, value) * (1 + depth)
+    if not is_filter(kind):
+        return _of_members(kind, value, depth, holes)
+    return sum([_of_filter(kind, name, one, depth, holes) for one in _items(value)])
 
 
-def _of_filter(kind: GraphQLInputObjectType, name: str, value: Any, depth: int) -> Iterator[Any]:
-    """The weights of one filter."""
+def _of_filter(kind: GraphQLInputObjectType, name: str, value: Any, depth: int, holes: list[_Hole]) -> int:
+    """The weight of one filter."""
     if isinstance(value, VariableNode):
-        yield _Hole(value.name.value, GraphQLNonNull(kind), name, depth)
-        return
+        holes.append(_Hole(value.name.value, kind, name, depth))
+        return 0
+    own = 0
     if name == "or":
-        yield ALTERNATIVE * (1 + depth)
+        own = ALTERNATIVE * (1 + depth)
     elif name not in ("", "and", "not"):
         depth += 1
-        yield LINKED * depth
-    for inner, item in _members(value):
-        yield from _weights(kind.fields[inner].type, inner, item, depth)
+        own = LINKED * depth
+    return own + _of_members(kind, value, depth, holes)
+
+
+def _of_members(kind: GraphQLInputObjectType, value: Any, depth: int, holes: list[_Hole]) -> int:
+    total = 0
+    for name, item in _members(value):
+        total += _weigh(_named(kind.fields[name].type), name, item, depth, holes)
+    return total
+
+
+def _named(kind: Any) -> Any:
+    while isinstance(kind, GraphQLNonNull | GraphQLList):
+        kind = kind.of_type
+    return kind
 
 
 def _comparison(name: str, value: Any) -> int:
@@ -143,8 +161,7 @@ def _items(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else (value,)
 
 
-def _members(value: Any) -> Iterator[tuple[str, Any]]:
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(value, ObjectValueNode):
-        yield from ((field.name.value, field.value) for field in value.fields)
-    elif isinstance(value, dict):
-        yield from value.items()
+        return [(field.name.value, field.value) for field in value.fields]
+    return value.items() if isinstance(value, dict) else ()

@@ -9,17 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphql import (
-    DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
-    FragmentSpreadNode,
     GraphQLError,
-    InlineFragmentNode,
     NameNode,
     Node,
     ObjectValueNode,
     OperationDefinitionNode,
-    SelectionSetNode,
     Visitor,
     visit,
 )
@@ -40,6 +36,7 @@ from contract.limits import (
     ROOT_FIELDS_MAX,
     VARIABLES_MAX,
 )
+from schema.execution.outline import Outline
 
 _INTROSPECTION = ("__schema", "__type")
 _LISTS = frozenset(
@@ -50,14 +47,15 @@ _FREE = "costEstimate"
 """The field of Query that costs nothing, and so stands in an operation once (decision 86)."""
 
 
-def check(document: DocumentNode) -> None:
+def check(outline: Outline) -> None:
     """Raises LimitExceeded, or GraphQLError for fragments that contain themselves, which cannot be summed up."""
+    document = outline.document
     if len(document.definitions) > DEFINITIONS_MAX:
         raise LimitExceeded(
             "definitions", DEFINITIONS_MAX, f"The document has more than {DEFINITIONS_MAX} operations and fragments"
         )
     visit(document, _Nodes())
-    _Sums(document).check()
+    _Sums(outline).check()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,31 +92,25 @@ _NOTHING = _Sum()
 class _Sums:
     """The sums of one document."""
 
-    document: DocumentNode
-    fragments: dict[str, FragmentDefinitionNode] = field(default_factory=dict)
+    outline: Outline
     _known: dict[str, _Sum] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        for definition in self.document.definitions:
-            if isinstance(definition, FragmentDefinitionNode):
-                self.fragments.setdefault(definition.name.value, definition)
 
     def check(self) -> None:
         """Every operation, and every fragment that none of them spreads, is counted as often as it stands there."""
         total, overlaps = _NOTHING, 0
-        operations = [d for d in self.document.definitions if isinstance(d, OperationDefinitionNode)]
+        operations = [d for d in self.outline.document.definitions if isinstance(d, OperationDefinitionNode)]
         for operation in operations:
             if len(operation.variable_definitions or ()) > VARIABLES_MAX:
                 raise LimitExceeded("variables", VARIABLES_MAX, f"An operation has more than {VARIABLES_MAX} variables")
-            found = self._selection(operation.selection_set)
+            found = self._selection(operation)
             _check_introspection_roots(found)
             total = total.beside(found)
-        for name in [n for n in self.fragments if n not in self._known]:
+        for name in [n for n in self.outline.fragments if n not in self._known]:
             total = total.beside(self._fragment(name))
         _check_sum(total)
         for operation in operations:
-            overlaps += self._overlaps([operation.selection_set], is_root=True)
+            overlaps += self._overlaps([operation], is_root=True)
         if overlaps > OVERLAPS_MAX:
             raise LimitExceeded(
                 "overlaps",
@@ -126,18 +118,14 @@ class _Sums:
                 f"The document selects the same fields again and again: over {OVERLAPS_MAX} pairs",
             )
 
-    def _selection(self, selections: SelectionSetNode | None) -> _Sum:
+    def _selection(self, of: FieldNode | OperationDefinitionNode | FragmentDefinitionNode) -> _Sum:
         total = _NOTHING
-        for selection in () if selections is None else selections.selections:
-            total = total.beside(self._one(selection))
+        for part in self.outline.parts(of):
+            total = total.beside(self._fragment(part) if isinstance(part, str) else self._field(part))
         return total
 
-    def _one(self, selection: Any) -> _Sum:
-        if isinstance(selection, FragmentSpreadNode):
-            return self._fragment(selection.name.value)
-        if isinstance(selection, InlineFragmentNode):
-            return self._selection(selection.selection_set)
-        below = self._selection(selection.selection_set)
+    def _field(self, selection: FieldNode) -> _Sum:
+        below = self._selection(selection)
         name, aliases = selection.name.value, below.aliases + (selection.alias is not None)
         if name in _INTROSPECTION:
             _check_introspection(below)
@@ -158,23 +146,23 @@ class _Sums:
         found = self._known.get(name)
         if found is not None:
             return found
-        fragment = self.fragments.get(name)
+        fragment = self.outline.fragments.get(name)
         if fragment is None:
             return _NOTHING  # validation says that there is none
         if name in self._open:
             raise GraphQLError(_circle(self._open[self._open.index(name) :]), fragment)
         self._open.append(name)
-        found = self._known[name] = self._selection(fragment.selection_set)
+        found = self._known[name] = self._selection(fragment)
         self._open.pop()
         return found
 
-    def _overlaps(self, sets: Sequence[SelectionSetNode], *, is_root: bool = False) -> int:
+    def _overlaps(self, of: Sequence[FieldNode | OperationDefinitionNode], *, is_root: bool = False) -> int:
         """How many pairs of fields share a place of the answer: each is compared by validation, whatever it selects.
 
         It walks what was counted before, and so is bounded by the number of fields.
         """
         places: dict[str, list[FieldNode]] = {}
-        for node in self._put_in(sets, set()):
+        for node in self._put_in(of, set()):
             places.setdefault((node.alias or node.name).value, []).append(node)
         if is_root and len(places) > ROOT_FIELDS_MAX:
             raise LimitExceeded(
@@ -183,24 +171,23 @@ class _Sums:
         pairs = 0
         for nodes in places.values():
             pairs += len(nodes) * (len(nodes) - 1) // 2
-            below = [node.selection_set for node in nodes if node.selection_set is not None]
-            if below:
-                pairs += self._overlaps(below)
+            if any(node.selection_set is not None for node in nodes):
+                pairs += self._overlaps(nodes)
         return pairs
 
-    def _put_in(self, sets: Iterable[SelectionSetNode], spread: set[str]) -> Iterator[FieldNode]:
+    def _put_in(
+        self, of: Iterable[FieldNode | OperationDefinitionNode | FragmentDefinitionNode], spread: set[str]
+    ) -> Iterator[FieldNode]:
         """The fields of the selections, those of fragments among them; a fragment counts once in one place."""
-        for selections in sets:
-            for selection in selections.selections:
-                if isinstance(selection, FieldNode):
-                    yield selection
-                elif isinstance(selection, InlineFragmentNode):
-                    yield from self._put_in([selection.selection_set], spread)
-                elif isinstance(selection, FragmentSpreadNode) and selection.name.value not in spread:
-                    spread.add(selection.name.value)
-                    fragment = self.fragments.get(selection.name.value)
+        for one in of:
+            for part in self.outline.parts(one):
+                if isinstance(part, FieldNode):
+                    yield part
+                elif part not in spread:
+                    spread.add(part)
+                    fragment = self.outline.fragments.get(part)
                     if fragment is not None:
-                        yield from self._put_in([fragment.selection_set], spread)
+                        yield from self._put_in([fragment], spread)
 
 
 class _Nodes(Visitor):

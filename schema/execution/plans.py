@@ -1,32 +1,37 @@
 """Whole operations, planned once: which resolvers to call with which arguments, and how their results are put together.
 
 The library's executor finds out anew for every request which fields there are, which resolver each has, what its
-arguments are and what becomes of its result, and makes an object that describes each field. After a document has run
-once, all of that is known, and is kept here as a tree of blocks: a block is an object type's selection, with the shape
+arguments are and what becomes of its result, and makes an object that describes each field. All of that follows from
+the document and the schema, and is kept here as a tree of blocks: a block is an object type's selection, with the shape
 (schema/execution/shapes.py) that makes everything that can be read off the row, and a step for each field that has to
 be called. Running a plan is calling the steps and filling in what they give.
 
 A plan covers queries and mutations whose fields are guarded (schema/declare.py), are links, or take no arguments; it
-holds nothing of a request. Whatever goes otherwise than planned, be it a resolver that raises or a value that is not as
-its field promises, ends in `Unplanned`: the library then runs the operation, and is given what the root fields gave, so
-that nothing is done twice and the answer is the library's to the last byte (decision 73).
+holds nothing of a request. Where a root field raises, which a caller can bring about at will, the place of its error is
+known. Whatever else goes otherwise than planned, be it a field below that raises or a value that is not as its field
+promises, ends in `Unplanned`: the library then runs the operation, and is given what the root fields gave, so that
+nothing is done twice and the answer is the library's to the last byte (decisions 73 and 183).
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from graphql import (
     FieldNode,
     GraphQLError,
+    GraphQLNonNull,
     GraphQLObjectType,
     GraphQLOutputType,
+    GraphQLSchema,
+    located_error,
 )
 
 from resolvers.context import Context
 from schema.declare import Info
-from schema.execution.calls import Given, Unfit
+from schema.execution.arguments import Members, Unfit
+from schema.execution.calls import Given
 from schema.execution.shapes import Unexpected
 
 Outcomes = dict[int, tuple[Any, Exception | None]]
@@ -34,19 +39,23 @@ Outcomes = dict[int, tuple[Any, Exception | None]]
 
 
 class Unplanned(Exception):
-    """There is no plan, or it does not hold; `outcomes` are those of the root fields that were called."""
+    """There is no plan, or it does not hold; `outcomes` are those of the root fields that were called.
 
-    def __init__(self, outcomes: Outcomes | None = None) -> None:
-        super().__init__()
+    `reason` says why in a word of the service, by which it is counted.
+    """
+
+    def __init__(self, reason: str, outcomes: Outcomes | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
         self.outcomes = outcomes or {}
 
 
-class NotYet(Exception):
-    """Nothing was remembered of a field's arguments, because no run has reached it."""
-
-
 class NotPlanned(Exception):
-    """A field that no plan covers."""
+    """There is no plan for an operation; `kind` says why in a word of the service, the text what it is about."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,7 @@ class Field:
     parent_type: GraphQLObjectType
     return_type: GraphQLOutputType
     fragments: Mapping[str, Any]
+    schema: GraphQLSchema
 
 
 class _Info:
@@ -76,6 +86,8 @@ class _Run:
     context: Context
     given: Given
     outcomes: Outcomes
+    failed: "list[tuple[Step, Exception]]"
+    """The root fields that raised, in the order in which they did."""
 
 
 Start = Callable[[Any, Info, Given], Any]
@@ -118,20 +130,27 @@ class Step:
     field: Field
     completion: Completion
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is nothing at all without its value."""
+        return isinstance(self.field.return_type, GraphQLNonNull)
+
     def begin(self, source: Any, into: dict[str, Any], run: _Run, waiting: _Waiting) -> None:
         """Fill the field in, now or later."""
         waiting.append(self.later(source, into, run))
 
     async def later(self, source: Any, into: dict[str, Any], run: _Run, *, root: bool = False) -> None:
-        """Call the field, fill its value in, and wait for what is below."""
+        """Call the field, fill its value in, and wait for what is below. Of a root field, note that it raised."""
         try:
             value = await self.start(source, cast("Info", _Info(run.context, self.field)), run.given)
         except Unfit:  # nothing was called, and the library does not call it either
             raise
         except Exception as error:
-            if root:
-                run.outcomes[self.node] = (None, error)
-            raise
+            if not root:
+                raise
+            run.outcomes[self.node] = (None, error)
+            run.failed.append((self, error))
+            return
         if root:
             run.outcomes[self.node] = (value, None)
         waiting: _Waiting = []
@@ -166,11 +185,26 @@ MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
+class Worked:
+    """A field whose value a function works out of the row and its arguments, at once."""
+
+    key: str
+    function: Callable[..., Any]
+    arguments: Members
+    completion: Completion
+
+    def begin(self, source: Any, into: dict[str, Any], run: _Run, waiting: _Waiting) -> None:
+        """Fill the field in, now or later."""
+        value = self.function(source, **run.given.to(self.arguments))
+        into[self.key] = self.completion.finish(value, run, waiting)
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """An object type's selection."""
 
     make: Callable[[Any], dict[str, Any]]
-    fields: tuple[Step | Inner, ...]
+    fields: tuple[Step | Inner | Worked, ...]
 
     def begin(self, row: Any, run: _Run, waiting: _Waiting) -> dict[str, Any]:
         """The object, with its called fields to come."""
@@ -203,46 +237,40 @@ class Plan:
     fixed: dict[str, Any]
     steps: tuple[Step, ...]
 
-    async def run(self, context: Context, variables: dict[str, Any]) -> dict[str, Any]:
-        """The answer's data. Raises Unplanned."""
-        run = _Run(context, Given(variables), {})
+    async def run(
+        self, context: Context, variables: dict[str, Any]
+    ) -> tuple[dict[str, Any] | None, Sequence[GraphQLError]]:
+        """The answer's data, and its errors. Raises Unplanned."""
+        run = _Run(context, Given(variables), {}, [])
         data = self.fixed.copy()
         try:
             if self.serial:
                 for step in self.steps:
                     await step.later(None, data, run, root=True)
+                    if run.failed and run.failed[-1][0].is_needed:
+                        break
             else:
                 await _settle([step.later(None, data, run, root=True) for step in self.steps])
+        except Unfit:
+            raise Unplanned("argument", run.outcomes) from None
+        except Unexpected:
+            raise Unplanned("value", run.outcomes) from None
         except Exception:  # whatever it is, the library meets it again and reports it
-            raise Unplanned(run.outcomes) from None
-        return data
+            raise Unplanned("raised", run.outcomes) from None
+        return (data, ()) if not run.failed else _broken(data, run)
 
 
-_TRIES_MAX = 50
+def _broken(data: dict[str, Any], run: _Run) -> tuple[dict[str, Any] | None, Sequence[GraphQLError]]:
+    """What is left of the data where root fields raised, and the errors in their places.
+
+    Where one of several is needed, which of the errors are told is the library's to say. Raises Unplanned.
+    """
+    is_nothing_left = any(step.is_needed for step, _ in run.failed)
+    if is_nothing_left and len(run.failed) > 1:
+        raise Unplanned("raised", run.outcomes)
+    errors = [located_error(error, step.field.field_nodes, [step.key]) for step, error in run.failed]
+    return None if is_nothing_left else data, errors
 
 
-class Plans:
-    """The plans of one operation, by the values of the variables that @skip and @include read."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[Any, ...], Plan | None] = {}
-        self._tries = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._made)
-
-    def get(self, variant: tuple[Any, ...]) -> Plan | None:
-        """The plan, where there is one."""
-        return self._made.get(variant)
-
-    def learn(self, variant: tuple[Any, ...], make: Callable[[], Plan]) -> None:
-        """Make a plan after a run, where one can be made and none is there."""
-        if variant in self._made or self._tries == _TRIES_MAX:
-            return
-        self._tries += 1
-        try:
-            self._made[variant] = make()
-        except (NotPlanned, GraphQLError):  # the library's own: a condition that is null below the root
-            self._made[variant] = None
-        except NotYet:
-            return
+Plans = dict[tuple[Any, ...], "Plan | NotPlanned"]
+"""The plans of one operation, by the values of the variables that @skip and @include read, or why there is none."""

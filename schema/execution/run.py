@@ -1,7 +1,7 @@
 """One request through the schema: prepare, execute, and put the errors into words."""
 
 from asyncio import CancelledError
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from inspect import isawaitable
 from typing import Any, NamedTuple, cast
@@ -24,7 +24,7 @@ from schema.execution.costs import Sum
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.executor import CompiledExecutor
 from schema.execution.known import refuse_unsupported
-from schema.execution.plans import Outcomes, Unplanned
+from schema.execution.plans import NotPlanned, Outcomes, Plan, Unplanned
 from schema.execution.requests import Answer, Request
 from schema.execution.strangers import PublicDocuments
 from schema.spending import costless, spent
@@ -33,7 +33,7 @@ from transport.request_log import RequestLog as Record
 
 
 class _Admitted(NamedTuple):
-    """An operation that may run, with the coerced values of its variables, and the points that it asks for."""
+    """An operation that may run, with the coerced values of its variables, and what it asks for: `requested` points."""
 
     prepared: Prepared
     operation: Operation
@@ -44,7 +44,10 @@ class _Admitted(NamedTuple):
 
 
 class Executor:
-    """Runs requests against one schema; `budget` says who has how much to spend on them."""
+    """Runs requests against one schema; `budget` says who has how much to spend on them.
+
+    `fallen_back` is told why whenever the library has to run an operation.
+    """
 
     def __init__(
         self,
@@ -55,12 +58,14 @@ class Executor:
         strangers: Strangers | None = None,
         document_bytes: int = DOCUMENT_CACHE_BYTES,
         registered: Iterable[str] = (),
+        fallen_back: Callable[[str], None] = lambda _: None,
     ) -> None:
         refuse_unsupported(schema)
         self.schema = schema
         self.documents = Documents(schema, introspection=introspection, most=document_bytes, registered=registered)
         self.public = PublicDocuments(self.documents, strangers)
         self.budget: Budget = budget or Unmetered()
+        self._fallen_back = fallen_back
 
     async def open(self, request: Request, record: Record) -> None:
         """Read the request's document, and note what it asks for.
@@ -127,13 +132,18 @@ class Executor:
 
     async def _run(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         prepared = admitted.prepared
-        context.worked_out = prepared.worked_out if prepared.keeps(admitted.variant) else {}
+        is_kept = prepared.keeps(admitted.variant)
+        context.worked_out = prepared.kept(is_kept)
         context.estimate = self.estimate
         points = admitted.requested if admitted.operation.is_query else 0
         async with context.services.deadlines.one(), context.reads(points):
             try:
-                return await self._planned(admitted, context)
+                # A stranger's document is not kept itself.
+                if not is_kept or context.principal is None:
+                    raise Unplanned("not kept")
+                return await self._planned(admitted, request, context)
             except Unplanned as unplanned:
+                self._fallen_back(unplanned.reason)
                 return await self._executed(admitted, request, context, unplanned.outcomes)
 
     async def _settled(
@@ -212,6 +222,7 @@ class Executor:
             return admitted
         await self.budget.charge(cast("Principal", context.principal), LEAST)
         context.estimate = self.estimate
+        context.worked_out = admitted.prepared.kept(admitted.prepared.keeps(admitted.variant))
         built = self._built(admitted.prepared, request, context, {})
         if isinstance(built, list):
             return _answer(ExecutionResult(None, built), context)
@@ -248,13 +259,28 @@ class Executor:
                 else:
                     yield await self._settled(answer, admitted, taken, time, context)
 
-    async def _planned(self, admitted: "_Admitted", context: Context) -> Answer:
+    async def _planned(self, admitted: "_Admitted", request: Request, context: Context) -> Answer:
         """The answer by the operation's plan. Raises Unplanned where there is none, or it does not hold."""
         plans = admitted.operation.plans
-        plan = plans.get(admitted.variant) if plans else None
+        plan = plans.get(admitted.variant)
         if plan is None:
-            raise Unplanned
-        return Answer({"data": await plan.run(context, admitted.values)}, executed=True)
+            plan = plans[admitted.variant] = self.plan(admitted.prepared, request)
+        if isinstance(plan, NotPlanned):
+            raise Unplanned(plan.kind)
+        data, errors = await plan.run(context, admitted.values)
+        if errors:
+            return _answer(ExecutionResult(data, list(errors)), context)
+        return Answer({"data": data}, executed=True)
+
+    def plan(self, prepared: Prepared, request: Request) -> Plan | NotPlanned:
+        """The plan of a request's operation, or why it has none; it holds nothing of the request but its variant."""
+        built = self._built(prepared, request, None, {})
+        if isinstance(built, list):
+            return NotPlanned("variable", built[0].message)
+        try:
+            return built.plan()
+        except NotPlanned as error:
+            return NotPlanned(error.kind, str(error))  # without the frames and causes of the one that was raised
 
     async def _executed(self, admitted: "_Admitted", request: Request, context: Context, outcomes: Outcomes) -> Answer:
         """The answer by the library's executor, which is told what root fields gave already."""
@@ -262,13 +288,10 @@ class Executor:
         if isinstance(built, list):
             return _answer(ExecutionResult(None, built), context)
         result = built.execute_operation()
-        answer = _answer(await result if isawaitable(result) else result, context)
-        if built.is_kept and context.principal is not None:  # a stranger's document is not kept itself
-            admitted.operation.plans.learn(built.variant, built.plan)
-        return answer
+        return _answer(await result if isawaitable(result) else result, context)
 
     def _built(
-        self, prepared: Prepared, request: Request, context: Context, outcomes: Outcomes
+        self, prepared: Prepared, request: Request, context: Context | None, outcomes: Outcomes
     ) -> CompiledExecutor | list[GraphQLError]:
         """The library's executor for the request, or what is wrong with its variables."""
         built: Any = CompiledExecutor.build(

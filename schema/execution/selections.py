@@ -5,11 +5,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from graphql import (
+    DocumentNode,
     FieldNode,
-    FragmentSpreadNode,
     GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
@@ -20,9 +20,11 @@ from contract.criteria import Selection
 from schema.adapters.strawberry import DEFINITION, raw_info
 from schema.declare import LINK, NEEDS, Info
 from schema.execution.known import plain_columns, unknown_of
+from schema.execution.outline import OUTLINE, Outline
 
 T = TypeVar("T")
-_Fields = list[tuple[GraphQLObjectType, FieldNode]]
+_Field = tuple[GraphQLObjectType, FieldNode]
+_Fields = list[_Field]
 
 
 def selected(info: Info) -> Selection:
@@ -40,54 +42,63 @@ def selected_by_type(info: Info, field: str | None = None) -> Mapping[str, Selec
 
     The record is what the field gives, or what is found under this field of it.
     """
-    return _once(info, f"types of {field}", lambda raw: _by_type(raw, field))
+    return _once(info, f"types of {field}", lambda asked: _by_type(asked, field))
 
 
-def _once(info: Info, kind: str, work: Callable[[GraphQLResolveInfo[Any]], T]) -> T:
+class _Asked(NamedTuple):
+    """A field as it is asked for, and the outline of its document."""
+
+    raw: GraphQLResolveInfo[Any]
+    outline: Outline
+
+
+def _once(info: Info, kind: str, work: Callable[[_Asked], T]) -> T:
     raw = raw_info(info)
-    known: dict[Any, T] = info.context.worked_out
+    known: dict[Any, Any] = info.context.worked_out
     key = (kind, *map(id, raw.field_nodes))
-    found = known.get(key)
+    found: T | None = known.get(key)
     if found is None:
-        found = known[key] = work(raw)
+        if OUTLINE not in known:  # the library alone runs the document
+            known[OUTLINE] = Outline(DocumentNode(definitions=tuple(raw.fragments.values())))
+        found = known[key] = work(_Asked(raw, known[OUTLINE]))
     return found
 
 
-def _by_type(raw: GraphQLResolveInfo[Any], field: str | None) -> dict[str, Selection]:
-    above: Any = _object(raw.return_type)
-    nodes = list(raw.field_nodes)
+def _by_type(asked: _Asked, field: str | None) -> dict[str, Selection]:
+    above: Any = _object(asked.raw.return_type)
+    nodes = list(asked.raw.field_nodes)
     if field is not None:
-        nodes = [node for _, node in _below(raw, above, nodes) if node.name.value == field]
+        nodes = [node for _, node in _below(asked, above, nodes) if node.name.value == field]
         above = _object(above.fields[field].type)
-    kinds = raw.schema.get_possible_types(above)
-    return {kind.name: _selection(raw, list(_below(raw, kind, nodes))) for kind in kinds}
+    kinds = asked.raw.schema.get_possible_types(above)
+    return {kind.name: _selection(asked, list(_below(asked, kind, nodes))) for kind in kinds}
 
 
-def _record(raw: GraphQLResolveInfo[Any]) -> Selection:
-    kind = _object(raw.return_type)
-    return _selection(raw, list(_below(raw, kind, raw.field_nodes)))
+def _record(asked: _Asked) -> Selection:
+    kind = _object(asked.raw.return_type)
+    return _selection(asked, list(_below(asked, kind, asked.raw.field_nodes)))
 
 
-def _nodes(raw: GraphQLResolveInfo[Any]) -> Selection:
+def _nodes(asked: _Asked) -> Selection:
     """The nodes stand below `nodes`, and below `edges` with the link's own fields beside them."""
-    connection = _object(raw.return_type)
+    connection = _object(asked.raw.return_type)
     fields: _Fields = []
     beside: set[str] = set()
-    for kind, node in _below(raw, connection, raw.field_nodes):
+    for kind, node in _below(asked, connection, asked.raw.field_nodes):
         if node.name.value == "nodes":
-            fields += _below(raw, _object(kind.fields["nodes"].type), [node])
+            fields += _below(asked, _object(kind.fields["nodes"].type), [node])
         elif node.name.value == "edges":
             edge = _object(kind.fields["edges"].type)
-            for _, inner in _below(raw, edge, [node]):
+            for _, inner in _below(asked, edge, [node]):
                 if inner.name.value == "node":
-                    fields += _below(raw, _object(edge.fields["node"].type), [inner])
+                    fields += _below(asked, _object(edge.fields["node"].type), [inner])
                 elif (definition := _definition(edge, inner)) is not None:
                     beside |= set(definition.metadata.get(NEEDS, ()))
-    selection = _selection(raw, fields)
+    selection = _selection(asked, fields)
     return replace(selection, columns=selection.columns | beside)
 
 
-def _selection(raw: GraphQLResolveInfo[Any], fields: _Fields) -> Selection:
+def _selection(asked: _Asked, fields: _Fields) -> Selection:
     columns: set[str] = set()
     links: dict[str, set[str]] = {}
     for kind, node in fields:
@@ -101,7 +112,7 @@ def _selection(raw: GraphQLResolveInfo[Any], fields: _Fields) -> Selection:
         columns.add(f"{link}_id")
         target = _object(kind.fields[node.name.value].type)
         wanted = links.setdefault(link, set())
-        for _, inner in _below(raw, target, [node]):
+        for _, inner in _below(asked, target, [node]):
             if (found := _definition(target, inner)) is not None:
                 nested = found.metadata.get(LINK)
                 wanted |= _needs(target, inner) if nested is None else {f"{nested}_id"}
@@ -127,28 +138,12 @@ def _definition(kind: GraphQLObjectType, node: FieldNode) -> Any:
     return None if field is None else field.extensions.get(DEFINITION)
 
 
-def _below(
-    raw: GraphQLResolveInfo[Any], kind: GraphQLObjectType, nodes: Iterable[FieldNode]
-) -> Iterator[tuple[GraphQLObjectType, FieldNode]]:
+def _below(asked: _Asked, kind: GraphQLObjectType, nodes: Iterable[FieldNode]) -> Iterator[_Field]:
+    names = {kind.name, *(interface.name for interface in kind.interfaces)}
     for node in nodes:
-        if node.selection_set is not None:
-            for selection in node.selection_set.selections:
-                yield from _expanded(raw, kind, selection)
-
-
-def _expanded(
-    raw: GraphQLResolveInfo[Any], kind: GraphQLObjectType, selection: Any
-) -> Iterator[tuple[GraphQLObjectType, FieldNode]]:
-    if isinstance(selection, FieldNode):
-        yield kind, selection
-        return
-    if isinstance(selection, FragmentSpreadNode):
-        selection = raw.fragments[selection.name.value]
-    condition = selection.type_condition
-    if condition is not None and condition.name.value not in (kind.name, *(i.name for i in kind.interfaces)):
-        return
-    for inner in selection.selection_set.selections:
-        yield from _expanded(raw, kind, inner)
+        for one in asked.outline.selected(node):
+            if names.issuperset(one.on):
+                yield kind, one.node
 
 
 def _object(kind: Any) -> GraphQLObjectType:

@@ -4,19 +4,15 @@ None enters a cache of the members'. What the schema says of itself is written o
 bytes have a cache of their own, in which strangers are in nobody's way but their own (decisions 146 and 147).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from graphql import (
     DocumentNode,
     FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
     GraphQLError,
     GraphQLObjectType,
-    InlineFragmentNode,
     OperationDefinitionNode,
-    SelectionSetNode,
     parse,
 )
 from graphql.utilities import get_operation_ast
@@ -33,6 +29,7 @@ from contract.limits import (
 )
 from identity.strangers import Strangers
 from schema.execution.documents import PUBLIC, Documents, Prepared
+from schema.execution.outline import root_fields
 from schema.execution.requests import Request
 from storage.kept import Kept
 from transport.request_log import RequestLog as Record
@@ -133,23 +130,6 @@ def _unknown(node: FieldNode, operation: OperationDefinitionNode, kind: GraphQLO
     if kind is None:
         return GraphQLError(f"The schema has no {operation.operation.value}.", operation)
     return GraphQLError(f"Cannot query field '{node.name.value}' on type '{kind.name}'.", node)
-
-
-def root_fields(operation: OperationDefinitionNode, document: DocumentNode) -> Iterator[FieldNode]:
-    """The fields at the root of an operation that nobody has validated, each fragment looked at once."""
-    fragments: dict[str, list[SelectionSetNode]] = {}
-    for definition in document.definitions:
-        if isinstance(definition, FragmentDefinitionNode):
-            fragments.setdefault(definition.name.value, []).append(definition.selection_set)
-    left = [operation.selection_set]
-    while left:
-        for selection in left.pop().selections:
-            if isinstance(selection, FieldNode):
-                yield selection
-            elif isinstance(selection, InlineFragmentNode):
-                left.append(selection.selection_set)
-            elif isinstance(selection, FragmentSpreadNode):
-                left += fragments.pop(selection.name.value, [])
 
 
 def _parsed(text: str) -> DocumentNode:

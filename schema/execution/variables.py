@@ -10,12 +10,11 @@ from graphql import (
     GraphQLList,
     GraphQLNonNull,
     GraphQLSchema,
-    Undefined,
     VariableDefinitionNode,
     get_named_type,
 )
 from graphql.execution import get_variable_values
-from graphql.utilities import coerce_input_value, type_from_ast
+from graphql.utilities import type_from_ast
 
 from contract.errors import LimitExceeded, Problem, Problems
 from contract.limits import (
@@ -26,6 +25,7 @@ from contract.limits import (
     INPUT_WEIGHT_MAX,
     JSON_DEPTH_MAX,
 )
+from schema.execution.coercion import coerced, coercer_of
 from schema.execution.filter_costs import is_filter
 from schema.filters import TOO_MANY_CONDITIONS
 
@@ -38,7 +38,7 @@ _LIGHT = 500
 class Variables:
     """The variables of one operation; `uses` says how often each stands in the document."""
 
-    __slots__ = ("_definitions", "_kinds", "_omitted", "_schema", "_uses")
+    __slots__ = ("_coercers", "_definitions", "_kinds", "_omitted", "_schema", "_uses")
 
     def __init__(
         self, schema: GraphQLSchema, definitions: Sequence[VariableDefinitionNode], uses: Mapping[str, int]
@@ -47,6 +47,7 @@ class Variables:
         self._definitions = definitions
         self._uses = uses
         self._kinds: dict[str, Any] = {one.variable.name.value: type_from_ast(schema, one.type) for one in definitions}
+        self._coercers = {name: coercer_of(kind) for name, kind in self._kinds.items()}
         self._omitted = {
             one.variable.name.value: found.coerced
             for one in definitions
@@ -77,8 +78,9 @@ class Variables:
         values: dict[str, Any] = {}
         for name, kind in self._kinds.items():
             if name in given:
-                values[name] = value = coerce_input_value(given[name], kind)
-                if value is Undefined:
+                try:
+                    values[name] = coerced(kind, self._coercers[name], given[name])
+                except Exception:  # scalars raise what they like
                     return None
             elif name in self._omitted:
                 values |= self._omitted[name]

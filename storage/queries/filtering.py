@@ -7,6 +7,7 @@ Every condition is true or false, never unknown: a null is unequal to every valu
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
+from functools import cache
 from typing import Any, ClassVar
 
 import orjson
@@ -139,7 +140,13 @@ def bind(noun: Noun, condition: Condition, values: dict[str, Any]) -> Condition:
         case Related(link, inner):
             return Related(link, bind(noun.links[link][1], inner, values))
         case Compare(name, op, value):
-            return _bind(name, getattr(noun.entity, name).type, op, value, values)
+            return _bind(name, _type_of(noun.entity, name), op, value, values)
+
+
+@cache
+def _type_of(entity: Any, name: str) -> Any:
+    """The type of a column, which takes SQLAlchemy as long to find as all the rest of a condition."""
+    return getattr(entity, name).type
 
 
 def _bind(name: str, kind: Any, op: Op, value: Any, values: dict[str, Any]) -> Condition:

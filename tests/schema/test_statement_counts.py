@@ -13,9 +13,11 @@ import pytest
 import pytest_asyncio
 from graphql import build_schema
 
+from storage import database as database_module
 from storage.base import new_id
 from storage.event_types import EVENT_TYPES
-from storage.tables import Contact, Deal, Enrollment, Mailbox, OutreachDomain, PipelineStage, StageChange
+from storage.prepared import Prepared
+from storage.tables import Account, Contact, Deal, Enrollment, Mailbox, OutreachDomain, PipelineStage, StageChange
 from tests.support.forests import forest
 from tests.support.gateway import Gateway
 from tests.support.list_fields import Queries, list_fields, list_inputs
@@ -343,3 +345,33 @@ async def test_a_node_takes_two_statements(forests: list[Tenant]) -> None:
         with statements(tenant.gateway.world.database) as sent:
             assert await tenant.ask("query($id: ID!) { node(id: $id) { id } }", headers, id=new_id()) is None
         assert len(_own(sent)) == 3
+
+
+ANEW = [
+    "{ deals(first: 3) { nodes { name account { name } } } }",
+    "query($n: String) { deals(first: 3, filter: {name: {eq: $n}}) { nodes { name } } }",
+    "{ meetings(first: 3, orderBy: {field: DUE_AT}) { nodes { subject contact { lastName } } } }",
+    "{ accounts(first: 3) { nodes { name deals(first: 2) { nodes { value } } } } }",
+]
+
+
+async def test_a_document_that_is_planned_anew_finds_its_statements(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Selections, conditions and orders are keys by value: those of another plan find what the first one's left."""
+    await one.add(Account(name="a"), Account(name="b"))
+    compiled: list[Any] = []
+
+    class Counted(Prepared):
+        def __init__(self, statement: Any, *args: Any, **kwargs: Any) -> None:
+            compiled.append(statement)
+            super().__init__(statement, *args, **kwargs)
+
+    monkeypatch.setattr(database_module, "Prepared", Counted)
+    numbers = []
+    for number in range(4):
+        for query in ANEW:
+            variables = {"n": "x"} if "$n" in query else {}
+            await one.ask(f"{query} # {number}", **variables)
+        numbers.append(len(compiled))
+    assert numbers == [numbers[0]] * 4

@@ -1,4 +1,7 @@
-"""Random valid documents over a schema: every field, fragments of all kinds, aliases, merged fields, conditions."""
+"""Random valid documents over a schema: every field, fragments of all kinds, aliases, merged fields, conditions.
+
+Variables stand for whole arguments and anywhere within them: in lists, in input objects, and in more than one place.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,10 @@ class Variable:
     default: str | None
     values: list[Any]
 
+    def fits(self, kind: str) -> bool:
+        """Whether the variable may stand where this type is expected."""
+        return kind in (self.kind, self.kind.removesuffix("!"))
+
 
 @dataclass
 class Fragment:
@@ -68,18 +75,32 @@ def document(schema: GraphQLSchema, pool: Pool, random: Random) -> Document:
     return _Writer(schema, pool, random).document()
 
 
-def literal(kind: Any, value: Any) -> str:
-    """The value as a text of the query language."""
+def document_of(
+    schema: GraphQLSchema, name: str, definition: GraphQLField, given: Arguments, random: Random
+) -> Document:
+    """A query of one field, which is not looked for, with these arguments, and variables in their place or in them."""
+    writer = _Writer(schema, lambda *_: (given,), random)
+    text = f"{name}{writer.arguments('', name, definition)}"
+    return Document(f"query{writer.declared()} {{ {text} }}", writer.variables)
+
+
+def literal(kind: Any, value: Any, write: Callable[[Any, Any], str] | None = None) -> str:
+    """The value as a text of the query language; `write` may write what stands within it otherwise."""
+    write = write or literal
     if isinstance(kind, GraphQLNonNull):
-        return literal(kind.of_type, value)
+        return literal(kind.of_type, value, write)
     if value is None:
         return "null"
     if isinstance(kind, GraphQLList):
         items = value if isinstance(value, list) else [value]
-        return f"[{', '.join(literal(kind.of_type, item) for item in items)}]"
+        return f"[{', '.join(write(kind.of_type, item) for item in items)}]"
     if isinstance(kind, GraphQLInputObjectType):
-        fields = (f"{name}: {literal(kind.fields[name].type, inner)}" for name, inner in value.items())
+        fields = (f"{name}: {write(kind.fields[name].type, inner)}" for name, inner in value.items())
         return f"{{{', '.join(fields)}}}"
+    if isinstance(value, dict):  # of a scalar that is an object, such as a JSON one
+        return f"{{{', '.join(f'{name}: {write(kind, inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(write(kind, item) for item in value)}]"
     return str(value) if isinstance(kind, GraphQLEnumType) else json.dumps(value)
 
 
@@ -106,12 +127,16 @@ class _Writer:
         if self.chance(10):
             name, head = "Main", "query Main"
             parts.append("query Other { viewer { subject } }")
+        parts.insert(self.random.randint(0, len(parts)), f"{head}{self.declared()} {selection}")
+        return Document("\n".join(parts), self.variables, name)
+
+    def declared(self) -> str:
+        """The declarations of the variables."""
         declared = ", ".join(
             f"${name}: {v.kind}" + (f" = {v.default}" if v.default is not None else "")
             for name, v in self.variables.items()
         )
-        parts.insert(self.random.randint(0, len(parts)), f"{head}{f'({declared})' if declared else ''} {selection}")
-        return Document("\n".join(parts), self.variables, name)
+        return f"({declared})" if declared else ""
 
     def selection(self, kind: GraphQLNamedType, depth: int, size: int | None = None) -> str:
         """A selection set, with its braces."""
@@ -177,7 +202,7 @@ class _Writer:
         composite = [f for f in fields if not is_leaf_type(get_named_type(f[1].type))]
         if composite and self.chance(50):
             name, definition = self.random.choice(composite)
-        arguments = self.arguments(kind, name, definition)
+        arguments = self.arguments(kind.name, name, definition)
         key = self.alias(name, arguments, str(definition.type))
         text = (
             f"{name}{arguments}{self.directives()}" if key == name else f"{key}: {name}{arguments}{self.directives()}"
@@ -202,8 +227,8 @@ class _Writer:
             key = f"{name}{number}"
         return key
 
-    def arguments(self, kind: Any, name: str, definition: GraphQLField) -> str:
-        choices = self.pool(kind.name, name)
+    def arguments(self, kind: str, name: str, definition: GraphQLField) -> str:
+        choices = self.pool(kind, name)
         if not choices:
             return ""
         chosen = self.random.choice(choices)
@@ -214,7 +239,7 @@ class _Writer:
                 values = [choice[argument] for choice in choices if argument in choice]
                 written.append(f"{argument}: {self.variable(expected, values)}")
             else:
-                written.append(f"{argument}: {literal(expected, value)}")
+                written.append(f"{argument}: {literal(expected, value, self.within)}")
         return f"({', '.join(written)})" if written else ""
 
     def variable(self, kind: Any, values: list[Any]) -> str:
@@ -229,6 +254,30 @@ class _Writer:
             values = [*values, ABSENT]
         self.variables[name] = Variable(str(kind), default, values)
         return f"${name}"
+
+    def within(self, kind: Any, value: Any) -> str:
+        """A value within an argument: as a text, or as a variable."""
+        if not self.chance(20):
+            return literal(kind, value, self.within)
+        known = [name for name, v in self.variables.items() if v.fits(str(kind)) and value in v.values]
+        if known and self.chance(40):
+            return f"${self.random.choice(known)}"
+        name = f"i{len(self.variables)}"
+        self.variables[name] = self.inner(kind, value)
+        return f"${name}"
+
+    def inner(self, kind: Any, value: Any) -> Variable:
+        """A variable that may stand for the value: now and then null, omitted, or of a wrong kind."""
+        good, wrong = [value] * 6, self.random.choice((["no", ["list"]], {"no": "object"}, "\x00", 2**40, True))
+        if isinstance(kind, GraphQLNonNull):
+            if self.chance(50):
+                return Variable(str(kind), None, [*good, *good, wrong])
+            # It may be null where null may not stand, which only shows when the operation runs.
+            return Variable(str(kind.of_type), literal(kind, value), [*good, ABSENT, None])
+        default = literal(kind, value) if self.chance(30) else None
+        return Variable(
+            str(kind), default, [*good, ABSENT, ABSENT, None, wrong] if self.chance(50) else [*good, ABSENT]
+        )
 
     def directives(self) -> str:
         if not self.chance(14):

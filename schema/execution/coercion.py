@@ -1,0 +1,125 @@
+"""Values of variables, coerced by functions made once for their types.
+
+The library asks anew for every value what its type is, and for every field of an input that was left out whether it has
+a default. Here a type knows that. A value that is not sound in its place raises Unsound, and the library says what is
+wrong with it; so does whatever is not known here, which the library then coerces.
+"""
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any
+
+from graphql import (
+    GraphQLArgument,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    Undefined,
+    get_nullable_type,
+    is_required_input_field,
+)
+from graphql.utilities import coerce_input_literal, coerce_input_value
+
+Coerce = Callable[[Any], Any]
+"""From a value that is not null to what the library would make of it."""
+
+
+class Unsound(Exception):
+    """A value does not fit its type, or it is not known here whether it does."""
+
+
+def coerced(kind: Any, coerce: Coerce, value: Any) -> Any:
+    """A value of this type, for which `coercer_of` gave the function. Raises Unsound, and what scalars raise."""
+    if value is None:
+        if isinstance(kind, GraphQLNonNull):
+            raise Unsound
+        return None
+    found = coerce(value)
+    if found is Undefined:
+        raise Unsound
+    return found
+
+
+def coercer_of(kind: Any) -> Coerce:
+    """The function for a type, nullable or not."""
+    kind = get_nullable_type(kind)
+    if isinstance(kind, GraphQLList):
+        return _List(kind.of_type).coerce
+    if isinstance(kind, GraphQLInputObjectType):
+        return _object_of(kind).coerce
+    found: Coerce = kind.coerce_input_value
+    return found
+
+
+def default_of(of: GraphQLArgument | GraphQLInputField) -> Any:
+    """The coerced default of an argument or a field of an input; Undefined where there is none."""
+    default = of.default
+    if default is None:
+        return of.default_value
+    if default.literal is not None:
+        return coerce_input_literal(default.literal, of.type)
+    return coerce_input_value(default.value, of.type)
+
+
+class _List:
+    """A list whose items have this type."""
+
+    __slots__ = ("_item", "_kind")
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self._item = coercer_of(kind)
+
+    def coerce(self, values: Any) -> list[Any]:
+        """The list; one item may stand alone. Raises Unsound."""
+        if values.__class__ is not list:
+            values = [values]
+        return [coerced(self._kind, self._item, value) for value in values]
+
+
+class _Object:
+    """An input object."""
+
+    def __init__(self, kind: GraphQLInputObjectType) -> None:
+        self._kind = kind
+
+    @cached_property
+    def _fields(self) -> dict[str, tuple[str, bool, Coerce]]:
+        """What each is called outside, and whether it may be null. Made late, since inputs hold one another."""
+        return {
+            name: (field.out_name or name, not isinstance(field.type, GraphQLNonNull), coercer_of(field.type))
+            for name, field in self._kind.fields.items()
+        }
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        defaults = {field.out_name or name: default_of(field) for name, field in self._kind.fields.items()}
+        return {name: default for name, default in defaults.items() if default is not Undefined}
+
+    @cached_property
+    def _required(self) -> tuple[str, ...]:
+        return tuple(name for name, field in self._kind.fields.items() if is_required_input_field(field))
+
+    def coerce(self, value: Any) -> dict[str, Any]:
+        """The object with the defaults of what it leaves out. Raises Unsound."""
+        if value.__class__ is not dict or self._kind.is_one_of:
+            raise Unsound
+        fields, made = self._fields, self._defaults.copy()
+        for name in self._required:
+            if name not in value:
+                raise Unsound
+        for name, inner in value.items():
+            if name not in fields:
+                raise Unsound
+            out_name, is_nullable, coerce = fields[name]
+            found = None if inner is None else coerce(inner)
+            if found is Undefined or (inner is None and not is_nullable):
+                raise Unsound
+            made[out_name] = found
+        return made
+
+
+@cache
+def _object_of(kind: GraphQLInputObjectType) -> _Object:
+    return _Object(kind)

@@ -1,0 +1,122 @@
+"""The selections of a document with their fragments put in: the only place that walks them (decision 182).
+
+Limits, costs and what a field's selection needs of its rows are all found by what is selected; here they are told. A
+selection of the document is expanded once, however many places spread the fragment that it stands in, and only after
+the limits were seen to hold, which count what is not expanded yet.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import (
+    BooleanValueNode,
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    VariableNode,
+)
+
+When = tuple[tuple[str, bool], ...]
+"""Variables of @include (True) and @skip (False), all of which have to let a field through."""
+
+OUTLINE = "outline"
+"""Where the outline is in what is kept of a document (`Prepared.worked_out`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A field in a selection. `on` names the types that the fragments around it are on, the outermost first; `when` is
+    None where nothing ever lets it through.
+    """
+
+    node: FieldNode
+    on: tuple[str, ...]
+    when: When | None
+
+
+class Outline:
+    """The selections of one document."""
+
+    __slots__ = ("_selected", "document", "fragments")
+
+    def __init__(self, document: DocumentNode) -> None:
+        self.document = document
+        self.fragments: dict[str, FragmentDefinitionNode] = {}
+        for definition in document.definitions:
+            if isinstance(definition, FragmentDefinitionNode):
+                self.fragments.setdefault(definition.name.value, definition)
+        self._selected: dict[int, tuple[Selected, ...]] = {}
+
+    def parts(self, of: FieldNode | OperationDefinitionNode | FragmentDefinitionNode) -> Iterator[FieldNode | str]:
+        """The fields that are selected there and the names of the fragments that are spread, which are not put in."""
+        return iter(()) if of.selection_set is None else _parts(of.selection_set)
+
+    def selected(self, of: FieldNode | OperationDefinitionNode) -> tuple[Selected, ...]:
+        """The fields that are selected there, those of fragments among them, in a valid document within the limits."""
+        return () if of.selection_set is None else self._expanded(of.selection_set)
+
+    def _expanded(self, selections: SelectionSetNode) -> tuple[Selected, ...]:
+        key = id(selections)  # which is its own as long as the document is kept
+        found = self._selected.get(key)
+        if found is None:
+            found = self._selected[key] = tuple(self._expansion(selections))
+        return found
+
+    def _expansion(self, selections: SelectionSetNode) -> Iterator[Selected]:
+        for selection in selections.selections:
+            when = _conditions(selection)
+            if isinstance(selection, FieldNode):
+                yield Selected(selection, (), when)
+                continue
+            fragment: Any = selection
+            if isinstance(selection, FragmentSpreadNode):
+                fragment = self.fragments[selection.name.value]
+            on = () if fragment.type_condition is None else (fragment.type_condition.name.value,)
+            for inner in self._expanded(fragment.selection_set):
+                both = None if when is None or inner.when is None else (*when, *inner.when)
+                yield Selected(inner.node, (*on, *inner.on), both)
+
+
+def _parts(selections: SelectionSetNode) -> Iterator[FieldNode | str]:
+    for selection in selections.selections:
+        if isinstance(selection, FieldNode):
+            yield selection
+        elif isinstance(selection, InlineFragmentNode):
+            yield from _parts(selection.selection_set)
+        elif isinstance(selection, FragmentSpreadNode):
+            yield selection.name.value
+
+
+def root_fields(operation: OperationDefinitionNode, document: DocumentNode) -> Iterator[FieldNode]:
+    """The fields at the root of an operation that nobody has validated, each fragment looked at once."""
+    fragments: dict[str, list[SelectionSetNode]] = {}
+    for definition in document.definitions:
+        if isinstance(definition, FragmentDefinitionNode):
+            fragments.setdefault(definition.name.value, []).append(definition.selection_set)
+    left = [operation.selection_set]
+    while left:
+        for part in _parts(left.pop()):
+            if isinstance(part, FieldNode):
+                yield part
+            else:
+                left += fragments.pop(part, [])
+
+
+def _conditions(selection: Any) -> When | None:
+    """What lets the selection through; None where nothing ever does."""
+    found: list[tuple[str, bool]] = []
+    for directive in selection.directives or ():
+        if directive.name.value not in ("skip", "include"):
+            continue
+        wanted = directive.name.value == "include"
+        for argument in directive.arguments or ():
+            if isinstance(argument.value, VariableNode):
+                found.append((argument.value.name.value, wanted))
+            elif isinstance(argument.value, BooleanValueNode) and argument.value.value != wanted:
+                return None
+    return tuple(found)
