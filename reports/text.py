@@ -30,22 +30,21 @@ def one_line(text: str) -> str:
 
 def paragraphs(text: str) -> list[tuple[bool, str]]:
     """The paragraphs of a text, each with whether it is a bullet: lines that begin with `-`, `*`, `•` or `1.` are."""
-    found: list[tuple[bool, str]] = []
+    found: list[tuple[bool, list[str]]] = []
     fresh = True
     for line in clean(text).split("\n"):
         line = line.strip()
         if not line:
             fresh = True
         elif mark := _BULLET.match(line):
-            found.append((True, line[mark.end() :].strip()))
+            found.append((True, [line[mark.end() :].strip()]))
             fresh = False
         elif fresh or not found:
-            found.append((False, line))
+            found.append((False, [line]))
             fresh = False
         else:
-            bullet, before = found[-1]
-            found[-1] = (bullet, f"{before} {line}")
-    return [(bullet, text) for bullet, text in found if text]
+            found[-1][1].append(line)
+    return [(bullet, " ".join(lines)) for bullet, lines in found if any(lines)]
 
 
 def heading(name: str) -> str:
