@@ -61,9 +61,8 @@ class Filter:
         """The weight with these coerced variables; one that is not given states nothing."""
         total = self.fixed
         for hole in self.holes:
-            value = values.get(hole.variable)
-            if value is not None:
-                total += sum(_weights(hole.kind, hole.name, value, hole.depth))
+            if hole.variable in values:
+                total += sum(_weights(hole.kind, hole.name, values[hole.variable], hole.depth))
         return total * self.times + (skipped(values.get(self.offset) or 0) if self.offset else 0)
 
 
@@ -71,8 +70,11 @@ NO_FILTER = Filter()
 
 
 def is_filter(kind: Any) -> bool:
-    """Whether the type is one of the filter inputs."""
-    return isinstance(kind, GraphQLInputObjectType) and "and" in kind.fields
+    """Whether the type is one of the filter inputs, with alternatives or without: they all compare identifiers."""
+    if not isinstance(kind, GraphQLInputObjectType) or "id" not in kind.fields:
+        return False
+    compared = get_named_type(kind.fields["id"].type)
+    return isinstance(compared, GraphQLInputObjectType) and "eq" in compared.fields
 
 
 def filter_of(field: GraphQLField, node: FieldNode, *, is_counted: bool = False) -> Filter:
@@ -105,6 +107,8 @@ def _weights(kind: Any, name: str, value: Any, depth: int) -> Iterator[Any]:
         yield _Hole(value.name.value, kind, name, depth)
         return
     if value is None or isinstance(value, NullValueNode):
+        if not isinstance(get_named_type(kind), GraphQLInputObjectType):  # it asks whether there is a value
+            yield CONDITION * (1 + depth)
         return
     if is_filter(get_named_type(kind)):
         for one in _items(value):
