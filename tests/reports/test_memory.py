@@ -38,6 +38,7 @@ def heaviest() -> dict[str, dict[str, Any]]:
         "latin": _words("abcdefghijklmnopqrstuvwxyz", _ROOM),
         "scripts": _words(_SCRIPTS, _ROOM),
         "both directions": "aع" * (_ROOM // 3),
+        "letters in piles": "က္" * (_ROOM // 6),
         "bullets": ["x"] * (_ROOM // 101),
     }
     slots = {name: {"copy_blobs": {f"s{i}": text for i in range(_SLOTS)}} for name, text in texts.items()}
