@@ -177,6 +177,7 @@ class _Reader:
 
     def __init__(self, url: str) -> None:
         self._base = url
+        self._has_base = False
         self.language = ""
         self.title = _Words()
         self.meta: dict[str, str] = {}
@@ -232,7 +233,9 @@ class _Reader:
             self.has_linked_data = True
 
     def _base_address(self, element: html.HtmlElement) -> None:
-        self._base = self._address(element.get("href")) or self._base
+        if element.get("href") is not None and not self._has_base:  # the first one counts, as in browsers
+            self._base = self._address(element.get("href")) or self._base
+            self._has_base = True
 
     def _title(self, element: html.HtmlElement) -> None:
         if not self.title.text:

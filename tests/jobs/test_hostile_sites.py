@@ -105,6 +105,13 @@ def test_links_that_take_long_to_look_through() -> None:
     assert len(pages[0].links) == 1_000
 
 
+def test_the_first_base_counts() -> None:
+    """Each after it would make the addresses longer."""
+    body = b"<base target=x><base href=/a/>" + b"<base href=b/>" * 50_000 + b"<a href=c>c</a>"
+    found = read_page(body, url="https://acme.example/", kind="home", headers={})
+    assert [link.url for link in found.links] == ["https://acme.example/a/c"]
+
+
 def test_addresses_that_nobody_calls_are_no_links() -> None:
     long = "a" * 4_000
     body = f'<base href="/{long[:3_000]}/"><a href="{long}">1</a><a href="{long[:2_000]}">2</a><a href="/help">3</a>'
