@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from contract.errors import Overloaded, Unauthenticated
 from gateway.middleware.error_responses import refused
 from gateway.server.http_protocol import WHOLE
-from identity.failures import origin
+from identity.auth_failures import origin
 from identity.principal import Principal
 from storage.kept import Kept
 from transport.headers import address_of

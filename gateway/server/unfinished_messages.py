@@ -3,11 +3,11 @@
 from collections import Counter
 
 from contract.limits import SOCKETS_UNFINISHED_MAX_BYTES, UNFINISHED_MAX_BYTES
-from identity.failures import origin
+from identity.auth_failures import origin
 
 
 class Unfinished:
-    """The bytes that one process keeps of such messages, by the address that they came from (decision 103)."""
+    """The bytes that one process keeps of such messages, by the address that they came from (decision 178)."""
 
     def __init__(self) -> None:
         self._by_address: Counter[str] = Counter()

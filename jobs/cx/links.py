@@ -1,4 +1,7 @@
-"""What a link of a web page leads to, by its address and its words; for the child process that reads the page."""
+"""What a link of a web page leads to, by its address and its words (decision 176).
+
+For the child process that reads the page.
+"""
 
 import re
 from dataclasses import dataclass

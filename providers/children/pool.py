@@ -15,7 +15,7 @@ IDLE_SECONDS = 20.0
 RUNS_MAX = 100
 """After so many a child is replaced, so that what leaks or fragments comes back."""
 _STAYS = 2
-"""One that is left with more than this part of what it may have is replaced too: the next run would add to it."""
+"""One that is left with more than this part of what it may have is replaced too (decision 179)."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

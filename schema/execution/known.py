@@ -2,7 +2,7 @@
 
 A field is read off its row, or called past the library, only where its definition says all that the library would do
 for it. The library alone asks permission classes and field extensions. Nothing here asks those of a whole schema, so
-a schema that has them is refused when it is built.
+a schema that has them is refused when it is built, as is one of which a guard would get lost (decision 177).
 """
 
 from typing import Any
