@@ -4,14 +4,17 @@ Whoever can write there can put keys of their own in the place of the service's,
 database and can sign tokens. So no command that opens the folder goes on before this is well.
 """
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from gateway.settings import Settings
 from identity.keyfiles import KEY_FILES
-from storage.folders import file_fault, folder_fault
+from storage.folders import close, file_fault, folder_fault, is_only_open, is_private
 from storage.migrate import file_of
+
+_log = logging.getLogger(__name__)
 
 _DATA = "CRM_DATA_DIR"
 _DATABASE, _ARTIFACTS = f"CRM_DATABASE_URL (or {_DATA})", f"CRM_ARTIFACTS_URL (or {_DATA})"
@@ -24,6 +27,29 @@ def faults(settings: Settings) -> list[str]:
     return [f"{setting}: {path}: {fault}" for setting, path, fault in _faults(settings) if fault is not None]
 
 
+def open_files(settings: Settings) -> list[Path]:
+    """The database's files in the data folder that others could read if they got there, which they do not.
+
+    Versions before made them with the umask's mode. Nobody has read them, since the folder is this user's alone.
+    """
+    folder, database = settings.data_dir, file_of(settings.database_url.get_secret_value())
+    if database is None or database.parent.absolute() != folder.absolute() or not is_private(folder):
+        return []
+    return [file for file in _files_of(database) if is_only_open(file)]
+
+
+def mend(settings: Settings) -> None:
+    """Close those files, and say so."""
+    if found := open_files(settings):
+        for file in found:
+            close(file)
+        _log.warning("closed to others, who could not reach them (mode 0600 now): %s", ", ".join(map(str, found)))
+
+
+def _files_of(database: Path) -> list[Path]:
+    return [database.with_name(f"{database.name}{suffix}") for suffix in _BESIDE]
+
+
 def _faults(settings: Settings) -> Iterator[tuple[str, Path, str | None]]:
     folder = settings.data_dir
     yield _DATA, folder, folder_fault(folder)
@@ -33,9 +59,9 @@ def _faults(settings: Settings) -> Iterator[tuple[str, Path, str | None]]:
     if database is not None:
         if database.parent.absolute() != folder.absolute():
             yield _DATABASE, database.parent, folder_fault(database.parent, sticky=True)
-        for suffix in _BESIDE:
-            beside = database.with_name(f"{database.name}{suffix}")
-            yield _DATABASE, beside, file_fault(beside)
+        harmless = open_files(settings)
+        for beside in _files_of(database):
+            yield _DATABASE, beside, None if beside in harmless else file_fault(beside)
     artifacts = _artifacts(settings)
     if artifacts is not None and (artifacts.is_dir() or artifacts.is_symlink()):
         is_link = "is a symbolic link, which is not followed; name the folder itself in CRM_ARTIFACTS_URL"

@@ -162,16 +162,18 @@ class AccessToken:
 
 
 def mint(issuer: EmbeddedIssuer, grant: Grant, principal: Principal) -> AccessToken:
-    """A short-lived access token for the caller that the credential makes now."""
+    """A short-lived access token for the caller that the credential makes now; it expires no later than that."""
+    left = ACCESS_TOKEN_SECONDS if grant.expires_at is None else int((grant.expires_at - now()).total_seconds())
+    seconds = min(ACCESS_TOKEN_SECONDS, max(1, left))
     organization = principal.organization.external_id if principal.organization else None
     token = issuer.mint(
         principal.subject,
         organization=organization,
         scopes=sorted(principal.scopes),
-        ttl=ACCESS_TOKEN_SECONDS,
+        ttl=seconds,
         name=principal.name,
         email=principal.email,
         credential_id=grant.key_id,
         kind=principal.kind.value,
     )
-    return AccessToken(token, ACCESS_TOKEN_SECONDS, " ".join(sorted(principal.scopes)), organization)
+    return AccessToken(token, seconds, " ".join(sorted(principal.scopes)), organization)

@@ -83,12 +83,14 @@ async def clean_up(session: TenantSession, provider: str, sequence_id: str) -> N
 async def take_off(session: TenantSession, campaign: Campaign, email: str) -> None:
     """A recipient is to get nothing more of a sequence."""
     if campaign.provider_campaign_id is not None:
-        await _take_off(session, campaign.provider, campaign.provider_campaign_id, email)
+        await _take_off(session, campaign.provider, campaign.provider_campaign_id, [email])
 
 
-async def _take_off(session: TenantSession, provider: str, sequence_id: str, email: str) -> None:
-    arguments = {"provider": provider, "sequence_id": sequence_id, "email": email}
-    await queue.enqueue(session, REMOVE_LEAD, arguments)
+async def _take_off(session: TenantSession, provider: str, sequence_id: str, emails: Sequence[str]) -> None:
+    """A job for each, in as many statements as for one."""
+    removed = [{"provider": provider, "sequence_id": sequence_id, "email": email} for email in emails]
+    if removed:
+        await queue.enqueue_each(session, REMOVE_LEAD, removed)
 
 
 @work(TELL, attempts=_ATTEMPTS)
@@ -209,9 +211,8 @@ async def _add_leads(run: Run, seen: _Seen, sequence_id: str) -> None:
         async with run.writing() as session:
             there = await statements.told(session, [r.id for r in rows], now())
             # Who was removed meanwhile may have been taken off before the provider took them on.
-            for row in rows:
-                if row.id not in there:
-                    await _take_off(session, seen.provider, sequence_id, row.email)
+            gone = [row.email for row in rows if row.id not in there]
+            await _take_off(session, seen.provider, sequence_id, gone)
 
 
 async def _settle(run: Run, seen: _Seen, sequence_id: str | None) -> bool:

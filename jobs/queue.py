@@ -36,6 +36,12 @@ async def enqueue_each(session: TenantSession, kind: str, arguments: Sequence[Ma
     return made
 
 
+async def enqueue_missing(session: TenantSession, kind: str, arguments: Mapping[str, Mapping[str, Any]]) -> None:
+    """The same for those of these keys under which no job of the kind is unfinished."""
+    made = [Job(org_id=session.org_id, kind=kind, key=key, arguments=dict(each)) for key, each in arguments.items()]
+    await jobs.put_missing(session, *made, due_at=now())
+
+
 async def schedule(
     session: TenantSession, kind: str, arguments: Mapping[str, Any], *, every: timedelta, key: str = ""
 ) -> Job:

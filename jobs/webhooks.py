@@ -13,7 +13,7 @@ from contract.event_types import WebhookEnd, areas_seen
 from contract.scopes import ScopeGroup
 from identity.secrets import peppers
 from identity.webhook_secrets import webhook_secret
-from jobs.queue import enqueue
+from jobs.queue import enqueue_missing
 from jobs.work import Retry, Run, work
 from providers.outbound import Limits, Outbound, OutboundError, retry_after
 from storage.base import now
@@ -104,8 +104,7 @@ async def wake(database: Database) -> None:
                 behind -= await jobs.unfinished_keys(session, KIND)
         if behind:
             async with database.writing(org_id) as session:
-                for webhook_id in sorted(behind):
-                    await enqueue(session, KIND, {"webhook_id": webhook_id}, key=webhook_id)
+                await enqueue_missing(session, KIND, {one: {"webhook_id": one} for one in sorted(behind)})
 
 
 @work(KIND, attempts=_ENOUGH)

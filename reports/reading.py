@@ -205,7 +205,7 @@ class _Reader:
             return
         for name in (*(slot for slot in SLOTS if slot in given), *sorted(set(given).difference(SLOTS))):
             found = tuple(self.narrative((*path, name), given[name]))
-            title = heading(name)[:80]
+            title = heading(name[:MOST_LINE])[:80]
             if found and title:
                 yield Section(name=one_line(name), title=title, paragraphs=found)
 

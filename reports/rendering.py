@@ -21,6 +21,7 @@ RENDERING = Limits(
     processor_seconds=120,
     seconds=240,
     result_bytes=32 * _MEBIBYTE,
+    is_heavy=True,
 )
 """The heaviest content that is accepted takes some 200 MiB of these, and 10 to 20 seconds."""
 

@@ -15,6 +15,9 @@ _FORBIDDEN = re.compile(
 _BLANKS = re.compile(r"[\s\u200b\ufeff]+")
 _BULLET = re.compile(r"(?:[-*•–]|\d{1,3}[.)])\s+")
 _UNBROKEN = re.compile(r"(\S{24})(?=[\w/.?=&%-])")
+# Letters that stand below one another, as in Burmese and Khmer, which have two of them or three: what shapes text takes
+# the square of a longer pile, and hostile text would have minutes of it.
+_PILED = re.compile("((?:\\w[\u1039\u17d2]){3})(?=\\w)")
 _WORDS = re.compile(r"[A-Z]?[^\WA-Z_]+|[A-Z]+(?![a-z])|\d+|[^\W_]+")
 
 
@@ -30,22 +33,21 @@ def one_line(text: str) -> str:
 
 def paragraphs(text: str) -> list[tuple[bool, str]]:
     """The paragraphs of a text, each with whether it is a bullet: lines that begin with `-`, `*`, `•` or `1.` are."""
-    found: list[tuple[bool, str]] = []
+    found: list[tuple[bool, list[str]]] = []
     fresh = True
     for line in clean(text).split("\n"):
         line = line.strip()
         if not line:
             fresh = True
         elif mark := _BULLET.match(line):
-            found.append((True, line[mark.end() :].strip()))
+            found.append((True, [line[mark.end() :].strip()]))
             fresh = False
         elif fresh or not found:
-            found.append((False, line))
+            found.append((False, [line]))
             fresh = False
         else:
-            bullet, before = found[-1]
-            found[-1] = (bullet, f"{before} {line}")
-    return [(bullet, text) for bullet, text in found if text]
+            found[-1][1].append(line)
+    return [(bullet, " ".join(lines)) for bullet, lines in found if any(lines)]
 
 
 def heading(name: str) -> str:
@@ -56,8 +58,8 @@ def heading(name: str) -> str:
 
 
 def breakable(text: str) -> str:
-    """The text with places to break in words longer than a column: addresses, and what has no blanks at all."""
-    return _UNBROKEN.sub("\\1\u200b", text)
+    """The text with places to break in words longer than a column: addresses, what has no blanks at all, and piles."""
+    return _UNBROKEN.sub("\\1\u200b", _PILED.sub("\\1\u200b", text))
 
 
 def cut(text: str, most: int) -> str:

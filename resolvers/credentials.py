@@ -33,8 +33,9 @@ def _named(name: str) -> str:
 
 
 _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Mn", "Me", "Zl", "Zp", "Zs")
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs by their category that nobody sees: fillers of Hangul, and the empty pattern of Braille."""
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc\U00013441\U00013442\U0001d159")
+"""Letters and signs by their category that nobody sees: fillers of Hangul and of hieroglyphs, the empty pattern of
+Braille, what stands for an object, a note without a head."""
 _REORDERING = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """What breaks lines or turns the order of others, so that a list shows another name than there is."""
 

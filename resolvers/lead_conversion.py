@@ -1,7 +1,7 @@
 """Conversion of a lead into an account, a contact and a deal, and what to convert it into (decisions 39, 40)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import LeadStatus
 from resolvers import accounts, changes, contacts
 from resolvers.access import requires
+from resolvers.aside import aside
 from resolvers.context import Context
 from resolvers.deals import add_deal, announce
 from resolvers.found import Found
@@ -99,10 +100,10 @@ async def _accounts_like(ctx: Context, lead: Any) -> dict[str, tuple[Any, list[s
                 if domain_of(row.domain) == wanted:
                     _add(found, row, f"{reason} {wanted}")
         key = company_key(lead.company)
-        if key:
-            for row in await statements.containing(session, "account name", patterns(lead.company, is_company=True)):
-                if company_key(row.name) == key:
-                    _add(found, row, "same company name")
+        words = patterns(lead.company, is_company=True) if key else []
+        named = await statements.containing(session, "account name", words) if words else []
+    for row in await _of_key(named, key, lambda row: row.name, company_key):
+        _add(found, row, "same company name")
     return found
 
 
@@ -115,11 +116,30 @@ async def _contacts_like(ctx: Context, lead: Any) -> dict[str, tuple[Any, list[s
                 if row.email.lower() == lead.email.lower():
                     _add(found, row, f"same e-mail {lead.email.lower()}")
         key = person_key(lead.name)
-        if key:
-            for row in await statements.containing(session, "contact name", patterns(lead.name)):
-                if person_key(f"{row.first_name or ''} {row.last_name or ''}") == key:
-                    _add(found, row, "same name")
+        named = await statements.containing(session, "contact name", patterns(lead.name)) if key else []
+    for row in await _of_key(named, key, lambda row: f"{row.first_name or ''} {row.last_name or ''}", person_key):
+        _add(found, row, "same name")
     return found
+
+
+_COMPARED_AT_ONCE = 50_000
+"""Characters of names, which take some milliseconds; nothing else waits for more."""
+
+
+async def _of_key(
+    rows: Sequence[Any], key: tuple[str, ...], text: Callable[[Any], str], key_of: Callable[[str], tuple[str, ...]]
+) -> list[Any]:
+    """The rows whose text has this key; compared in a thread where that takes a while."""
+
+    def find(pace: Callable[[], None] = lambda: None) -> list[Any]:
+        same = []
+        for row in rows:
+            pace()
+            if key_of(text(row)) == key:
+                same.append(row)
+        return same
+
+    return await aside(find) if sum(len(text(row)) for row in rows) > _COMPARED_AT_ONCE else find()
 
 
 def _add(found: dict[str, tuple[Any, list[str]]], row: Any, reason: str) -> None:

@@ -16,6 +16,8 @@ _LEGAL_FORMS = frozenset(_FORMS.split())
 _FILLERS = frozenset(["and", "et", "of", "the", "und", "y"])
 _COMMON = _LEGAL_FORMS | _FILLERS
 
+_WORDS_SOUGHT, _LETTERS_SOUGHT = 10, 40
+
 
 def _folded(text: str) -> str:
     """Without letter case, marks and width: what `Müller` and `MULLER` share."""
@@ -55,13 +57,25 @@ def domain_of(text: str | None) -> str | None:
 
 
 def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:
-    """For each telling word of a name, patterns one of which finds it in a text that has the word, marks or not.
+    """For the telling words of a name, patterns one of which finds each in a text that has the word, marks or not.
 
     Letters and sets of them in brackets, as both databases know them; for texts whose ASCII letters are lower.
+    What is found is compared with the whole name afterwards. So a few words, the longest, and the beginning of each
+    are enough, and a name of thousands of words is no statement of thousands of conditions, nor a long word a pattern
+    that a database refuses.
     """
     words = _words(name)
     telling = [word for word in words if len(word) > 1 and not (is_company and word in _COMMON)]
-    return [_patterns(word) for word in telling or words]
+    longest = sorted(dict.fromkeys(telling or words), key=len, reverse=True)[:_WORDS_SOUGHT]
+    return [_patterns(_beginning(word)) for word in longest]
+
+
+def _beginning(word: str) -> str:
+    """As much of it as is looked for, not ended within what may be a ß."""
+    if len(word) <= _LETTERS_SOUGHT:
+        return word
+    cut = word[:_LETTERS_SOUGHT]
+    return cut.rstrip("s") or cut
 
 
 def _patterns(word: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 _FOLDER, _FILE = 0o700, 0o600
@@ -61,6 +62,36 @@ def file_fault(file: Path) -> str | None:
     if found.st_mode & _OPEN:
         return f"is open to others than its owner (mode {_mode(found)}); chmod 600"
     return None
+
+
+def is_private(folder: Path) -> bool:
+    """Whether it is this user's, and nobody else gets at what lies in it, whatever the modes there are."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OPEN
+
+
+def is_only_open(file: Path) -> bool:
+    """Whether it is a file of this user's, under this name alone, with no other fault than being open to others."""
+    try:
+        found = file.lstat()
+    except OSError:
+        return False
+    is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1
+    return is_own and bool(found.st_mode & _OPEN)
+
+
+def close(file: Path) -> None:
+    """Take from the others what they may do with the file."""
+    with suppress(FileNotFoundError):  # SQLite took it away in between
+        file.chmod(_FILE)
+
+
+def mode_of(path: Path) -> str:
+    """The mode as `chmod` takes it."""
+    return _mode(path.lstat())
 
 
 def _mode(found: os.stat_result) -> str:

@@ -31,7 +31,7 @@ def doctor(as_json: AsJson = False) -> None:
 
     Exit with 1 where something is wrong, with 69 where the database cannot be reached.
     """
-    findings = asyncio.run(_examine(with_folder(settings())))
+    findings = asyncio.run(_examine(with_folder(settings(), mending=False)))
     lines = []
     for finding in findings:
         lines.append(f"{'ok     ' if finding.ok else 'PROBLEM'}  {finding.name}: {finding.message}")

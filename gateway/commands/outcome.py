@@ -55,10 +55,15 @@ def settings_to_serve(**overrides: Any) -> Settings:
     return configuration
 
 
-def with_folder(configuration: Settings) -> Settings:
-    """The settings, or the end of the process before anything in the data folder is touched (decision 162)."""
+def with_folder(configuration: Settings, *, mending: bool = True) -> Settings:
+    """The settings, or the end of the process before anything in the data folder is touched (decision 162).
+
+    Where it goes on, files that were merely left open to others are closed, but for a command that only looks.
+    """
     if faults := data_folder.faults(configuration):
         fail("\n".join(faults), BAD_CONFIGURATION)
+    if mending:
+        data_folder.mend(configuration)
     return configuration
 
 

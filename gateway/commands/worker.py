@@ -26,8 +26,9 @@ from storage import migrate
 
 def worker() -> None:
     """Run background jobs, without the HTTP service."""
-    configuration = with_folder(settings_to_serve())
+    configuration = settings_to_serve()
     logs.configure(configuration)
+    with_folder(configuration)
     asyncio.run(_work(configuration))
 
 

@@ -180,7 +180,7 @@ class Connection:
         if watch.principal is not None:
             self._move(watch.path)
         if self._received is not None:
-            self._received.begin()
+            self._received.begin(is_stranger=watch.principal is None)
         await self._put({"type": "connection_ack"})
         self._begun.set_result(watch)
 

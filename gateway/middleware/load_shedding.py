@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from contract.errors import Overloaded, Unauthenticated
 from gateway.middleware.error_responses import refused
 from gateway.server.http_protocol import WHOLE
+from identity.auth_failures import origin
 from identity.principal import Principal
 from storage.kept import Kept
 from transport.headers import address_of
@@ -84,7 +85,7 @@ def path_of(known: Group | None, address: str, credential: int | None = None) ->
     """Where a request is counted: in its group if that is known, else among the strangers."""
     if known is not None:
         return (known,)
-    stranger = (_STRANGERS, address)
+    stranger = (_STRANGERS, origin(address))
     return (_STRANGERS, stranger, (stranger, credential))
 
 

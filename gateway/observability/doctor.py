@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 from contract.errors import GatewayError
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
+from gateway.data_folder import open_files
 from gateway.runtime import Runtime
 from gateway.settings import Settings, unfit_to_serve
 from identity import directory
 from identity.secrets import mark, peppers
 from storage.base import now
+from storage.folders import mode_of
 from storage.queries import credentials
 from storage.seeding.demo import ADMIN
 
@@ -70,6 +72,9 @@ def _of_files(settings: Settings) -> Iterator[Finding]:
     folder = settings.data_dir
     mode = stat.S_IMODE(folder.stat().st_mode)
     yield Finding("data_dir", mode & 0o077 == 0, f"{folder} has mode {mode:04o}", f"chmod 700 {folder}")
+    for file in open_files(settings):
+        message = f"{file} is open to others than its owner (mode {mode_of(file)})"
+        yield Finding("database_file", False, message, f"chmod 600 {file}; `serve` does so when it starts")
     env_file = Path(".env")
     if env_file.exists():
         mode = stat.S_IMODE(env_file.stat().st_mode)

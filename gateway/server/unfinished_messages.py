@@ -3,10 +3,11 @@
 from collections import Counter
 
 from contract.limits import SOCKETS_UNFINISHED_MAX_BYTES, UNFINISHED_MAX_BYTES
+from identity.auth_failures import origin
 
 
 class Unfinished:
-    """The bytes that one process keeps of such messages, by the address that they came from."""
+    """The bytes that one process keeps of such messages, by the address that they came from (decision 178)."""
 
     def __init__(self) -> None:
         self._by_address: Counter[str] = Counter()
@@ -14,11 +15,12 @@ class Unfinished:
 
     def change(self, address: str, more: int) -> bool:
         """There is so much more, or less, from the address; False if that is too much."""
+        place = origin(address)
         self._all += more
-        self._by_address[address] += more
-        if not self._by_address[address]:
-            del self._by_address[address]
-        return self._by_address[address] <= UNFINISHED_MAX_BYTES and self._all <= SOCKETS_UNFINISHED_MAX_BYTES
+        self._by_address[place] += more
+        if not self._by_address[place]:
+            del self._by_address[place]
+        return self._by_address[place] <= UNFINISHED_MAX_BYTES and self._all <= SOCKETS_UNFINISHED_MAX_BYTES
 
     @property
     def bytes(self) -> int:

@@ -23,6 +23,7 @@ from contract.limits import (
     SOCKET_INIT_MAX_BYTES,
     SOCKET_MESSAGE_MAX_BYTES,
     SOCKET_QUEUED_MAX,
+    STRANGER_BODY_MAX_BYTES,
 )
 from gateway.adapters.uvicorn import ASGISendEvent, ServerState, WebSocketProtocol
 from gateway.adapters.websockets import QuietProtocol
@@ -91,9 +92,9 @@ class WebSocketServerProtocol(WebSocketProtocol):
         self._keep(0)
         self._address = address
 
-    def begin(self) -> None:
-        """Take messages of any length that a message may have."""
-        self._messages.take(SOCKET_MESSAGE_MAX_BYTES)
+    def begin(self, *, is_stranger: bool) -> None:
+        """Take messages of any length that a message may have; of who shows no credential, what a body may be."""
+        self._messages.take(STRANGER_BODY_MAX_BYTES if is_stranger else SOCKET_MESSAGE_MAX_BYTES)
 
     # What comes.
 

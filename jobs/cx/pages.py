@@ -12,24 +12,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
+from jobs.cx.links import ADDRESS_MAX, Link, read_link
+
 if TYPE_CHECKING:
     from lxml import html
 
-_MOST_LINKS = 1_000
+_MOST_LINKS = _MOST_SCRIPTS = 1_000
 _WORDS_MAX = 200
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _COLOR = re.compile(r"#(?:[0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)
 _ABOVE = frozenset({"label", "form"})
 _GATHERED = frozenset({"a", "title"})
 _UNLABELLED_TYPES = {"hidden", "submit", "button", "image", "reset"}
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link with its absolute address, in the page's words."""
-
-    url: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ def read_page(
         images_described=found.images_described,
         fields=len(found.fields),
         fields_labelled=sum(found.is_labelled(one) for one in found.fields),
-        links=tuple(Link(url, words.text) for url, words in found.links),
+        links=tuple(read_link(url, words.text) for url, words in found.links),
         scripts=tuple(found.scripts),
         languages=frozenset(filter(None, {found.language, *found.alternates})),
         has_message_form=found.has_message_form,
@@ -183,6 +177,7 @@ class _Reader:
 
     def __init__(self, url: str) -> None:
         self._base = url
+        self._has_base = False
         self.language = ""
         self.title = _Words()
         self.meta: dict[str, str] = {}
@@ -238,7 +233,9 @@ class _Reader:
             self.has_linked_data = True
 
     def _base_address(self, element: html.HtmlElement) -> None:
-        self._base = self._address(element.get("href")) or self._base
+        if element.get("href") is not None and not self._has_base:  # the first one counts, as in browsers
+            self._base = self._address(element.get("href")) or self._base
+            self._has_base = True
 
     def _title(self, element: html.HtmlElement) -> None:
         if not self.title.text:
@@ -288,7 +285,7 @@ class _Reader:
         self.has_message_form = self.has_message_form or self._above["form"] > 0
 
     def _script(self, element: html.HtmlElement) -> None:
-        if element.get("src"):
+        if element.get("src") and len(self.scripts) < _MOST_SCRIPTS:
             self.scripts.append((element.get("src") or "")[:500].lower())
         if (element.get("type") or "").lower() == "application/ld+json" and (element.text or "").strip():
             self.has_linked_data = True
@@ -298,10 +295,12 @@ class _Reader:
             self.colors[color.lower()] += 1
 
     def _address(self, href: str | None) -> str:
-        """The absolute address, or nothing where there is none."""
+        """The absolute address; nothing where there is none, or it is longer than any that is called."""
+        if not href or len(href) > ADDRESS_MAX:
+            return ""
         try:
-            joined = urljoin(self._base, (href or "").strip())
-            return joined if href and urlsplit(joined).scheme else ""
+            joined = urljoin(self._base, href.strip())
+            return joined if len(joined) <= ADDRESS_MAX and urlsplit(joined).scheme else ""
         except ValueError:  # brackets that do not match
             return ""
 

@@ -53,7 +53,8 @@ def read_robots(text: str) -> Robots:
 
 def permission(body: bytes, path: str) -> Permission:
     """What a robots.txt of these bytes says of the path, with its query."""
-    whole = body if len(body) < MOST_BYTES else body[: body.rfind(b"\n") + 1]  # a rule that is cut off is another one
+    # A rule that is cut off is another one.
+    whole = body if len(body) < MOST_BYTES else body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
     robots = read_robots(whole.decode("utf-8", "replace"))
     return Permission(robots.allows(path), robots.delay)
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 from typing import Any
-from urllib.parse import urlsplit
 
 from contract.curves import Curve, along, half_up, tenths
 from jobs.cx.pages import Page
-from jobs.cx.site import Site, kinds_of
+from jobs.cx.site import Site
 
 FORMULA_VERSION = "1"
 
@@ -42,21 +41,6 @@ CHAT_WIDGETS = (
     "gorgias",
     "helpscout",
 )
-_SOCIAL = (
-    "facebook.com",
-    "instagram.com",
-    "linkedin.com",
-    "m.me",
-    "t.me",
-    "tiktok.com",
-    "twitter.com",
-    "wa.me",
-    "whatsapp.com",
-    "x.com",
-    "youtube.com",
-)
-_LOGIN = re.compile(r"\b(?:log-?in|sign-?in|my-?account|customer-?portal|anmelden|mi-cuenta|connexion)", re.IGNORECASE)
-_GUIDES = re.compile(r"\b(?:docs|documentation|guides?|knowledge-?base|tutorials?|manuals?|academy)", re.IGNORECASE)
 _PROTECTION = ("strict-transport-security", "content-security-policy", "x-content-type-options", "referrer-policy")
 
 
@@ -124,11 +108,11 @@ def _factor(signal: Signal, site: Site) -> Factor:
 
 def _contact_channels(site: Site) -> _Reading:
     found = {
-        "e-mail": _page_with(site, lambda page: _has_link(page, "mailto")),
-        "phone": _page_with(site, lambda page: _has_link(page, "tel")),
+        "e-mail": _page_with(site, lambda page: _leads_to(page, "e-mail")),
+        "phone": _page_with(site, lambda page: _leads_to(page, "phone")),
         "a message form": _page_with(site, lambda page: page.has_message_form),
         "live chat": _page_with(site, lambda page: any(w in s for s in page.scripts for w in CHAT_WIDGETS)),
-        "social media": _page_with(site, lambda page: any(_is_social(link.url) for link in page.links)),
+        "social media": _page_with(site, lambda page: _leads_to(page, "social")),
     }
     return _of_kinds("Customers can reach the company by", found, CHANNELS_CURVE, site, "No way to get in touch")
 
@@ -137,7 +121,7 @@ def _contact_page(site: Site) -> _Reading:
     page = _first(site, "contact")
     if page is not None:
         return _Reading(Fraction(100), Fraction(100), "The home page leads to a contact page.", page)
-    if any("contact" in kinds_of(link) for link in site.home.links):
+    if _leads_to(site.home, "contact"):
         text = "The home page mentions a contact page, but it could not be read."
         return _Reading(Fraction(50), Fraction(50), text, site.home)
     return _Reading(Fraction(0), Fraction(0), "The home page leads to no contact page.", site.home)
@@ -148,8 +132,8 @@ def _self_service(site: Site) -> _Reading:
         "a help center": _page_with(site, lambda page: _mentions(page, "help")),
         "answers to frequent questions": _page_with(site, lambda page: _mentions(page, "faq")),
         "a search": _page_with(site, lambda page: page.has_search),
-        "a customer login": _page_with(site, lambda page: _matches(page, _LOGIN)),
-        "documentation or guides": _page_with(site, lambda page: _matches(page, _GUIDES)),
+        "a customer login": _page_with(site, lambda page: _leads_to(page, "login")),
+        "documentation or guides": _page_with(site, lambda page: _leads_to(page, "guides")),
     }
     return _of_kinds("Customers can help themselves with", found, SELF_SERVICE_CURVE, site, "No self-service")
 
@@ -272,20 +256,11 @@ def _mentioning(kind: str) -> Callable[[Page], bool]:
 
 
 def _mentions(page: Page, kind: str) -> bool:
-    return page.kind == kind or any(kind in kinds_of(link) for link in page.links)
+    return page.kind == kind or _leads_to(page, kind)
 
 
-def _matches(page: Page, pattern: re.Pattern[str]) -> bool:
-    return any(pattern.search(urlsplit(link.url).path) or pattern.search(link.text) for link in page.links)
-
-
-def _has_link(page: Page, scheme: str) -> bool:
-    return any(link.url.lower().startswith(f"{scheme}:") for link in page.links)
-
-
-def _is_social(url: str) -> bool:
-    host = (urlsplit(url).hostname or "").lower()
-    return any(host == name or host.endswith(f".{name}") for name in _SOCIAL)
+def _leads_to(page: Page, kind: str) -> bool:
+    return any(kind in link.leads_to for link in page.links)
 
 
 def _is_mobile(page: Page) -> bool:

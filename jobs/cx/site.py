@@ -1,12 +1,12 @@
 """Reading a company's public web site: its home page and the few pages behind it that customers look for."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from jobs.cx.pages import Link, Page, read_page
+from jobs.cx.links import PAGES, Link
+from jobs.cx.pages import Page, read_page
 from jobs.cx.robots import EVERYTHING, MOST_BYTES, NOTHING, Permission, permission
 from providers.children import ChildError, Children
 from providers.children import Limits as ChildLimits
@@ -23,17 +23,6 @@ READING = ChildLimits(
 )
 """For one page, or one robots.txt. A usual page takes some milliseconds of them."""
 _DELAY_MAX = 5.0
-
-KINDS = {
-    "contact": r"contact|kontakt|contacto|contatt[io]|contato",
-    "help": r"help|support|hilfe|aide|ayuda|soporte|assistenza|ajuda|customer-?(?:service|care)|kundenservice",
-    "faq": r"faqs?|questions|haeufige-fragen|preguntas-frecuentes|domande-frequenti",
-    "about": r"about|ueber-uns|über uns|a-propos|quienes-somos|chi-siamo|sobre|company|unternehmen",
-    "privacy": r"privacy|datenschutz|confidentialit[eé]|privacidad",
-    "terms": r"terms|legal|imprint|impressum|agb|mentions-legales|aviso-legal",
-}
-"""The pages that are looked for behind the home page, in this order, by words in their address or their link."""
-_PATTERNS = {kind: re.compile(rf"\b(?:{words})", re.IGNORECASE) for kind, words in KINDS.items()}
 
 Checkpoint = Callable[[], Awaitable[None]]
 """Awaited before each request; raises to stop the reading."""
@@ -198,23 +187,16 @@ def linked_pages(home: Page) -> list[tuple[str, Link]]:
     """The first link of the home page to each kind of page, on the same host."""
     found: list[tuple[str, Link]] = []
     host = _host(home.url)
+    own = [link for link in home.links if link.leads_to and _host(link.url) == host]
     seen = {home.url.partition("#")[0]}
-    for kind, pattern in _PATTERNS.items():
-        for link in home.links:
+    for kind in PAGES:
+        for link in own:
             address = link.url.partition("#")[0]
-            if address in seen or _host(address) != host:
-                continue
-            if pattern.search(urlsplit(address).path) or pattern.search(link.text):
+            if kind in link.leads_to and address not in seen:
                 seen.add(address)
-                found.append((kind, Link(address, link.text)))
+                found.append((kind, replace(link, url=address)))
                 break
     return found[: PAGES_MAX - 1]
-
-
-def kinds_of(link: Link) -> set[str]:
-    """The kinds of page that a link may lead to."""
-    path = urlsplit(link.url).path
-    return {kind for kind, pattern in _PATTERNS.items() if pattern.search(path) or pattern.search(link.text)}
 
 
 def _origin(url: str) -> str:

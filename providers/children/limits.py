@@ -22,3 +22,5 @@ class Limits:
     seconds: float
     result_bytes: int = 16 * MEBIBYTE
     """What the function's result may have, pickled."""
+    is_heavy: bool = False
+    """Whether it may take so much that the idle children of other pools end first."""

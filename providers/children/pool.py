@@ -14,6 +14,8 @@ _log = logging.getLogger(__name__)
 IDLE_SECONDS = 20.0
 RUNS_MAX = 100
 """After so many a child is replaced, so that what leaks or fragments comes back."""
+_STAYS = 2
+"""One that is left with more than this part of what it may have is replaced too (decision 179)."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,6 +46,8 @@ class Children:
         async with pool.turns:
             if self._closed:
                 raise Stopped
+            if limits.is_heavy:
+                self._make_room(pool)
             try:
                 result: T = await pool.run(function.__module__, function.__qualname__, args, kwargs)
             except Raised as error:
@@ -55,6 +59,12 @@ class Children:
                 _log.warning("child ended function=%s pool=%s reason=%s", name, limits.name, type(error).__name__)
                 raise
             return result
+
+    def _make_room(self, pool: "_Pool") -> None:
+        """End those that wait in other pools."""
+        for other in self._pools.values():
+            if other is not pool:
+                other.end_idle()
 
     @property
     def pids(self) -> list[int]:
@@ -90,15 +100,19 @@ class _Pool:
             is_sound = True
             raise
         finally:
-            if is_sound and child.runs < RUNS_MAX:
+            if is_sound and child.runs < RUNS_MAX and child.resident_bytes <= self._limits.memory_bytes // _STAYS:
                 self._put_back(child)
             else:
                 self._leave(child)
 
-    async def close(self) -> None:
-        for _, timer in self._idle:
+    def end_idle(self) -> None:
+        for child, timer in self._idle:
             timer.cancel()
+            self._leave(child)
         self._idle.clear()
+
+    async def close(self) -> None:
+        self.end_idle()
         for child in list(self.children):
             self._leave(child)
         await asyncio.gather(*self._leaving)

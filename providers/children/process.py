@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 from contextlib import suppress
@@ -64,6 +65,14 @@ class Child:
     def is_alive(self) -> bool:
         """Whether it has not ended, as far as is known."""
         return self._process.returncode is None
+
+    @property
+    def resident_bytes(self) -> int:
+        """What of the machine's memory it has now; 0 where the system does not say."""
+        try:
+            return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * resource.getpagesize()
+        except (OSError, IndexError):
+            return 0
 
     async def run(self, module: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What the function returns. Raises ChildError; after any but Raised, and when cancelled, the child is over."""

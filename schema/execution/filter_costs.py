@@ -33,7 +33,7 @@ _LISTS = frozenset({"in", "nin"})
 class _Hole:
     """A variable in a filter: what it is to the filter, and how many links lead there.
 
-    `alone` is its weight where that is a comparison with one value, whichever that is.
+    `alone` is its weight where that is a comparison with one value that is not null, whichever that is.
     """
 
     variable: str
@@ -44,10 +44,12 @@ class _Hole:
 
     def weight(self, values: _Values) -> int:
         """What the variable's value weighs; one that is not given states nothing."""
-        value = values.get(self.variable)
-        if value is None:
+        if self.variable not in values:
             return 0
-        return _weigh(self.kind, self.name, value, self.depth, []) if self.alone is None else self.alone
+        value = values[self.variable]
+        if self.alone is None or value is None:
+            return _weigh(self.kind, self.name, value, self.depth, [])
+        return self.alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,11 @@ NO_FILTER = Filter()
 
 
 def is_filter(kind: Any) -> bool:
-    """Whether the type is one of the filter inputs."""
-    return isinstance(kind, GraphQLInputObjectType) and "and" in kind.fields
+    """Whether the type is one of the filter inputs, with alternatives or without: they all compare identifiers."""
+    if not isinstance(kind, GraphQLInputObjectType) or "id" not in kind.fields:
+        return False
+    compared = _named(kind.fields["id"].type)
+    return isinstance(compared, GraphQLInputObjectType) and "eq" in compared.fields
 
 
 def filter_of(field: GraphQLField, node: FieldNode, *, is_counted: bool = False) -> Filter:
@@ -112,8 +117,8 @@ def _weigh(kind: Any, name: str, value: Any, depth: int, holes: list[_Hole]) -> 
         alone = _comparison(name, None) * (1 + depth) if is_alone else None
         holes.append(_Hole(value.name.value, kind, name, depth, alone))
         return 0
-    if value is None or isinstance(value, NullValueNode):
-        return 0
+    if value is None or isinstance(value, NullValueNode):  # a comparison with it asks whether there is a value
+        return 0 if isinstance(kind, GraphQLInputObjectType) else CONDITION * (1 + depth)
     if not isinstance(kind, GraphQLInputObjectType):
         return _comparison(name, value) * (1 + depth)
     if not is_filter(kind):

@@ -2,7 +2,7 @@
 
 A field is read off its row, or called past the library, only where its definition says all that the library would do
 for it. The library alone asks permission classes and field extensions. Nothing here asks those of a whole schema, so
-a schema that has them is refused when it is built.
+a schema that has them is refused when it is built, as is one of which a guard would get lost (decision 177).
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from graphql import (
     DirectiveLocation,
     GraphQLField,
     GraphQLIncludeDirective,
+    GraphQLInputObjectType,
     GraphQLObjectType,
     GraphQLScalarType,
     GraphQLSchema,
@@ -77,6 +78,11 @@ def plain_columns(kind: GraphQLObjectType) -> set[str]:
 
 def refuse_unsupported(schema: GraphQLSchema) -> None:
     """Raises Unsupported for a schema with what neither the compiled ways nor the library's executor would ask."""
+    for kind in schema.type_map.values():
+        if isinstance(kind, GraphQLInputObjectType):
+            _refuse_guarded_inputs(kind)
+        elif isinstance(kind, GraphQLObjectType):
+            _refuse_lost_guards(kind)
     for directive in schema.directives:
         if directive.name not in _HONOURED and _EXECUTABLE & set(directive.locations):
             raise Unsupported(f"the directive @{directive.name} of documents would do nothing: it is not supported")
@@ -94,6 +100,31 @@ def refuse_unsupported(schema: GraphQLSchema) -> None:
         raise Unsupported("a default resolver would not be asked: it is not supported")
     if declared.config.info_class is not Info:
         raise Unsupported("an info class would not be used: it is not supported")
+
+
+def _refuse_guarded_inputs(kind: GraphQLInputObjectType) -> None:
+    """What guards a field of an input is asked by nobody."""
+    for name, field in kind.fields.items():
+        if guards := _guards(field.extensions.get(DEFINITION)):
+            names = sorted(map(_name, guards))
+            raise Unsupported(f"{kind.name}.{name} is a field of an input, of which {names} would not be asked")
+
+
+def _refuse_lost_guards(kind: GraphQLObjectType) -> None:
+    """What guards a field of an interface is asked where a type inherits the field, and not where it has its own."""
+    for interface in kind.interfaces:
+        for name, field in interface.fields.items():
+            inherited, own = (_guards(f.extensions.get(DEFINITION)) for f in (field, kind.fields[name]))
+            if lost := inherited - own:
+                names = sorted(map(_name, lost))
+                raise Unsupported(f"{kind.name}.{name} has not got what guards it in {interface.name}: {names}")
+
+
+def _guards(definition: Any) -> set[Any]:
+    """The permission classes of a field, and the classes of its extensions."""
+    if definition is None:
+        return set()
+    return {*definition.permission_classes, *map(type, definition.extensions)}
 
 
 def _name(one: Any) -> str:

@@ -52,6 +52,14 @@ async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:
     return job if found is None else found
 
 
+async def put_missing(session: TenantSession, *made: Job, due_at: datetime) -> None:
+    """New jobs, but for those whose key an unfinished one of their kind has: in two statements, however many."""
+    values = [job.model_dump() | {"org_id": session.org_id} for job in made]
+    statement = postgresql.insert(Job).values(values).on_conflict_do_nothing().returning(col(Job.id))
+    places = [QueuedJob(org_id=session.org_id, job_id=row.id, due_at=due_at) for row in await session.rows(statement)]
+    await session.insert(*places)
+
+
 async def unfinished(session: TenantSession, kind: str, key: str | None) -> Job | None:
     """The job of this kind and key that is queued or runs."""
     return await session.find(Job, col(Job.kind) == kind, col(Job.key) == key, col(Job.status).in_(_UNFINISHED))

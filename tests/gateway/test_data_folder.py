@@ -25,8 +25,8 @@ COMMANDS = {
     "org": ("org", "create", "New"),
     "member": ("member", "remove", "--org", "o", "--user", "u"),
 }
-FILES = ["crm.sqlite3", "crm.sqlite3-wal", "crm.sqlite3-shm", "crm.sqlite3-journal", "crm.sqlite3.lock"]
-FILES += ["pepper", "pepper.previous", "signing-key.pem", "signing-key.previous.pem"]
+DATABASE = ["crm.sqlite3", "crm.sqlite3-wal", "crm.sqlite3-shm", "crm.sqlite3-journal", "crm.sqlite3.lock"]
+FILES = [*DATABASE, "pepper", "pepper.previous", "signing-key.pem", "signing-key.previous.pem"]
 
 
 def _state(folder: Path) -> dict[str, tuple[int, bytes | None]]:
@@ -87,10 +87,46 @@ def test_links_are_not_followed(command: Command, tmp_path: Path, folder: Path, 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
 @pytest.mark.parametrize("file", FILES)
 def test_files_that_others_can_read(command: Command, tmp_path: Path, folder: Path, file: str, mode: int) -> None:
+    """Keys wherever they are; the database where others may get at it."""
     (folder / file).write_bytes(b"")
     (folder / file).chmod(mode)
+    if file in DATABASE:
+        folder.chmod(0o711)
     for name in ("serve", "doctor"):
         assert f"{mode:04o}" in _refuses(command, tmp_path, COMMANDS[name], folder / file)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o666])
+def test_a_database_of_an_earlier_version(command: Command, tmp_path: Path, folder: Path, mode: int) -> None:
+    """It was made with the umask's mode, in a folder that nobody else can enter: it is closed, and that is said."""
+    assert command("migrate").code == 0
+    files = [file for name in DATABASE if (file := folder / name).exists()]
+    for file in files:
+        file.chmod(mode)
+    looked = command("doctor")
+    assert looked.code == 1
+    assert all(f"{file} is open to others than its owner (mode {mode:04o})" in looked.out for file in files)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {mode}, "doctor changes nothing"
+    done = command("org", "create", "New", "--id", "new")
+    assert (done.code, done.out.strip()) == (0, "new")
+    [line] = [line for line in done.err.splitlines() if str(files[0]) in line]
+    assert all(str(file) in line for file in files)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files if file.exists()} == {0o600}
+    assert "database_file" not in command("doctor").out
+    assert str(files[0]) not in command("org", "create", "Next").err
+
+
+def test_a_database_that_is_open_elsewhere_or_under_another_name(
+    command: Command, tmp_path: Path, folder: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (elsewhere / "crm.db").write_bytes(b"")
+    (elsewhere / "crm.db").chmod(0o644)
+    url = f"sqlite+aiosqlite:///{elsewhere / 'crm.db'}"
+    assert "0644" in _refuses(command, tmp_path, ("serve",), elsewhere / "crm.db", CRM_DATABASE_URL=url)
+    os.link(elsewhere / "crm.db", folder / "crm.sqlite3")
+    assert "0644" in _refuses(command, tmp_path, ("serve",), folder / "crm.sqlite3")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

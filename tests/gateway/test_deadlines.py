@@ -177,7 +177,7 @@ async def test_a_statement_ends_with_its_request(
         assert rest.status_code == graphql.status_code == 504
         database = gateway.world.database
         if database.dialect == "postgresql":
-            async with asyncio.timeout(5), database.directory() as session:
+            async with asyncio.timeout(60), database.directory() as session:
                 asked = text(
                     "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)' AND state = 'active'"
                 )

@@ -103,7 +103,7 @@ async def _at_the_socket(gateway: Gateway, token: str) -> list[Any]:
             ended.set()
 
     scope = {"type": "websocket", "path": "/graphql", "headers": [], "subprotocols": [PROTOCOL]}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await gateway.app(scope, receive, send)
     return sent[1:]
 

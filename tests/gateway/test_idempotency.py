@@ -124,7 +124,7 @@ async def test_killed_between_claim_and_commit(tmp_path: Path, database_url: str
 async def _waits_for_a_lock(database: Database) -> None:
     """Until a statement of another session does."""
     question = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             async with database.directory() as session:
                 if await session.scalar(text(question)):

@@ -225,7 +225,8 @@ async def test_a_hundred_unless_told(gateway: Gateway) -> None:
 
 BLANK = [
     " ", "\t", "\n \r", "\u00a0", "\u2003\u3000", "\u200b", "\u200d\u2060", "\ufeff", "\u00ad", "\u3164",
-    "\u115f\u1160", "\u2800", "\uffa0", "\u0301", "\ufe0f", "\u180e", "\u2028", "\u2066\u2069", "\U000e0020",
+    "\u115f\u1160", "\ufffc", "\U0001d159", "\u2800", "\uffa0", "\u0301", "\ufe0f", "\u180e", "\u2028",
+    "\u2066\u2069", "\U000e0020",
     " \u200b ",
 ]  # fmt: skip
 CONTROL = ["a\nb", "a\x07", "\x1b[31mred", "a\x7f", "a\x85b", "pay\u202elap", "a\u2028b"]

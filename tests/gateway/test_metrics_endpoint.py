@@ -99,7 +99,7 @@ def test_the_worker_answers_on_a_port_of_its_own(tmp_path: Path) -> None:
         assert httpx.get(f"{address}/deals").status_code == 404
     finally:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert process.stderr is not None
         process.stderr.close()
 

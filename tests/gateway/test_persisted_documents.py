@@ -267,7 +267,7 @@ async def test_the_same_holds_on_a_websocket(tmp_path: Path) -> None:
     named = {"documentId": "ask", "operationName": "Ask"}
     with Service(tmp_path, "--no-worker", CRM_PERSISTED_DOCUMENTS="documents.json", CRM_PERSISTED_ONLY="1") as service:
         url = service.address.replace("http://", "ws://") + "/graphql"
-        async with connect(url, subprotocols=[Subprotocol("graphql-transport-ws")]) as socket, asyncio.timeout(20):
+        async with connect(url, subprotocols=[Subprotocol("graphql-transport-ws")]) as socket, asyncio.timeout(60):
             await socket.send('{"type": "connection_init"}')
             assert json.loads(await socket.recv()) == {"type": "connection_ack"}
             await socket.send(json.dumps({"id": "1", "type": "subscribe", "payload": named}))

@@ -190,7 +190,7 @@ def test_nothing_is_printed_before_it_listens(tmp_path: Path) -> None:
         assert httpx.get(f"{found[1]}/ready").status_code == 200
     finally:
         process.terminate()
-        assert process.wait(15) == 0
+        assert process.wait(60) == 0
         assert process.stdout is not None
         process.stdout.close()
 
@@ -273,6 +273,6 @@ def test_the_public_address_is_the_printed_one(tmp_path: Path, public: str) -> N
         assert process.stdout.readline() == f"  GraphiQL   {public.rstrip('/')}/graphql\n"
     finally:
         process.terminate()
-        assert process.wait(15) == 0
+        assert process.wait(60) == 0
         assert process.stdout is not None
         process.stdout.close()

@@ -331,7 +331,7 @@ async def spoken(gateway: Gateway, *payloads: Any) -> list[Any]:
     task = asyncio.create_task(gateway.app(scope, said.get, heard.put))
 
     async def hear() -> Any:
-        message = await asyncio.wait_for(heard.get(), 20)
+        message = await asyncio.wait_for(heard.get(), 60)
         return json.loads(message["text"]) if "text" in message else message
 
     said.put_nowait({"type": "websocket.connect"})
@@ -344,7 +344,7 @@ async def spoken(gateway: Gateway, *payloads: Any) -> list[Any]:
             assert (await hear())["type"] == "complete"
         await asyncio.sleep(0.01)
     said.put_nowait({"type": "websocket.disconnect", "code": 1000})
-    await asyncio.wait_for(task, 20)
+    await asyncio.wait_for(task, 60)
     return told[1:]
 
 

@@ -55,7 +55,7 @@ def names(found: list[Any]) -> list[str]:
 
 
 async def take(stream: AsyncIterator[Any], number: int) -> list[Any]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return [await anext(stream) for _ in range(number)]
 
 

@@ -145,6 +145,19 @@ async def test_the_token_ends_with_its_credential(world: World, kind: Credential
         await world.services.identity.authenticate(minted, None)
 
 
+@pytest.mark.parametrize("left", [90, 300, 301, 0.4])
+async def test_the_token_says_that_it_ends_with_its_credential(
+    world: World, monkeypatch: pytest.MonkeyPatch, left: float
+) -> None:
+    moment = now()
+    text = await world.credential("member@one", None, expires_at=moment + timedelta(seconds=left))
+    monkeypatch.setattr("identity.exchange.now", lambda: moment)
+    granted = await _exchange(world, text)
+    claims = await _claims(granted)
+    assert claims.issued_at is not None
+    assert claims.expires_at - claims.issued_at == granted.expires_in == max(1, min(300, int(left)))
+
+
 async def test_the_token_ends_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     minted = (await _exchange(world, await world.credential("member@one", None))).access_token
     later = now() + timedelta(seconds=300 + 31)

@@ -89,7 +89,7 @@ class Stream:
 
     async def told_of(self, text: str) -> None:
         """Wait until the stream has told this."""
-        async with asyncio.timeout(20), self._news:
+        async with asyncio.timeout(60), self._news:
             await self._news.wait_for(lambda: text.encode() in self.heard)
 
     async def _send(self, message: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ class Stream:
             yield
         finally:
             self._said.put_nowait(end)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await task
 
 

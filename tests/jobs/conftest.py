@@ -50,7 +50,7 @@ async def ports(tmp_path: Path) -> AsyncIterator[Ports]:
 
 async def until(world: World, job_id: str, *states: JobStatus) -> Any:
     """The row of a job of the first organization once it is in one of these states, which is soon."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             async with world.database.reading(world.one.id) as session:
                 row = await status(session, job_id)

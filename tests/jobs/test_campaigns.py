@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
+from sqlmodel import col
 
 from contract.errors import InvalidState, NotFound, ProviderFailed
 from contract.vocabulary import CampaignStatus, EnrollmentStatus
@@ -37,6 +38,7 @@ from storage.tables import (
     OutreachMessage,
 )
 from tests.support.sequencing import Stub, open_transactions, services_with, work_off
+from tests.support.statements import statements
 from tests.support.world import World, open_world
 
 DOWN = Unreachable("Stub cannot be reached")
@@ -300,6 +302,26 @@ async def test_a_recipient_who_is_removed_while_the_provider_is_told_of_them_is_
     stub.during["add_leads"] = elsewhere
     await work_off(world.database, stub, rounds=4)
     assert stub.leads == {f"{made.id}/1": [stays.email]}
+
+
+async def test_many_who_are_removed_meanwhile_are_one_statement(world: World, ctx: Context, stub: Stub) -> None:
+    made = await campaign(world, recipients=20)
+    await launch_campaign(ctx, made.id)
+
+    async def elsewhere() -> None:
+        async with world.database.writing(world.one.id) as session:
+            await session.execute(
+                delete(Enrollment)
+                .where(col(Enrollment.org_id) == world.one.id, col(Enrollment.email) != "0@example.com")
+                .execution_options(synchronize_session=False)
+            )
+
+    stub.during["add_leads"] = elsewhere
+    with statements(world.database) as sent:
+        assert await work_off(world.database, stub, rounds=1) == [("campaign_tell", "succeeded")]
+    assert sum("INSERT INTO jobs" in statement for statement in sent) == 2  # and what is asked of the provider later
+    assert (await work_off(world.database, stub, rounds=20)).count(("lead_remove", "succeeded")) == 19
+    assert stub.leads == {f"{made.id}/1": ["0@example.com"]}
 
 
 async def test_deletion_goes_in_the_documented_order(world: World, ctx: Context, stub: Stub) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ import jobs.render
 import jobs.research
 from jobs import attempts
 from jobs.cx.pages import read_page
+from jobs.cx.signals import assess
+from jobs.cx.site import Site, linked_pages
 from providers.children import Children, OutOfMemory
 from reports.rendering import DRAWING, is_drawable
 from tests.support.companies import HOME, HTML, ask, begin, ended, open_company, open_working, until
@@ -86,6 +89,36 @@ async def test_a_site_s_logo_that_asks_for_terabytes(gateway: Gateway) -> None:
     assert "logo" not in report["brand"]
     assert (report["render"]["status"], len(report["artifacts"])) == ("SUCCEEDED", 3)
     assert await is_well(gateway)
+
+
+def test_links_that_take_long_to_look_through() -> None:
+    """They are looked through where the page is read, in a child: what the service does with them is little."""
+    base = "https://acme.example/" + "c/" * 1_900
+    body = f'<base href="{base}">' + "".join(f"<a href='{n:04}'>{'a-' * 100}</a>" for n in range(1_000))
+    began = process_time()
+    pages = [read_page(body.encode(), url="https://acme.example/", kind=kind, headers={}) for kind in ("home", "x")]
+    reading = process_time() - began
+    began = process_time()
+    linked_pages(pages[0])
+    assess(Site(tuple(pages), 0))
+    assert process_time() - began < reading / 2
+    assert len(pages[0].links) == 1_000
+
+
+def test_the_first_base_counts() -> None:
+    """Each after it would make the addresses longer."""
+    body = b"<base target=x><base href=/a/>" + b"<base href=b/>" * 50_000 + b"<a href=c>c</a>"
+    found = read_page(body, url="https://acme.example/", kind="home", headers={})
+    assert [link.url for link in found.links] == ["https://acme.example/a/c"]
+
+
+def test_addresses_that_nobody_calls_are_no_links() -> None:
+    long = "a" * 4_000
+    body = f'<base href="/{long[:3_000]}/"><a href="{long}">1</a><a href="{long[:2_000]}">2</a><a href="/help">3</a>'
+    found = read_page(body.encode(), url="https://acme.example/", kind="home", headers={})
+    assert [link.url for link in found.links] == ["https://acme.example/help"]
+    many = read_page(b"<script src=x></script>" * 40_000, url="https://acme.example/", kind="home", headers={})
+    assert len(many.scripts) == 1_000
 
 
 async def test_logos_that_cannot_be_drawn() -> None:

@@ -48,7 +48,7 @@ def process(folder: Path, *arguments: str, **settings: str) -> Iterator[subproce
         if running.poll() is None:
             running.terminate()
         try:
-            running.wait(20)
+            running.wait(60)
         except subprocess.TimeoutExpired:
             running.kill()
             running.wait()
@@ -93,7 +93,7 @@ async def test_a_killed_worker_s_job_is_resumed_once(
             assert lines[1][1] == lines[2][1] in (second.pid, third.pid)
             for worker in (second, third):
                 worker.terminate()
-                assert worker.wait(20) == 0
+                assert worker.wait(60) == 0
 
 
 async def test_a_worker_that_is_told_to_stop_finishes_its_job(world: World, database_url: str, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_a_worker_that_is_told_to_stop_finishes_its_job(world: World, data
     with process(tmp_path, "worker", CRM_DATABASE_URL=database_url) as worker:
         await diary(world, 1)
         worker.terminate()
-        assert worker.wait(20) == 0
+        assert worker.wait(60) == 0
     row = await until(world, job, JobStatus.SUCCEEDED)
     assert row.attempts == 1
     assert [what for what, _ in await diary(world)] == ["began", "ended"]
@@ -155,7 +155,7 @@ async def test_a_worker_that_cannot_beat_makes_the_service_not_ready(database_ur
         world = gateway.world
 
         async def becomes(status: int, **check: Any) -> None:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while True:
                     answer = await gateway.http.get("/ready")
                     line = answer.json()["checks"][2]

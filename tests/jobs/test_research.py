@@ -232,7 +232,7 @@ async def test_a_run_is_cancelled_while_it_works(gateway: Gateway) -> None:
     async with open_company(home=home) as web:
         domain = f"127.0.0.1:{web.port}"
         run_id = await begin(gateway, *((f"Company {n}", domain) for n in range(12)))
-        await asyncio.wait_for(arrived.wait(), 20)
+        await asyncio.wait_for(arrived.wait(), 60)
         cancel = (
             "mutation($id: ID!) { researchRunCancel(id: $id) { run { status } userErrors { code message field } } }"
         )

@@ -85,6 +85,14 @@ def test_half_a_mebibyte_is_read_and_no_rule_that_was_cut() -> None:
     assert permission(full[:MOST_BYTES], "/b").allowed
 
 
+@pytest.mark.parametrize("end", [b"\r", b"\r\n"])
+def test_lines_of_a_long_file_may_end_in_other_ways(end: bytes) -> None:
+    rules = b"User-agent: *" + end + b"Disallow: /a" + end
+    full = rules + b"#" * (MOST_BYTES - len(rules) - 12) + end + b"Disallow: /bcd"
+    assert not permission(full[:MOST_BYTES], "/a").allowed
+    assert permission(full[:MOST_BYTES], "/b").allowed
+
+
 def test_what_stands_for_a_file_that_is_not_there() -> None:
     assert permission(EVERYTHING, "/").allowed
     assert not permission(NOTHING, "/").allowed

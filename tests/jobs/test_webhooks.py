@@ -37,8 +37,10 @@ from storage.base import first_id_at, new_id, now
 from storage.database import Database
 from storage.queries import jobs
 from storage.queries import webhooks as statements
+from storage.queries.records import insert_missing
 from storage.tables import Event, Job, QueuedJob, Webhook, WebhookDelivery, WebhookWatch
 from tests.jobs.conftest import Workers
+from tests.support.statements import statements as statements_of
 from tests.support.web import Asked, Reply, Web, open_web
 from tests.support.world import PEPPER, World
 
@@ -64,7 +66,7 @@ async def made(ctx: Context, url: str, *types: str) -> tuple[str, str]:
 
 
 async def eventually(condition: Callable[[], Awaitable[Any]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             if await condition():
                 return
@@ -91,6 +93,30 @@ async def webhook_of(world: World, identifier: str) -> Any:
 
 def told(web: Web, path: str = "/hook") -> list[dict[str, Any]]:
     return [orjson.loads(asked.body) for asked in web.asked if asked.path == path]
+
+
+async def test_many_are_woken_in_as_many_statements_as_one(world: World, ports: Ports) -> None:
+    ctx = await admin(world, ports.outbound)
+    counts = []
+    for number in (1, 10):
+        async with world.database.writing(world.one.id) as session:
+            session.add(*(Webhook(url="http://127.0.0.1:9/", areas=["crm"], cursor=0) for _ in range(number)))
+            await session.flush()
+            watched = await session.rows(select(col(Webhook.id)).where(col(Webhook.org_id) == world.one.id))
+        async with world.database.directory(writing=True) as session:
+            for row in watched:
+                await insert_missing(session, WebhookWatch(org_id=world.one.id, webhook_id=row.id))
+        await create_account(ctx, AccountCreate(name="a"))
+        with statements_of(world.database) as sent:
+            await webhooks.wake(world.database)
+        counts.append(len(sent))
+        with statements_of(world.database) as sent:
+            await webhooks.wake(world.database)
+        assert not any("INSERT" in statement for statement in sent), "they are woken already"
+    assert counts[0] == counts[1]
+    kept = await rows(world, Job.kind, Job.key, Job.arguments)
+    assert sorted(job.key for job in kept) == sorted(row.id for row in watched)
+    assert all(job.arguments == {"webhook_id": job.key} for job in kept)
 
 
 async def test_events_arrive_signed_in_order_with_their_sequence(world: World, ports: Ports, workers: Workers) -> None:
@@ -140,13 +166,14 @@ async def test_a_failing_and_a_slow_receiver_delay_nobody_else(
     world: World, ports: Ports, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhooks, "PAUSES", (timedelta(seconds=1),))
+    monkeypatch.setattr(webhooks, "LIMITS", replace(webhooks.LIMITS, seconds=300, read_seconds=300))
     ctx = await admin(world, ports.outbound)
     answers = iter([Reply(b"secret words", 500), Reply(b"", 302, {"Location": "/elsewhere"})])
 
     def failing(_: Asked) -> Reply:
         return next(answers, OK)
 
-    slow = Reply(b"", 200, wait_first=30)
+    slow = Reply(b"", 200, wait_first=300)
     async with open_web({"/failing": failing, "/slow": slow, "/hook": OK, "/elsewhere": OK}) as web:
         broken, _ = await made(ctx, f"{web.url}/failing", "account_created")
         await made(ctx, f"{web.url}/slow", "account_created")
@@ -154,8 +181,7 @@ async def test_a_failing_and_a_slow_receiver_delay_nobody_else(
         workers.start()
         for name in ("a", "b"):
             await create_account(ctx, AccountCreate(name=name))
-        async with asyncio.timeout(9):  # before the slow one has answered
-            await soon(lambda: len(told(web)) == 2)
+        await soon(lambda: len(told(web)) == 2)  # before the slow one has answered
         await soon(lambda: len(told(web, "/failing")) == 4)
         first, again, taken, second = told(web, "/failing")
         assert first == again == taken
@@ -248,7 +274,7 @@ async def test_a_busy_receiver_is_left_alone_as_it_asks(
         [[attempted]] = await rows(world, WebhookDelivery.at)
         async with world.database.directory() as session:
             [[due]] = await session.rows(select(col(QueuedJob.due_at)))
-    assert timedelta(seconds=seconds) <= due - attempted < timedelta(seconds=seconds + 3)
+    assert timedelta(seconds=seconds) <= due - attempted < timedelta(seconds=seconds + 20)
 
 
 async def test_a_deletion_ends_what_was_to_come(world: World, ports: Ports, workers: Workers) -> None:

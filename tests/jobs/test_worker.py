@@ -254,11 +254,11 @@ async def test_an_organization_with_much_to_do_leaves_room_for_the_other(world: 
     for _ in range(20):
         await put(world, "slow")
     workers.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await full.wait()
     async with world.database.writing(world.two.id) as session:
         other = await enqueue(session, "quick", {})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             async with world.database.reading(world.two.id) as session:
                 state = await session.scalar(select(Job.status).where(Job.org_id == world.two.id, Job.id == other.id))
@@ -345,7 +345,7 @@ async def test_a_worker_that_stops_finishes_what_it_can_and_gives_back_the_rest(
 
     ends, waits = await put(world, "short"), await put(world, "endless")
     worker = workers.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await asyncio.gather(*(event.wait() for event in started.values()))
     assert worker.is_beating
     await workers.stop(worker, seconds=0.5)

@@ -155,6 +155,27 @@ async def test_processes_are_bounded_replaced_after_a_while_and_end_when_idle(mo
     await children.close()
 
 
+async def test_one_that_is_left_with_much_is_replaced(children: Children) -> None:
+    alone = replace(LIMITS, processes=1)
+    first = await children.run(alone, work.keep, 1 << 20)
+    assert await children.run(alone, work.keep, alone.memory_bytes // 2) == first
+    assert await children.run(alone, work.pid) != first
+    await gone(first)
+
+
+async def test_idle_ones_make_room_for_one_that_takes_much(children: Children) -> None:
+    working = asyncio.create_task(children.run(LIMITS, work.sleep, 1.0))
+    await until(lambda: children.pids)
+    busy = children.pids
+    idle = await children.run(replace(LIMITS, name="another"), work.pid)
+    heavy = replace(LIMITS, name="heavy", processes=1, is_heavy=True)
+    taken = await children.run(heavy, work.pid)
+    await gone(idle)
+    assert set(busy) <= set(children.pids) <= {*busy, taken}
+    assert await children.run(heavy, work.pid) == taken
+    await working
+
+
 async def test_it_has_nothing_of_its_parent(children: Children, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRM_SEQUENCING_API_KEY", "secret")
     with socket.socket() as listening, (ROOT / "pyproject.toml").open() as file:

@@ -93,12 +93,12 @@ async def test_handing_over_never_waits_and_never_raises() -> None:
     for number in range(2_000):
         stuck.actors.hand(note(number))
         broken.actors.hand(note(number))
-    assert loop.time() - began < 1
+    assert loop.time() - began < 30  # one that waited would wait for good
     await _until(lambda: broken.fates[Fate.FAILED] == 1_000)
     assert broken.fates == {Fate.FAILED: 1_000, Fate.DROPPED: 1_000}
     began = loop.time()
     await stuck.actors.close()
-    assert 1.5 < loop.time() - began < 4
+    assert 1.5 < loop.time() - began < 60
     assert stuck.fates == {Fate.DROPPED: 2_000}  # also the one that was on its way
     await broken.actors.close()
     broken.actors.hand(note())
@@ -230,7 +230,7 @@ async def test_a_slow_service_is_given_up(drips: bool, monkeypatch: pytest.Monke
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _request(reader)
         writer.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
-        for _ in range(100):  # a byte now and then keeps every deadline that is about silence
+        for _ in range(2_000):  # a byte now and then keeps every deadline that is about silence
             if drips:
                 writer.write(b"x")
             await asyncio.sleep(0.05)
@@ -239,7 +239,7 @@ async def test_a_slow_service_is_given_up(drips: bool, monkeypatch: pytest.Monke
         loop = asyncio.get_running_loop()
         began = loop.time()
         assert await _fate(url) is Fate.FAILED
-        assert loop.time() - began < 2
+        assert loop.time() - began < 50  # of the 100 that it would take
 
 
 async def test_a_body_without_end_is_not_waited_for() -> None:

@@ -105,7 +105,7 @@ async def test_a_slow_provider_is_given_up(make: Any, reply: Reply) -> None:
     assert type(error) is Unreachable
     assert error.words.endswith("did not answer in time")
     assert len(server.asked) == 3
-    assert loop.time() - began < 3
+    assert loop.time() - began < 30  # of the 90 that it would take
 
 
 @pytest.mark.parametrize("make", ADAPTERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 import subprocess
@@ -15,8 +16,8 @@ from contract.errors import Problems
 from contract.limits import REPORT_TEXT_MAX
 from providers.children import Children
 from reports.reading import content_of
-from reports.rendering import RENDERING, render_stored
-from tests.support.reports import content, stored
+from reports.rendering import CHECKING, DRAWING, RENDERING, is_drawable, logo_problem, render_stored
+from tests.support.reports import content, data_uri, png, stored
 
 ROOT = Path(__file__).resolve().parents[2]
 _SLOTS = 50
@@ -38,6 +39,7 @@ def heaviest() -> dict[str, dict[str, Any]]:
         "latin": _words("abcdefghijklmnopqrstuvwxyz", _ROOM),
         "scripts": _words(_SCRIPTS, _ROOM),
         "both directions": "aع" * (_ROOM // 3),
+        "letters in piles": "က္" * (_ROOM // 6),
         "bullets": ["x"] * (_ROOM // 101),
     }
     slots = {name: {"copy_blobs": {f"s{i}": text for i in range(_SLOTS)}} for name, text in texts.items()}
@@ -72,6 +74,38 @@ async def test_the_heaviest_reports_leave_the_service_below_400_mb() -> None:
         assert not isinstance(made, str)
         print(f"{name}: service {service // 1000} MB, child {peak // 1000} MB")
         assert service + peak < 350_000, name  # what a service has open besides comes to some 30 MB
+
+
+@pytest.mark.long
+async def test_heavy_reports_one_after_another_with_all_that_an_edit_starts() -> None:
+    """What a rendering leaves behind, and what waits in other processes, counts as well."""
+    service = _kilobytes(_service(), "VmRSS")
+    children, peak, logo = Children(), 0, data_uri(png(1_900, 1_900), "image/png")
+
+    async def watch() -> None:
+        nonlocal peak
+        while True:
+            await asyncio.sleep(0.02)
+            peak = max(peak, sum(_resident(pid) for pid in children.pids))
+
+    watching = asyncio.create_task(watch())
+    for changed in heaviest().values():
+        assert await children.run(CHECKING, logo_problem, logo) == ""
+        assert await children.run(DRAWING, is_drawable, logo)
+        peak = 0
+        made = await children.run(RENDERING, render_stored, stored(**changed, brand={"logo": logo}))
+        assert not isinstance(made, str)
+        print(f"service {service // 1000} MB, children {peak // 1000} MB")
+        assert service + peak < 350_000
+    watching.cancel()
+    await children.close()
+
+
+def _resident(pid: int) -> int:
+    try:
+        return _kilobytes(_status(pid), "VmRSS")
+    except (AssertionError, OSError):  # it ends in this moment
+        return 0
 
 
 def _service() -> str:

@@ -189,6 +189,9 @@ def test_text() -> None:
         "العنوان",
         "!",
     ]
+    piled = breakable("က္" * 500).split("\u200b")
+    assert max(map(len, piled)) <= 6  # a pile is shaped in the square of its letters
+    assert breakable("ဒုက္ခ သတ္တဝါ ខ្ញុំ ស្ត្រី") == "ဒုက္ခ သတ္တဝါ ខ្ញុំ ស្ត្រី"
     assert breakable("a" * 50) == "a" * 24 + "\u200b" + "a" * 24 + "\u200b" + "aa"
     assert (cut("one two three", 9), cut("one", 3), cut("x" * 9, 4)) == ("one two…", "one", "xxx…")
     assert [is_right_to_left(text) for text in ("abc", "12 שלום", "سلام abc", "", "日本")] == [

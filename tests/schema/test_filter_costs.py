@@ -28,6 +28,7 @@ def _each(number: int, one: str) -> str:
 
 ONE_LINKED = '{account: {name: {contains: "q%"}}}'
 LINKED = f"{{or: [{_each(33, ONE_LINKED)}]}}"
+NULL_LINKED = "{account: {domain: {eq: null, neq: null}}}"
 LONG = ", ".join(['""'] * 900)
 COSTS = {
     "nothing": ("{ deals(first: 10) { nodes { id } } }", 1),
@@ -51,6 +52,14 @@ COSTS = {
     "two links": (
         '{ meetings(first: 10, filter: {deal: {account: {name: {contains: "x"}}}}) { nodes { id } } }',
         1 + (5 + 10 + 15) // 10,
+    ),
+    "a filter without alternatives": (
+        '{ campaigns(first: 10, filter: {name: {contains: "x", startsWith: "y"}}) { totalCount } }',
+        6,
+    ),
+    "links that lead to rows without a value": (
+        f"{{ meetings(first: 10, filter: {{or: [{_each(16, NULL_LINKED)}]}}) {{ nodes {{ id }} }} }}",
+        1 + 16 * (1 + 5 + 2 + 2) // 10,
     ),
     "a long list": (f"{{ deals(first: 10, filter: {{name: {{in: [{LONG}]}}}}) {{ totalCount }} }}", 3 + 27 // 10),
     "33 links": (f"{{ meetings(first: 10, filter: {LINKED}) {{ nodes {{ id }} }} }}", 1 + 33 * 16 // 10),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from resolvers.lead_matching import company_key
 from storage.tables import Account, Contact, Deal, DealContact, Event, Lead
+from tests.support.statements import statements
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -316,3 +319,41 @@ async def test_a_preview_is_bounded(one: Tenant) -> None:
     lead = full()
     await one.add(lead)
     assert len((await one.ask(PREVIEW, id=lead.id))["accounts"]) == 20
+
+
+COMPANIES = {
+    "thousands of words": " ".join(f"w{number}" for number in range(1_600)),
+    "one word": "oa" * 5_000,
+    "brackets and stars": "[*?]^" * 2_000,
+    "thousands of letters": " ".join("abcdefghij" * 500),
+    "s": "s" * 10_000,
+}
+
+
+@pytest.mark.parametrize("company", COMPANIES.values(), ids=COMPANIES)
+async def test_a_company_s_name_may_be_as_long_as_it_may(one: Tenant, company: str) -> None:
+    """The statement that looks for it is no longer than for any other."""
+    same, other = Account(name=f"{company.upper()[:9_990]} Inc."[:10_000]), Account(name=company[:-1])
+    lead = Lead(name="s" * 200, company=same.name, source="scan_card")
+    await one.add(lead, same, other, Contact(last_name="S" * 200))
+    with statements(one.gateway.world.database) as sent:
+        found = await one.ask(PREVIEW, id=lead.id)
+    named = [c["node"]["id"] for c in found["accounts"] if c["reason"] == "same company name"]
+    assert named == [same.id]
+    assert [c["reason"] for c in found["contacts"]] == ["same name"]
+    assert max(map(len, sent)) < 6_000
+
+
+async def test_long_names_are_compared_beside_other_requests(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    company = " ".join(f"w{number}" for number in range(1_600))
+    lead = Lead(name="Ada", company=company, source="scan_card")
+    await one.add(lead, *(Account(name=company.replace("w7 ", f"v{number} ")) for number in range(20)))
+    compared = []
+
+    def key(name: str | None) -> tuple[str, ...]:
+        compared.append(threading.current_thread() is threading.main_thread())
+        return company_key(name)
+
+    monkeypatch.setattr("resolvers.lead_conversion.company_key", key)
+    await one.ask(PREVIEW, id=lead.id)
+    assert compared == [True, *[False] * 20]  # the lead's own

@@ -5,6 +5,7 @@ The cases are found in the schema: a list without one fails.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import pytest_asyncio
 from graphql import build_schema
 
+from rest_compat.routes import OPERATIONS
 from storage import database as database_module
 from storage.base import new_id
 from storage.event_types import EVENT_TYPES
@@ -98,6 +100,24 @@ async def test_what_is_given(forests: list[Tenant], name: str) -> None:
 
 
 BEHIND = """query($after: String) { accounts { nodes { contacts(first: 2, after: $after) { nodes { id } } } } }"""
+
+
+@pytest.mark.parametrize("path", [one.path for one in OPERATIONS if one.method == "GET" and one.many])
+async def test_what_the_documented_paths_list(forests: list[Tenant], path: str) -> None:
+    counts, items = [], []
+    for tenant in forests:
+        headers, listed = tenant.headers("admin"), path
+        if "{" in path:
+            noun = path.split("/{")[0].rpartition("/")[2]
+            nodes = (await tenant.ask(f"{{ {noun}(first: 1) {{ nodes {{ id }} }} }}", headers))["nodes"]
+            listed = re.sub(r"\{\w+\}", nodes[0]["id"], path)
+        with statements(tenant.gateway.world.database) as sent:
+            answer = await tenant.gateway.rest("GET", listed, headers)
+        assert answer.status_code == 200, answer.text
+        counts.append(len(sent))
+        items.append(_items(answer.json()))
+    assert counts[0] == counts[1]
+    assert items[1] >= items[0]
 
 
 async def test_what_is_behind_a_cursor_below_a_list(forests: list[Tenant]) -> None:

@@ -316,3 +316,40 @@ def test_what_nobody_would_ask_is_refused_when_the_schema_is_built(what: str, gi
         Schema(query=Root, **given)
     with pytest.raises(Unsupported, match=what):
         Executor(strawberry.Schema(query=Root, **given)._schema)
+
+
+@strawberry.input
+class Given:
+    secret: str = strawberry.field(permission_classes=[Denied])
+
+
+@strawberry.interface
+class Secret:
+    text: str = strawberry.field(permission_classes=[Denied])
+
+
+@strawberry.type
+class Told(Secret):
+    text: str = strawberry.field(resolver=lambda: "told")
+
+
+def test_what_guards_a_field_of_an_input_is_refused() -> None:
+    @strawberry.type
+    class Root:
+        @strawberry.field
+        def a(self, given: Given) -> str:
+            return given.secret
+
+    with pytest.raises(Unsupported, match=r"Given\.secret is a field of an input, of which .*'Denied'"):
+        Schema(query=Root)
+    with pytest.raises(Unsupported, match=r"Given\.secret"):
+        Executor(strawberry.Schema(query=Root)._schema)
+
+
+def test_a_type_does_not_lose_what_guards_a_field_in_its_interface() -> None:
+    @strawberry.type
+    class Root:
+        told: Told | None = strawberry.field(resolver=lambda: Told())
+
+    with pytest.raises(Unsupported, match=r"Told\.text has not got what guards it in Secret: .*'Denied'"):
+        Schema(query=Root)

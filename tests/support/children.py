@@ -51,6 +51,15 @@ def swallow_memory() -> int:
         kept.append(bytearray(1 << 20))
 
 
+def keep(size: int) -> int:
+    """Leave so much behind, as caches and fragments do."""
+    _KEPT.append(bytearray(b"x") * size)
+    return os.getpid()
+
+
+_KEPT: list[bytearray] = []
+
+
 def spin() -> None:
     while True:
         pass

@@ -50,7 +50,7 @@ class Live:
 
     async def ask(self, document: str, headers: Headers | None = None, **variables: Any) -> Any:
         """The data of an answer without errors."""
-        async with httpx.AsyncClient(timeout=20) as client:
+        async with httpx.AsyncClient(timeout=60) as client:
             body = {"query": document, "variables": variables}
             answer = (await client.post(self.graphql_url, json=body, headers=headers or self.token())).json()
         assert "errors" not in answer, answer
@@ -69,7 +69,7 @@ class Live:
 
     async def running(self, count: int) -> None:
         """Wait until so many subscriptions run: what is written from then on, they tell."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await self.streams() != count:  # noqa: ASYNC110  # another process has no event to wait for
                 await asyncio.sleep(0.02)
 

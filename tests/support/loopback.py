@@ -91,7 +91,7 @@ class Loopback:
                 for byte in reply.content():
                     writer.write(bytes([byte]))
                     await writer.drain()
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(0.3)
                 return
             writer.write(reply.content())
             await writer.drain()

@@ -52,7 +52,7 @@ class Wire:
 
     async def head(self) -> bytes:
         """Until the end of an answer's head."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await self.reader.readuntil(b"\r\n\r\n")
 
     async def heard(self, patience: float = 60) -> Heard:

@@ -29,7 +29,7 @@ class RedisServer:
         """Start, empty; returns when it answers."""
         arguments = ["--port", str(self._port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
         self._process = subprocess.Popen([self._program, *arguments], stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             try:
                 with socket.create_connection(("127.0.0.1", self._port), 1) as connection:

@@ -37,7 +37,7 @@ class Socket:
 
     async def told(self, count: int) -> list[Any]:
         """The one field of each of the next answers, which are of one stream and have no errors."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             messages = [await self.hear() for _ in range(count)]
         assert {message["type"] for message in messages} == {"next"}, messages
         return [next(iter(message["payload"]["data"].values())) for message in messages]

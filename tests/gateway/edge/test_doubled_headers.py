@@ -28,7 +28,7 @@ SECONDS = {  # what the second header says, and how REST and GraphQL refuse it: 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def http(live: Live) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=live.service.address, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=live.service.address, timeout=60) as client:
         yield client
 
 

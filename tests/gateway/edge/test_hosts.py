@@ -66,7 +66,7 @@ async def _exchange(live: Live, *lines: str, body: str = "") -> tuple[int, dict[
         [*lines, f"Content-Length: {len(body)}", "Connection: close", "", body] if body else [*lines, "", ""]
     )
     writer.write(text.replace("{port}", str(port)).encode())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         first, *rest = head.strip().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in rest)}

@@ -11,7 +11,7 @@ from unittest.mock import ANY
 import httpx
 import pytest
 
-from gateway.middleware.load_shedding import Places
+from gateway.middleware.load_shedding import Places, path_of
 from tests.support.live import CREATE, Headers, Live
 from tests.support.raw import wire
 from tests.support.streams import Socket, begun
@@ -53,6 +53,13 @@ def test_strangers_share_what_strangers_get() -> None:
         _filled(places, "strangers", str(number), str(number))
     assert places.taken <= 60
     assert _filled(places, "organization") > 10
+
+
+def test_a_network_of_ipv6_is_one_address() -> None:
+    """In which everybody has any number of addresses."""
+    assert len({path_of(None, f"2001:db8:1:2::{number:x}", 7) for number in range(10)}) == 1
+    assert len({path_of(None, f"2001:db8:1:{number:x}::1", 7) for number in range(10)}) == 10
+    assert len({path_of(None, f"::ffff:192.0.2.{number}", 7) for number in range(10)}) == 10
 
 
 def test_places_that_are_left_are_there_again() -> None:
@@ -199,7 +206,7 @@ async def _heard(sockets: list[Socket], count: int) -> list[Any]:
 
     listening = [asyncio.create_task(listen(socket)) for socket in sockets]
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return [await messages.get() for _ in range(count)]
     finally:
         for task in listening:

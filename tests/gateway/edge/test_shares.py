@@ -34,7 +34,7 @@ class _Peer:
         self.said.put_nowait({"type": "websocket.receive", "text": json.dumps(message)})
 
     async def hear(self) -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             message = await self.heard.get()
         return json.loads(message["text"]) if "text" in message else message
 
@@ -62,7 +62,7 @@ async def _peer(gateway: Gateway, address: str) -> AsyncIterator[_Peer]:
         yield peer
     finally:
         peer.said.put_nowait({"type": "websocket.disconnect", "code": 1000})
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await serving
 
 

@@ -76,7 +76,7 @@ def asked(payload: Any) -> dict[str, Any]:
 async def test_what_is_against_the_protocol_closes_the_connection(
     live: Live, messages: list[Any], code: int, reason: str
 ) -> None:
-    async with open_socket(live.service.address, additional_headers=live.token()) as socket, asyncio.timeout(20):
+    async with open_socket(live.service.address, additional_headers=live.token()) as socket, asyncio.timeout(60):
         for message in messages:
             raw = message if isinstance(message, str | bytes) else json.dumps(message)
             await socket.connection.send(raw)

@@ -14,7 +14,12 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from contract.limits import SOCKET_FRAGMENTS_MAX, SOCKET_INIT_MAX_BYTES, UNFINISHED_MAX_BYTES
+from contract.limits import (
+    SOCKET_FRAGMENTS_MAX,
+    SOCKET_INIT_MAX_BYTES,
+    STRANGER_BODY_MAX_BYTES,
+    UNFINISHED_MAX_BYTES,
+)
 from tests.support.live import Live
 from tests.support.streams import PROTOCOL, Socket, begun, open_socket
 
@@ -42,7 +47,7 @@ def _write(socket: Socket, data: bytes) -> None:
 
 
 async def _is_closed(socket: Socket) -> int:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         return (await socket.closed())[0]
 
 
@@ -76,6 +81,18 @@ async def test_the_longest_first_message_and_long_ones_after_it(live: Live) -> N
         assert await _is_closed(socket) == 1009
 
 
+@pytest.mark.parametrize("kind", ["ping", "subscribe"])
+async def test_who_shows_no_credential_has_little_to_say(live: Live, kind: str) -> None:
+    """No more than over HTTP: 16 KiB of a body (decision 146)."""
+    async with begun(live.service.address, {}) as socket:
+        bare = len(json.dumps({"type": "ping", "payload": {"x": ""}}))
+        await socket.say(type="ping", payload={"x": "y" * (STRANGER_BODY_MAX_BYTES - bare)})
+        assert (await socket.hear())["type"] == "pong"
+        payload = {"query": "{ __typename }", "variables": {"x": "y" * STRANGER_BODY_MAX_BYTES}}
+        await socket.say(type=kind, id="1", payload=payload)
+        assert await _is_closed(socket) == 1009
+
+
 async def test_before_the_upgrade_is_answered(live: Live) -> None:
     """What comes with the upgrade is no way round, and no mistake of the service's."""
     host, port = live.service.address.removeprefix("http://").split(":")
@@ -88,7 +105,7 @@ async def test_before_the_upgrade_is_answered(live: Live) -> None:
         writer.write(head)
         await asyncio.sleep(0)
         writer.write(after)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await reader.read(100)  # taken, or closed at once
         writer.close()
         await writer.wait_closed()
@@ -128,7 +145,7 @@ async def test_what_is_unfinished_counts_for_its_address_and_comes_back(live: Li
         for socket in sockets:
             _write(socket, _frame(TEXT, MIB, fin=True) + b" " * (MIB - 1))
         ended = [asyncio.create_task(_is_closed(socket)) for socket in sockets]
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while sum(task.done() for task in ended) < len(sockets) - most:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.1)
@@ -143,6 +160,25 @@ async def test_what_is_unfinished_counts_for_its_address_and_comes_back(live: Li
         await socket.subscribe("1", "{ viewer { subject } }", x="y" * (MIB - 1_000))
         assert (await socket.hear())["type"] in {"next", "error"}
     assert _resident(live) - before < 4 * UNFINISHED_MAX_BYTES
+
+
+async def test_a_network_of_ipv6_is_one_address(live: Live) -> None:
+    """In which everybody has any number of addresses; the service believes the proxy of this machine."""
+    async with AsyncExitStack() as stack:
+        ended = []
+        for number in range(2 * UNFINISHED_MAX_BYTES // MIB):
+            opened = open_socket(
+                live.service.address, additional_headers={"X-Forwarded-For": f"2001:db8:1:2:{number:x}::9"}
+            )
+            socket = await stack.enter_async_context(opened)
+            await socket.begin(live.token())
+            _write(socket, _frame(TEXT, MIB, fin=True) + b" " * (MIB - 1))
+            ended.append(asyncio.create_task(_is_closed(socket)))
+        done, others = await asyncio.wait(ended, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        assert [task.result() for task in done][:1] == [1013]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
 
 @pytest.mark.parametrize("is_fragmented", [True, False])
