@@ -319,7 +319,7 @@ async def test_off_there_is_neither_a_limit_nor_a_header(start: Start) -> None:
         assert not {"ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-cost"} & set(answer.headers)
         for _ in range(3):
             assert _spent(await gateway.graphql(CREATE, headers)) == (6, 6, 2000)
-        assert gateway.runtime.services.identity.auth_failures is None
+        assert gateway.runtime.services.identity.failures is None
 
 
 async def test_failed_authentications_at_both_doors(start: Start) -> None:

@@ -183,6 +183,7 @@ async def test_metrics_count_by_door_and_status_and_nothing_of_the_client(gatewa
         "crm_request_seconds": {"door", "le"},
         "crm_request_cost": {"door", "le"},
         "crm_refusals": {"door", "code"},
+        "crm_graphql_fallbacks": {"reason"},
         "crm_pool_connections": {"state"},
         "crm_notifications": {"type", "fate"},
         "crm_job_attempts": {"kind", "outcome"},

@@ -99,8 +99,8 @@ async def test_wrong_secrets_for_a_key_id(world: World, identity: Identity, cloc
     assert await _flood(identity, [_wrong(text)] * 2, HERE) == [401, 429]
     clock.forward(1)
     assert await _attempt(identity, text, HERE) == 200
-    assert identity.auth_failures is not None
-    assert not identity.auth_failures._until  # what is over costs nobody anything
+    assert identity.failures is not None
+    assert not identity.failures._until  # what is over costs nobody anything
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
