@@ -130,7 +130,7 @@ class Side:
 
     async def hear(self, url: str) -> None:
         """Have the organization's events told to this address."""
-        webhook = Webhook(url=url, areas=["crm", "outreach", "admin"], cursor=0)
+        webhook = Webhook(url=url, areas=["crm", "outreach", "admin"], cursor=0, created_by=self.member)
         watch = WebhookWatch(org_id=self.organization.id, webhook_id=webhook.id)
         await self.world.add(self.organization, webhook, watch)
 
