@@ -66,7 +66,7 @@ def fields_of(model: type[Record], use: Use, *, only: Collection[str] | None = N
     return derive
 
 
-def required_columns(model: type[Record]) -> tuple[str, ...]:
+def never_null(model: type[Record]) -> tuple[str, ...]:
     """The columns that may be changed and that a record is never without."""
     return tuple(fact.name for fact in facts_of(model) if UPDATE in fact.uses and not fact.nullable)
 
@@ -78,7 +78,7 @@ def _field(fact: Column, use: Use) -> tuple[Any, Any]:
         if fact.required:
             return kind, ...
         return (kind | None, None) if fact.nullable else (kind, fact.default)
-    return kind | None, None
+    return kind | None, None  # null passes here; change_record refuses it for the columns of never_null
 
 
 def _type(fact: Column) -> Any:

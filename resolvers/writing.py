@@ -11,7 +11,7 @@ from contract.errors import NotFound
 from resolvers import changes
 from resolvers.context import Context
 from resolvers.inputs import Input, not_null
-from resolvers.record_inputs import required_columns
+from resolvers.record_inputs import never_null
 from storage.base import Record
 from storage.columns import WRITE, facts_of
 from storage.drafts import model_named
@@ -67,7 +67,7 @@ async def change_record(
     """
     fields = input.given()
     version = fields.pop("expected_version", None)
-    not_null(fields, *required_columns(model))
+    not_null(fields, *never_null(model))
     async with ctx.writing() as session:
         record = await _to_change(session, model, identifier)
         changes.expect(record, version, seen)

@@ -2,8 +2,9 @@
 
 A table class says everything about a column once: annotation, kind, description, uses. Inputs, GraphQL types, filters,
 orders and REST documents are derived from that by plain functions; each layer has a table of its own that says what a
-kind is there (`resolvers/record_inputs.py`, `schema/records.py`, `rest_compat/documents.py`). Uses are opt-in: a
-column without one is shown, and can be neither written nor filtered nor sorted by.
+kind is there (`resolvers/record_inputs.py`, `schema/records.py`, `rest_compat/documents.py`). Uses are opt-in: of a
+column without one, only that it is shown is derived. What a class of a surface declares in its body comes on top of
+that, so look there too (`CardCapture` of `resolvers/leads.py` writes the source of a lead).
 
 A secret never gets a `column()`: `facts_of` refuses a table with a bare field, so nothing is derived from it.
 """

@@ -15,7 +15,7 @@ from strawberry.schema.config import StrawberryConfig
 from contract.errors import Problems
 from contract.vocabulary import GeoScope
 from resolvers.inputs import Input, parse
-from resolvers.record_inputs import fields_of, required_columns
+from resolvers.record_inputs import fields_of, never_null
 from rest_compat import examples
 from rest_compat.documents import Document
 from schema.connections import Node
@@ -143,7 +143,7 @@ def test_the_inputs_read_and_refuse() -> None:
         "rings": None,
         "expected_version": 2,
     }
-    assert required_columns(RingedPlanet) == ("name",)
+    assert never_null(RingedPlanet) == ("name",)
     for fields, path in (
         ({"rings": 1}, ("name",)),
         ({"name": "S", "rings": -1}, ("rings",)),
