@@ -48,15 +48,18 @@ _TYPES: dict[Kind, Any] = {  # Any: a type with its constraints has no type of i
 
 
 def fields_of(model: type[Record], use: Use, *, only: Collection[str] | None = None) -> Callable[[type[M]], type[M]]:
-    """Adds the columns that may be written so to an input class; a field of its body goes before a derived one.
+    """Adds the columns with this use to an input class; a field in its body takes the place of the derived one.
+
+    For UPDATE, where the table has a `version`, `expected_version` is added too, whatever `only` names. There every
+    field takes null: `change_record` refuses it for the columns of `never_null`.
 
     `only` names those of a body whose fields are published and stay what they are when the table gets a column.
     mypy does not see what is derived: a field that code reads by name is declared in the body, the others come out of
-    `given()`. Raises TypeError for a kind that no input is known for.
+    `given()`. Raises TypeError for a kind that no input is known for, and for a named column without the use.
     """
 
     def derive(cls: type[M]) -> type[M]:
-        named = [fact_of(model, name) for name in only] if only is not None else facts_of(model)
+        named = facts_of(model) if only is None else [_with_use(fact_of(model, name), use, model) for name in only]
         taken = [fact for fact in named if use in fact.uses and fact.name not in cls.model_fields]
         fields: dict[str, Any] = {fact.name: _field(fact, use) for fact in taken}  # Any: pydantic's pairs
         if use is UPDATE and is_versioned(model):
@@ -64,6 +67,12 @@ def fields_of(model: type[Record], use: Use, *, only: Collection[str] | None = N
         return create_model(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **fields)
 
     return derive
+
+
+def _with_use(fact: Column, use: Use, model: type[Record]) -> Column:
+    if use not in fact.uses:
+        raise TypeError(f"{model.__name__}.{fact.name} is named in an input to {use.name}, which is none of its uses")
+    return fact
 
 
 def never_null(model: type[Record]) -> tuple[str, ...]:

@@ -39,15 +39,16 @@ class DealQuery(Input):
         return Listing(All(tuple(parts)), page=Page(first=self.limit, offset=self.offset))
 
 
-_CREATED: Final = ("name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope")
+_KEPT: Final = ("name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope")
+"""What a new deal keeps. It is published, so it is named by hand: a column that the table gets is not in it."""
 
 
-@fields_of(t.Deal, CREATE, only=_CREATED)
-class _Created(Input):
+@fields_of(t.Deal, CREATE, only=_KEPT)
+class _NewDeal(Input):
     """The fields of specification 2.2 that a new deal keeps."""
 
 
-class DealBody(_Created):
+class DealBody(_NewDeal):
     """A new deal. The last five fields are checked for their type and dropped (specification 2.2)."""
 
     source: StrictStr | None = None
@@ -59,19 +60,19 @@ class DealBody(_Created):
     def kept(self) -> DealCreate:
         """Without the dropped fields."""
         return DealCreate.model_construct(
-            **{name: value for name, value in self.given().items() if name in _Created.model_fields}
+            **{name: value for name, value in self.given().items() if name in _NewDeal.model_fields}
         )
 
 
-DROPPED = frozenset(DealBody.model_fields) - frozenset(_CREATED)
+DROPPED = frozenset(DealBody.model_fields) - frozenset(_KEPT)
 
 
-@fields_of(t.Deal, UPDATE, only=(*_CREATED, "source", "champion_id", "notes"))
-class _Changed(Input):
+@fields_of(t.Deal, UPDATE, only=(*_KEPT, "source", "champion_id", "notes"))
+class _DealChanges(Input):
     """The fields of specification 2.2 that can be changed."""
 
 
-class DealPatch(_Changed):
+class DealPatch(_DealChanges):
     """Changes to a deal; an explicit null clears a field, but a deal is never without name and currency."""
 
     name: RequiredLine = None  # type: ignore[assignment]  # a default that is never read: it may be left out
@@ -153,7 +154,7 @@ OPERATIONS: Final = (
         resolver=create_deal,
         status=201,
         body=DealBody,
-        example=DEAL.body_example(_Created),
+        example=DEAL.body_example(_NewDeal),
         dropped=DROPPED,
         answer="DealId",
         twin="Mutation.dealCreate",

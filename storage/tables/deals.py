@@ -34,7 +34,9 @@ class Deal(Record, table=True):
     """A deal; `status` follows the type of its stage (decision 4).
 
     WRITE, CREATE, UPDATE, FILTER and SORT say what a caller may do with a column, by GraphQL and in the resolvers'
-    inputs; everybody who may read a deal is shown all of them.
+    inputs. A column `| None` may be null wherever it is written; another may not. Lists are also filtered and sorted
+    by `created()`, and sorted by `updated()`. Everybody who may read a deal is shown all columns; REST names its own
+    in `rest_compat/deals.py`.
     """
 
     __tablename__ = "deals"

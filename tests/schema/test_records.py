@@ -154,6 +154,14 @@ def test_the_inputs_read_and_refuse() -> None:
         assert [problem.path for problem in refused.value.problems] == [path]
 
 
+def test_a_column_that_is_named_has_to_have_the_use() -> None:
+    with pytest.raises(TypeError, match=r"RingedPlanet.created_at is named in an input to UPDATE"):
+
+        @fields_of(RingedPlanet, UPDATE, only=("created_at",))
+        class _Anything(Input):
+            """No columns."""
+
+
 def test_lists_can_be_ordered_by_it() -> None:
     orders = record_noun(RingedPlanet).orders
     assert list(orders) == ["name", "rings", "created_at"]
