@@ -1,4 +1,4 @@
-"""What operations cost, for both doors: the table, and the numbers that follow without being in it (decision 86).
+"""Holds what operations cost, for both surfaces: the table, and what follows without being in it (decision 86).
 
 Fields have a weight: that of a row that is read is 1. An operation's weight is told in points, which are ten rows each.
 Fields are named as GraphQL names them; REST paths have the cost of their twin.
@@ -36,7 +36,7 @@ What is said of a linked record weighs once more for each link that leads there 
 LISTED_PER_CONDITION = 100
 """Values of a list that weigh as much as a comparison with one."""
 LOOKED_THROUGH = 2
-"""How often a filter weighs where every row of a list is looked at: for a count, or sums."""
+"""The factor by which a filter weighs more where every row of a list is looked at: for a count, or sums."""
 MILLISECONDS_PER_POINT = 10
 """Of the database's time: who spends a whole budget on it has one connection's (decision 141)."""
 TIME_FORGIVEN, TIME_FORGIVEN_PER_SECOND = 50, 5
@@ -72,7 +72,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """What an operation may cost, beside what one may, and its heaviest places."""
+    """The points that an operation may cost, beside the limit, and its heaviest places."""
 
     requested: int
     limit: int
@@ -142,7 +142,7 @@ def condition_points(weight: int) -> int:
 
 
 def pages(rows: int) -> int:
-    """How many pages of the usual size so many rows are."""
+    """Counts the pages of the usual size that so many rows make up."""
     return -(-rows // PAGE_DEFAULT)
 
 

@@ -1,4 +1,4 @@
-"""How a measured number becomes a score, exactly: corners joined by straight lines, and rounding half up."""
+"""Turns a measured number into a score, exactly: corners joined by straight lines, and rounding half up."""
 
 from fractions import Fraction
 from itertools import pairwise

@@ -72,7 +72,7 @@ RESEARCH_NAME_MAX = 200
 REPORT_MAX_BYTES = 1024 * 1024
 REPORT_TEXT_MAX = 250_000  # decision 133
 REPORT_PARAGRAPH_WEIGHT = 100
-"""What a report says in bytes, each paragraph and heading counted as so many more: its pages cost memory by both."""
+"""The bytes that each paragraph and heading of a report adds to those of its text: its pages cost memory by both."""
 
 # Idempotency keys (decision 110).
 IDEMPOTENCY_KEY_MAX = 255

@@ -27,7 +27,7 @@ _CUT_OFF = "The work was cut off in its last attempt"
 
 
 class Outcome(StrEnum):
-    """What became of an attempt."""
+    """The outcome of an attempt."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"

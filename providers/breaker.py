@@ -14,7 +14,7 @@ FIRST_PAUSE = 1.0
 """Seconds; doubled with each trial that fails."""
 LONGEST_PAUSE = 30.0
 TRIAL_SECONDS = 15.0
-"""How long a trial may go without saying what came of it, before there is another."""
+"""The seconds after which there is another trial, where one has not said what came of it."""
 
 
 class Breaker:

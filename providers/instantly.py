@@ -120,7 +120,7 @@ class InstantlySequencing:
                     continue
 
     async def progress(self, running: Running) -> Progress:
-        """What the campaign and all of its leads say."""
+        """Asks for the state of the campaign and of all its leads."""
         state, reason = await self._state(running.sequence_id)
         moves = []
         async for lead in self._pages("POST", "api/v2/leads/list", {"campaign": running.sequence_id}):
@@ -129,7 +129,7 @@ class InstantlySequencing:
         return Progress(state, moves, self._clock() + ASKS_AGAIN, reason)
 
     async def blocked(self, sequence_id: str | None) -> str | None:
-        """What the campaign says; without one, whether the key may list the accounts."""
+        """Asks the campaign why it is blocked; without one, asks whether the key may list the accounts."""
         if sequence_id is not None:
             return (await self._state(sequence_id))[1]
         try:

@@ -1,4 +1,4 @@
-"""What leads outside, as the service was started with it: handed to whatever works without a request."""
+"""Holds the ports that lead outside, as the service was started with them: for all that works without a request."""
 
 from dataclasses import dataclass, field
 
@@ -25,4 +25,4 @@ class Ports:
     """For what native code does with the input of others."""
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     pepper: bytes = field(default=b"", repr=False)
-    """What the secrets of webhooks are worked out from."""
+    """The pepper from which the secrets of webhooks are worked out."""

@@ -1,4 +1,4 @@
-"""What child processes do for reports: they judge logos, and render. What is slow to load is loaded there."""
+"""Does what reports need done in child processes: judges logos, and renders. What is slow to load is loaded there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class RenderedFile:
 
 
 def logo_problem(uri: str) -> str:
-    """What is wrong with a logo; nothing where it can be taken."""
+    """Says what is wrong with a logo; nothing where it can be taken."""
     try:
         read_logo(uri)
     except ValueError as error:

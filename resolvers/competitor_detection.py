@@ -1,4 +1,4 @@
-"""Which competitors texts speak of: pure, the same for the same texts and catalogue (docs/competitors.md).
+"""Finds which competitors texts speak of: pure, the same for the same texts and catalogue (docs/competitors.md).
 
 A competitor is found by whole words: its name, its aliases, its domains. Where two overlap the longer one counts. A
 mention in a clause with a negation counts for little, and takes from what the others say.
@@ -83,7 +83,7 @@ class _Mention(NamedTuple):
 
 @dataclass(slots=True)
 class _Tally:
-    """What the mentions of a competitor say together: the formula of docs/competitors.md."""
+    """Adds up what the mentions of a competitor say together: the formula of docs/competitors.md."""
 
     doubt: float = 1.0
     plain: int = 0

@@ -18,7 +18,7 @@ Pace = Callable[[], None]
 
 
 class Term(NamedTuple):
-    """What a phrase stands for."""
+    """The term that a phrase stands for."""
 
     competitor: str
     kind: str
@@ -81,7 +81,7 @@ class Phrases:
 
 
 class _Meaning(NamedTuple):
-    """What a phrase stands for as whole words, and what where it goes on as another word."""
+    """The terms that a phrase stands for as whole words, and where it goes on as another word."""
 
     whole: Term | None = None
     begun: Term | None = None
@@ -99,7 +99,7 @@ class _SameFirst:
         self._lengths = sorted({len(signs) for signs in by_signs})
 
     def before(self, text: str, end: int, place: int) -> Iterator[tuple[int, "_Ordered"]]:
-        """Those whose signs stand before the place, from where the word before it ends on; and how many signs."""
+        """Finds those whose signs stand before the place, from where the word before it ends on; and how many signs."""
         for length in self._lengths:
             if place - length < end:
                 return

@@ -1,4 +1,4 @@
-"""When two texts name the same company, person or site: pure, and the same for both databases (decision 39)."""
+"""Says when two texts name the same company, person or site: pure, and the same for both databases (decision 39)."""
 
 import re
 import unicodedata

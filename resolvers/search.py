@@ -33,7 +33,7 @@ _NOUNS = {
     SearchType.DEAL: ("Deal", nouns.DEALS, rule_of(get_deal)),
     SearchType.MEETING: ("Meeting", nouns.MEETINGS, rule_of(get_meeting)),
 }
-"""What a hit is, and the rule of the operation that reads it."""
+"""The type of a hit, and the rule of the operation that reads it."""
 
 
 _READ_AT_ONCE = 10
@@ -136,7 +136,7 @@ async def _passages_by_and_by(
 
 
 async def _passages(records: Mapping[str, Any], fields: Sequence[str], words: Sequence[str]) -> dict[str, Passage]:
-    """Where the records have the words; in a thread where that takes a while, during which nothing else should wait."""
+    """Finds where the records have the words; in a thread where that takes a while, so that nothing else waits."""
 
     def find(pace: Callable[[], None] = lambda: None) -> dict[str, Passage]:
         return {identifier: passage(record, fields, words, pace) for identifier, record in records.items()}

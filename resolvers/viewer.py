@@ -1,4 +1,4 @@
-"""Who is calling, and any record by its identifier."""
+"""Reads who is calling, and any record by its identifier."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 

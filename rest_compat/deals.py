@@ -137,7 +137,7 @@ DEAL: Final = Document(
         "version": "Counts the changes; the ETag is this number in quotes.",
     },
 )
-"""Whose it is, the fields of specification 2.2 in their order, then its state (decision 24)."""
+"""The document of a deal: whose it is, the fields of specification 2.2 in their order, then its state (decision 24)."""
 
 
 def _deal(deal: Any) -> Answer:

@@ -17,7 +17,7 @@ from schema.errors import UserError, outcome
 
 
 def given(value: Any) -> Any:
-    """What the client wrote of an input object, under the names of the rows; what it left out is left out."""
+    """Returns what the client wrote of an input object, under the names of the rows; what it left out is left out."""
     if is_dataclass(value):
         named = ((f.name, getattr(value, f.name)) for f in fields(value))
         return {name: given(inner) for name, inner in named if inner is not UNSET}

@@ -45,7 +45,7 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What a text needs: the positions of the parameters that must be the organization, and the tables it names."""
+    """The needs of a text: the positions of the parameters that must be the organization, and the tables it names."""
 
     positions: tuple[int, ...] = ()
     tenant_tables: frozenset[str] = frozenset()
@@ -86,7 +86,7 @@ _read: Kept[tuple[str, str], Pins] = Kept(entries=STATEMENTS_MAX, size=STATEMENT
 
 
 def read(statement: str, dialect: str) -> Pins:
-    """What one SQL text needs. Raises TenantBreach where it names a table and is of no form that can be judged."""
+    """Reads one SQL text's needs. Raises TenantBreach where it names a table and is of no form that can be judged."""
     found = _read.get((statement, dialect))
     if found is None:
         found = _parsed(statement, dialect)
@@ -284,7 +284,7 @@ def _joins(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _sources(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What a query reads or writes itself, tables and subqueries, not what its subqueries do."""
+    """Lists the tables and subqueries that a query reads or writes itself, not those that its subqueries do."""
     if isinstance(node, exp.Update | exp.Delete):
         if isinstance(node.this, exp.Table):
             yield node.this

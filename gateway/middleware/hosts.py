@@ -1,4 +1,4 @@
-"""Whom a request may be meant for: a page whose name leads to this machine is not this service (decision 161).
+"""Says whom a request may be meant for: a page whose name leads to this machine is not this service (decision 161).
 
 A site's own name may be made to lead to 127.0.0.1 once a browser has its page (DNS rebinding); to the browser the
 service is of the same origin then, and only the name in `Host` tells the two apart. `X-Forwarded-Host` is never looked

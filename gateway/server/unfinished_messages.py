@@ -1,4 +1,4 @@
-"""What has come of WebSocket messages that are not whole yet: how much there may be (decision 137)."""
+"""Counts what has come of WebSocket messages that are not whole yet: how much there may be (decision 137)."""
 
 from collections import Counter
 
@@ -24,5 +24,5 @@ class Unfinished:
 
     @property
     def bytes(self) -> int:
-        """How much there is."""
+        """The number of bytes that there are."""
         return self._all

@@ -42,7 +42,7 @@ class _Closed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What was read: the home page first. `tried` counts the linked pages that were asked for."""
+    """The pages that were read: the home page first. `tried` counts the linked pages that were asked for."""
 
     pages: tuple[Page, ...]
     tried: int
@@ -167,7 +167,7 @@ class SiteReader:
             raise SiteUnreadable(f"Reading the robots.txt of {_name(origin)} {error}", is_final=False) from None
 
     async def _page(self, answer: Answer, kind: str) -> Page:
-        """What the page says. Raises SiteUnreadable where a child could not bear it."""
+        """Reads the page in a child. Raises SiteUnreadable where a child could not bear it."""
         try:
             return await self._children.run(
                 READING,

@@ -30,7 +30,7 @@ class Children:
         self._closed = False
 
     async def run(self, limits: Limits, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function returns, run in a child with these limits. Raises ChildError.
+        """Runs the function in a child with these limits, and returns its result. Raises ChildError.
 
         The function lies at the top of a module, which the child imports: one that imports little. Arguments are
         pickled. So is the result, of which only plain data, dataclasses and enumerations are taken. Whatever is to be

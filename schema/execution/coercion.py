@@ -86,7 +86,7 @@ class _Object:
 
     @cached_property
     def _fields(self) -> dict[str, tuple[str, bool, Coerce]]:
-        """What each is called outside, and whether it may be null. Made late, since inputs hold one another."""
+        """The name of each outside, and whether it may be null. Made late, since inputs hold one another."""
         return {
             name: (field.out_name or name, not isinstance(field.type, GraphQLNonNull), coercer_of(field.type))
             for name, field in self._kind.fields.items()

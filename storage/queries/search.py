@@ -15,7 +15,7 @@ _KEY_CHARACTERS = {"postgresql": 8, "sqlite": 12}
 """So much of the organization's identifier, from its end, stands in the index."""
 
 RANKED_MAX = 25_000
-"""Where more records than this have the words, SQLite ranks those that were written last (decision 75)."""
+"""The number of records with the words beyond which SQLite ranks those that were written last (decision 75)."""
 
 
 async def hits(

@@ -50,7 +50,7 @@ async def find(session: TenantSession, webhook_id: str, *, lock: bool = False) -
 
 
 async def number(session: TenantSession) -> int:
-    """How many webhooks the organization has."""
+    """Counts the webhooks that the organization has."""
     counted: int = await session.scalar(
         select(func.count()).select_from(Webhook).where(col(Webhook.org_id) == session.org_id)
     )
