@@ -29,7 +29,7 @@ READ, FOUND, COUNT, WRITE, WORK, PURCHASE = 1, 2, 20, 50, 500, 1_000
 what costs money outside."""
 ROWS_PER_POINT = 10
 CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
-"""Of a filter: a comparison, one that looks into texts, a branch of an `or`, and a link to another record.
+"""Weights of a filter's parts: a comparison, one that looks into texts, a branch of an `or`, a link to another record.
 
 What is said of a linked record weighs once more for each link that leads there (decision 140).
 """
@@ -38,7 +38,7 @@ LISTED_PER_CONDITION = 100
 LOOKED_THROUGH = 2
 """The factor by which a filter weighs more where every row of a list is looked at: for a count, or sums."""
 MILLISECONDS_PER_POINT = 10
-"""Of the database's time: who spends a whole budget on it has one connection's (decision 141)."""
+"""The database's milliseconds for a point: who spends a whole budget on it has one connection's (decision 141)."""
 TIME_FORGIVEN, TIME_FORGIVEN_PER_SECOND = 50, 5
 """The points for time that are forgiven a member in an organization, and those of them that come back each second."""
 HEAVY_POINTS = 20

@@ -24,5 +24,5 @@ def half_up(x: Fraction) -> int:
 
 
 def tenths(x: Fraction) -> float:
-    """To one decimal, halves upwards."""
+    """Rounds to one decimal, halves upwards."""
     return half_up(10 * x) / 10

@@ -184,7 +184,7 @@ PROVIDER_SECONDS = 5
 CONNECTION_SECONDS = 2
 RESPONSE_MAX_BYTES = 5 * 1000 * 1000
 ROWS_MAX_BYTES = 2 * RESPONSE_MAX_BYTES
-"""Of the long columns of one list's rows: what has more could not be answered."""
+"""The bytes that the long columns of one list's rows may have: what has more could not be answered."""
 
 # Requests as they arrive (decisions 105 and 106). Bodies have the time that these bytes in a second take besides.
 ADDRESS_MAX_BYTES = 16 * 1024

@@ -1,4 +1,4 @@
-"""From the request's two headers to the caller (specification part 5)."""
+"""Finds the caller by the request's two headers (specification part 5)."""
 
 import asyncio
 import logging

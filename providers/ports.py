@@ -19,10 +19,10 @@ class Ports:
     http: httpx.AsyncClient
     notifications: Notifications
     outbound: Outbound
-    """For addresses that somebody else chose: web sites to look at, receivers of webhooks."""
+    """The port to addresses that somebody else chose: web sites to look at, receivers of webhooks."""
     artifacts: Artifacts
     children: Children = field(default_factory=Children)
-    """For what native code does with the input of others."""
+    """The pool for what native code does with the input of others."""
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     pepper: bytes = field(default=b"", repr=False)
     """The pepper from which the secrets of webhooks are worked out."""

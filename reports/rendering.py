@@ -12,7 +12,7 @@ from reports.reading import content_of
 
 _MEBIBYTE = 1024 * 1024
 CHECKING = Limits("checking", processes=1, memory_bytes=128 * _MEBIBYTE, processor_seconds=2, seconds=5)
-"""For requests, which wait: a logo is read, and not drawn."""
+"""The limits for requests, which wait: a logo is read, and not drawn."""
 DRAWING = Limits("drawing", processes=2, memory_bytes=128 * _MEBIBYTE, processor_seconds=5, seconds=15)
 RENDERING = Limits(
     "rendering",

@@ -17,7 +17,7 @@ from contract.normal_form import normal_form
 from resolvers.competitor_phrases import TOKEN, Pace, Phrases, Squeezed, Start, Term
 
 APPLIED = 0.5
-"""From this confidence on a competitor is noted on the deal."""
+"""The confidence from which on a competitor is noted on the deal."""
 
 _WEIGHTS = {"name": 0.8, "domain": 0.8, "alias": 0.7}
 _NEGATED = 0.25
@@ -102,7 +102,7 @@ class _Tally:
 
     @property
     def confidence(self) -> float:
-        """To two decimals."""
+        """The confidence to two decimals."""
         if not self.plain:
             return round(_NEGATED * self.negated, 2)
         return min(round((1 - self.doubt) * (1 + self.plain / self.number) / 2, 2), 0.99)

@@ -87,7 +87,7 @@ class _Meaning(NamedTuple):
     begun: Term | None = None
 
     def or_else(self, term: Term, is_whole: bool) -> "_Meaning":
-        """With the term for what has none yet."""
+        """Returns the meaning with the term for what has none yet."""
         return _Meaning(self.whole or term, self.begun if is_whole else self.begun or term)
 
 
@@ -133,7 +133,7 @@ class _Ordered:
         depths.append(depths[above] + 1)
 
     def _climb(self, at: int, text: str) -> int:
-        """From a phrase to the nearest one above, or itself, that the text begins with."""
+        """Climbs from a phrase to the nearest one above, or itself, that the text begins with."""
         while not text.startswith(self._phrases[at]):
             far = self._far_above[at]
             at = self._above[at] if text.startswith(self._phrases[far]) else far

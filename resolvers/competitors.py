@@ -32,7 +32,7 @@ _HEARD = nouns.MEETINGS.selecting(Selection(frozenset({"subject", "body", "metad
 """The columns that are read of a meeting whose texts are looked through."""
 
 _READ_AT_ONCE = 20
-"""So many meetings are in memory at a time."""
+"""The number of meetings that are in memory at a time."""
 
 _DOMAIN = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?(?:\.[^\W_](?:[\w-]{0,61}[^\W_])?)+")
 

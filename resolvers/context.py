@@ -70,7 +70,7 @@ class Key:
     done: int = 0
     replayed: int = 0
     first: tuple[str, str | None] | None = None
-    """Of the first write under it, what stands for it in the database, and the organization that it was made in."""
+    """The first write under it: what stands for it in the database, and the organization that it was made in."""
 
     @property
     def is_replayed(self) -> bool:

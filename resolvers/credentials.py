@@ -168,7 +168,7 @@ def _is_admin(ctx: Context) -> bool:
 
 
 async def _note(ctx: Context, session: TenantSession, type: str, key_id: str) -> None:
-    """Only what belongs to the organization is in its change log: user tokens are not (decision 67)."""
+    """Notes it in the change log, where only what belongs to the organization is: user tokens are not (decision 67)."""
     await changes.note(ctx, session, type, {"organization_key_id": key_id}, area="admin")
 
 

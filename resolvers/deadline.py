@@ -16,7 +16,7 @@ class Deadlines:
         """The latest time at which all of them are over, once the process has to end."""
 
     def one(self) -> "Deadline":
-        """That of an operation which begins now."""
+        """Makes the deadline of an operation which begins now."""
         return Deadline(self)
 
     def end(self, seconds: float) -> None:

@@ -37,7 +37,7 @@ _NOUNS = {
 
 
 _READ_AT_ONCE = 10
-"""So many records' texts are in memory at a time where all of them together are too long (decision 128)."""
+"""The number of records' texts in memory at a time where all of them together are too long (decision 128)."""
 
 _LOOKED_THROUGH_AT_ONCE = 50_000
 """Characters, which take about two milliseconds; nothing else waits for more."""

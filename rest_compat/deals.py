@@ -78,12 +78,12 @@ class DealPatch(_Changed):
     currency: Currency = None  # type: ignore[assignment]  # the same
 
     def kept(self) -> DealUpdate:
-        """As the resolver takes it."""
+        """Returns it as the resolver takes it."""
         return DealUpdate.model_construct(**self.given())
 
 
 async def create(call: Call) -> Answer:
-    """Only the new deal's id (specification 4.4)."""
+    """Answers with only the new deal's id (specification 4.4)."""
     body: DealBody = call.body
     deal = await create_deal(call.ctx, body.kept())
     return Answer({"id": deal.id}, {"Location": f"{call.root_path}/deals/{deal.id}"})

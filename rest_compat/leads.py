@@ -60,7 +60,7 @@ class LeadQuery(Input):
 
 
 async def confirm(call: Call) -> Answer:
-    """Only the lead's id (specification 4.2)."""
+    """Answers with only the lead's id (specification 4.2)."""
     body: CardCapture = call.body
     lead = await confirm_capture(call.ctx, body)
     return Answer({"lead_id": lead.id})

@@ -21,10 +21,10 @@ E = TypeVar("E", bound=type[Enum])
 _Declare = Callable[[Callable[..., Any]], Any]
 
 LINK = "link"
-"""In a field's metadata: the attribute of the row that holds the linked row, where it came along with it."""
+"""The key, in a field's metadata, of the row's attribute that holds the linked row, where it came along with it."""
 
 NEEDS = "needs"
-"""In a field's metadata: the columns of the row that its function reads."""
+"""The key, in a field's metadata, of the columns of the row that its function reads."""
 
 RULES: dict[str, Rule] = {}
 """The rule of every field of Query and Mutation, by the field's name."""

@@ -180,7 +180,7 @@ def _parts(filter: Any, at: Path) -> list[Condition]:
 
 
 _OPS = {op.value: op for op in Op} | {"in_": Op.IN}
-"""By the names of the comparators' fields, of which Python has one for itself."""
+"""The comparisons by the names of the comparators' fields, of which Python has one for itself."""
 
 
 def _comparisons(column: str, comparator: Comparator, at: Path) -> list[Condition]:

@@ -1,4 +1,4 @@
-"""From input objects to the resolvers' inputs, and the payloads that all nouns share."""
+"""Turns input objects into the resolvers' inputs, and makes the payloads that all nouns share."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import fields, is_dataclass, replace

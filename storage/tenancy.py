@@ -276,7 +276,7 @@ def _origin(node: exp.Expr) -> exp.Expr | None:
 
 
 def _joins(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Of an UPDATE, the joins hang below its FROM."""
+    """Finds a query's joins: of an UPDATE, they hang below its FROM."""
     origin = _origin(node)
     if origin is not None and isinstance(origin, exp.Table):
         yield from origin.args.get("joins") or ()

@@ -15,7 +15,7 @@ Group = str
 
 
 class Turns:
-    """So many turns. One timer watches over all who wait: who came first is also the first to have waited too long."""
+    """Shares so many turns. One timer watches all who wait: who came first is also first to have waited too long."""
 
     def __init__(self, count: int, seconds: float | None) -> None:
         """Makes a wait fail after so many seconds; without them, one waits for as long as it takes."""
@@ -77,7 +77,7 @@ class Turns:
         self._held[group] = self._held.get(group, 0) + 1
 
     def _next(self) -> Group | None:
-        """Of the groups that wait and may have a turn, the one that holds the fewest; of several, the first in line."""
+        """Picks of the groups that wait and may have a turn the one with the fewest; of several, the first in line."""
         if not self.free:
             return None
         self._sweep()

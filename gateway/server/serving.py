@@ -103,7 +103,7 @@ class Processes(adapter.Multiprocess):
 
 
 class _Flag:
-    """As much of an event as the supervisor uses. A signal's handler may set it while it is waited for."""
+    """Has as much of an event as the supervisor uses. A signal's handler may set it while it is waited for."""
 
     def __init__(self) -> None:
         self._is_set = False

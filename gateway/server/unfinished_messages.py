@@ -14,7 +14,7 @@ class Unfinished:
         self._all = 0
 
     def change(self, address: str, more: int) -> bool:
-        """There is so much more, or less, from the address; False if that is too much."""
+        """Notes so much more, or less, from the address; False if that is too much."""
         place = origin(address)
         self._all += more
         self._by_address[place] += more

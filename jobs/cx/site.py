@@ -21,7 +21,7 @@ _ROBOTS = Limits(seconds=10, body_bytes=MOST_BYTES, cut=True)
 READING = ChildLimits(
     "reading", processes=2, memory_bytes=192 * 1024 * 1024, processor_seconds=5, seconds=30, result_bytes=8_000_000
 )
-"""For one page, or one robots.txt. A usual page takes some milliseconds of them."""
+"""The limits for one page, or one robots.txt. A usual page takes some milliseconds of them."""
 _DELAY_MAX = 5.0
 
 Checkpoint = Callable[[], Awaitable[None]]

@@ -20,7 +20,7 @@ _OPEN_FILES = 128
 _NO_ROOM = ("allocate memory", "failed to map")
 """The words of a library's message that it could not be loaded."""
 _FILES_BYTES = 256 * 1024 * 1024
-"""Of the address space, for libraries and fonts, which are mapped, and what is reserved and never used."""
+"""The bytes of address space for libraries and fonts, which are mapped, and what is reserved and never used."""
 OUT_OF_MEMORY = pickle.dumps(("memory",))
 """Made before there is none left."""
 

@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 20.0
 RUNS_MAX = 100
-"""After so many a child is replaced, so that what leaks or fragments comes back."""
+"""The runs after which a child is replaced, so that what leaks or fragments comes back."""
 _STAYS = 2
 """One that is left with more than this part of what it may have is replaced too (decision 179)."""
 
@@ -68,7 +68,7 @@ class Children:
 
     @property
     def pids(self) -> list[int]:
-        """Of the processes that are there."""
+        """The identifiers of the processes that are there."""
         return [child.pid for pool in self._pools.values() for child in pool.children if child.is_alive]
 
     async def close(self) -> None:

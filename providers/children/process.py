@@ -58,7 +58,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The identifier of the process."""
         return self._process.pid
 
     @property

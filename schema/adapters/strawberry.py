@@ -24,7 +24,7 @@ from strawberry.utils.str_converters import to_camel_case
 __all__ = ["DEFINITION", "StrawberryField", "to_camel_case"]
 
 DEFINITION = "strawberry-definition"
-"""In the extensions of graphql-core's types and fields: Strawberry's own definition, with `origin`, `metadata`,
+"""The key, in extensions of graphql-core's types and fields, of Strawberry's definition, with `origin`, `metadata`,
 `python_name`, and of a field `base_resolver.wrapped_func` and `arguments`."""
 
 

@@ -274,7 +274,7 @@ class _MadeAs:
 
     @cached_property
     def _fields(self) -> dict[str, tuple[str, _Convert | None]]:
-        """By the names of the schema: those of Python, and the way there. Made late, since inputs hold one another."""
+        """Python's names by those of the schema, and the way there. Made late, since inputs hold one another."""
         return {name: (self.names[name], _converter(field.type)) for name, field in self._kind.fields.items()}
 
     def instance(self, coerced: Mapping[str, Any]) -> Any:

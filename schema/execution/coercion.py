@@ -22,7 +22,7 @@ from graphql import (
 from graphql.utilities import coerce_input_literal, coerce_input_value
 
 Coerce = Callable[[Any], Any]
-"""From a value that is not null to what the library would make of it."""
+"""The function that makes of a value that is not null what the library would make of it."""
 
 
 class Unsound(Exception):

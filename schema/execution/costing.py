@@ -29,7 +29,7 @@ from schema.execution.filter_costs import NO_FILTER, Filter, filter_of
 from schema.execution.outline import Outline, Selected, When
 
 COST = "cost"
-"""In a field's extensions: its `contract.costs.Cost`."""
+"""The key, in a field's extensions, of its `contract.costs.Cost`."""
 
 _Entry = tuple[FieldNode, When]
 _Part = tuple[Sequence[Selected], When]

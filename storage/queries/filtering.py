@@ -49,7 +49,7 @@ class any_of(FunctionElement[bool]):
     name = "any_of"
 
     def self_group(self, against: Any = None) -> Any:
-        """As it is: compared with 1, as SQLite's truth values are, no index would find it."""
+        """Stays as it is: compared with 1, as SQLite's truth values are, no index would find it."""
         return self
 
 
@@ -99,7 +99,7 @@ class _has_item(Dialectal[bool]):
     }
 
     def self_group(self, against: Any = None) -> Any:
-        """As it is, like `any_of`."""
+        """Stays as it is, like `any_of`."""
         return self
 
 

@@ -33,7 +33,7 @@ class SearchEntry(Tenant, table=True):
 
 
 SEARCH_INDEX = "ix_search_entries_words"
-"""By the words; the migration makes it in the dialect's own way."""
+"""The name of the index by the words; the migration makes it in the dialect's own way."""
 
 
 @dataclass(frozen=True, slots=True)
