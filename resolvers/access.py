@@ -1,4 +1,4 @@
-"""The guard: one rule per operation, declared on its resolver, enforced there for both doors.
+"""The guard: one rule per operation, declared on its resolver, enforced there for both surfaces.
 
 The SDL's directive and sentence, the OpenAPI text and the test that no operation is without a rule are all read off
 the same declaration.

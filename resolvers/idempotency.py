@@ -34,7 +34,7 @@ WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _FORM = re.compile(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_MAX}}}", re.ASCII)
 _PLACES = ("field",)
-"""Arguments that say where in the request another one stood, which differs between the doors."""
+"""Arguments that say where in the request another one stood, which differs between the surfaces."""
 
 Resolver = Callable[..., Coroutine[Any, Any, Any]]
 

@@ -30,7 +30,7 @@ def hosts_of(settings: Settings) -> frozenset[str] | None:
 
 
 class Hosts:
-    """Refuses requests and WebSockets that are sent to another name, in the shape of the door that was knocked at.
+    """Refuses requests and WebSockets that are sent to another name, in the shape of the surface that was asked.
 
     Whatever asks by an address whether the process lives is answered: that is how probes and collectors ask.
     """
