@@ -1,4 +1,4 @@
-"""What may be done to a campaign in which state, and where it leads; one cell per state and action (decision 49).
+"""Says what may be done to a campaign in which state, and where it leads; one cell per state and action (decision 49).
 
 A campaign in any state may be deleted; one that is ACTIVE is stopped first.
 """

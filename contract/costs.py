@@ -1,4 +1,4 @@
-"""What operations cost, for both doors: the table, and the numbers that follow without being in it (decision 86).
+"""Holds what operations cost, for both surfaces: the table, and what follows without being in it (decision 86).
 
 Fields have a weight: that of a row that is read is 1. An operation's weight is told in points, which are ten rows each.
 Fields are named as GraphQL names them; REST paths have the cost of their twin.
@@ -29,16 +29,16 @@ READ, FOUND, COUNT, WRITE, WORK, PURCHASE = 1, 2, 20, 50, 500, 1_000
 what costs money outside."""
 ROWS_PER_POINT = 10
 CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
-"""Of a filter: a comparison, one that looks into texts, a branch of an `or`, and a link to another record.
+"""Weights of a filter's parts: a comparison, one that looks into texts, a branch of an `or`, a link to another record.
 
 What is said of a linked record weighs once more for each link that leads there (decision 140).
 """
 LISTED_PER_CONDITION = 100
 """Values of a list that weigh as much as a comparison with one."""
 LOOKED_THROUGH = 2
-"""How often a filter weighs where every row of a list is looked at: for a count, or sums."""
+"""The factor by which a filter weighs more where every row of a list is looked at: for a count, or sums."""
 MILLISECONDS_PER_POINT = 10
-"""Of the database's time: who spends a whole budget on it has one connection's (decision 141)."""
+"""The database's milliseconds for a point: who spends a whole budget on it has one connection's (decision 141)."""
 TIME_FORGIVEN, TIME_FORGIVEN_PER_SECOND = 50, 5
 """The points for time that are forgiven a member in an organization, and those of them that come back each second."""
 HEAVY_POINTS = 20
@@ -72,7 +72,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """What an operation may cost, beside what one may, and its heaviest places."""
+    """The points that an operation may cost, beside the limit, and its heaviest places."""
 
     requested: int
     limit: int
@@ -142,7 +142,7 @@ def condition_points(weight: int) -> int:
 
 
 def pages(rows: int) -> int:
-    """How many pages of the usual size so many rows are."""
+    """Counts the pages of the usual size that so many rows make up."""
     return -(-rows // PAGE_DEFAULT)
 
 

@@ -1,4 +1,4 @@
-"""What a caller may ask of a list: which rows, in which order, which page. Neutral between the two doors."""
+"""Defines what a caller may ask of a list: which rows, in which order, which page. Neutral between the two surfaces."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -135,9 +135,9 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is wanted of each row: its columns, and of the rows that its to-one links lead to, theirs."""
+    """The columns that are wanted of each row, and of the rows that its to-one links lead to, theirs."""
 
     columns: frozenset[str]
     links: frozenset[tuple[str, frozenset[str]]] = frozenset()
     sources: dict[tuple[str, str], object] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What lists made of it, by their record type and order: made once for the operation that it stands in."""
+    """The sources that lists made of it, by record type and order: made once for the operation it stands in."""

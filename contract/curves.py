@@ -1,4 +1,4 @@
-"""How a measured number becomes a score, exactly: corners joined by straight lines, and rounding half up."""
+"""Turns a measured number into a score, exactly: corners joined by straight lines, and rounding half up."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -24,5 +24,5 @@ def half_up(x: Fraction) -> int:
 
 
 def tenths(x: Fraction) -> float:
-    """To one decimal, halves upwards."""
+    """Rounds to one decimal, halves upwards."""
     return half_up(10 * x) / 10

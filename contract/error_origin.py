@@ -1,4 +1,4 @@
-"""Where an exception came from, for a log line that must not quote its words."""
+"""Says where an exception came from, for a log line that must not quote its words."""
 
 from pathlib import Path
 from traceback import extract_tb

@@ -56,7 +56,7 @@ class GatewayError(Exception):
     retry_after: int | None = None
     """The seconds after which trying again is right; None where it is not known to be."""
     extensions: Mapping[str, Any] | None = None
-    """Those of a GraphQL answer that cost something before it came to this (decision 86)."""
+    """The extensions of a GraphQL answer that cost something before it came to this (decision 86)."""
 
     def __init__(self, message: str | None = None, *, field: Path | None = None) -> None:
         if message is not None:
@@ -132,7 +132,7 @@ class LimitExceeded(GatewayError):
 
 @dataclass(frozen=True, slots=True)
 class CostLine:
-    """What one place of an operation costs, what is below it left out."""
+    """The cost of one place of an operation, what is below it left out."""
 
     path: str
     cost: int
@@ -202,7 +202,7 @@ class Problems(GatewayError):
 
 
 class NotFound(GatewayError):
-    """What the operation names does not exist in this organization; another organization's id is a missing id."""
+    """The operation names what does not exist in this organization; another organization's id is a missing id."""
 
     status = 404
     code = "NOT_FOUND"
@@ -247,7 +247,7 @@ class Conflict(GatewayError):
 
 
 class KeyInUse(Conflict):
-    """What was begun under an idempotency key has not ended yet."""
+    """The request that was begun under this idempotency key has not ended yet."""
 
     message = "A request with this Idempotency-Key is still under way"
 

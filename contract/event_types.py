@@ -5,7 +5,7 @@ from enum import StrEnum
 from contract.scopes import ScopeGroup
 
 AREAS = {"crm": ScopeGroup.CRM_READ, "outreach": ScopeGroup.OUTREACH_READ, "admin": ScopeGroup.ORG_ADMIN}
-"""Who sees the events of an area."""
+"""The scope group that sees the events of each area."""
 
 
 def areas_seen(scopes: frozenset[str]) -> list[str]:
@@ -14,7 +14,7 @@ def areas_seen(scopes: frozenset[str]) -> list[str]:
 
 
 class WebhookEnd(StrEnum):
-    """Why a webhook was switched off: `reason` of `webhook_disabled`."""
+    """The reason for which a webhook was switched off: `reason` of `webhook_disabled`."""
 
     FAILING = "failing"
     MAKER_REMOVED = "maker_removed"

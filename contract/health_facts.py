@@ -1,4 +1,4 @@
-"""What the account health formula knows of one account, and the exact meaning of every number (specification 2.3).
+"""Holds the facts that the account health formula knows of an account, and what each number means (specification 2.3).
 
 It lies below storage, so that the statements which count and the formula which judges share one definition.
 """

@@ -35,7 +35,7 @@ TRANSITIONS: Final[dict[tuple[LeadStatus, LeadStatus], LeadMove]] = {
 
 
 def refusal(move: LeadMove, before: LeadStatus, after: LeadStatus) -> str | None:
-    """Why the operation cannot take a lead from one state to the other; None where it can."""
+    """Says why the operation cannot take a lead from one state to the other; None where it can."""
     by = TRANSITIONS.get((before, after))
     if by is move:
         return None

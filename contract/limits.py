@@ -72,7 +72,7 @@ RESEARCH_NAME_MAX = 200
 REPORT_MAX_BYTES = 1024 * 1024
 REPORT_TEXT_MAX = 250_000  # decision 133
 REPORT_PARAGRAPH_WEIGHT = 100
-"""What a report says in bytes, each paragraph and heading counted as so many more: its pages cost memory by both."""
+"""The bytes that each paragraph and heading of a report adds to those of its text: its pages cost memory by both."""
 
 # Idempotency keys (decision 110).
 IDEMPOTENCY_KEY_MAX = 255
@@ -184,7 +184,7 @@ PROVIDER_SECONDS = 5
 CONNECTION_SECONDS = 2
 RESPONSE_MAX_BYTES = 5 * 1000 * 1000
 ROWS_MAX_BYTES = 2 * RESPONSE_MAX_BYTES
-"""Of the long columns of one list's rows: what has more could not be answered."""
+"""The bytes that the long columns of one list's rows may have: what has more could not be answered."""
 
 # Requests as they arrive (decisions 105 and 106). Bodies have the time that these bytes in a second take besides.
 ADDRESS_MAX_BYTES = 16 * 1024

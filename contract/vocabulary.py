@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ActivitySource(StrEnum):
-    """Where an activity came from (specification 2.1; the four sync sources: decision 3)."""
+    """The source of an activity (specification 2.1; the four sync sources: decision 3)."""
 
     MANUAL = "manual"
     IMPORT = "import"
@@ -16,7 +16,7 @@ class ActivitySource(StrEnum):
 
 
 class MediaType(StrEnum):
-    """What the files of a CX report are, to those who open them."""
+    """The media types of the files of a CX report, for the programs that open them."""
 
     PDF = "application/pdf"
     SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -24,7 +24,7 @@ class MediaType(StrEnum):
 
 
 class MeetingState(StrEnum):
-    """What a meeting's times say about it at the moment of asking."""
+    """The state of a meeting by its times, at the moment of asking."""
 
     UNSCHEDULED = "unscheduled"
     SCHEDULED = "scheduled"
@@ -49,7 +49,7 @@ class DealStatus(StrEnum):
 
 
 class StageType(StrEnum):
-    """What reaching a pipeline stage means for a deal."""
+    """The meaning of a pipeline stage for a deal that reaches it."""
 
     OPEN = "open"
     WON = "won"
@@ -116,7 +116,7 @@ class SearchType(StrEnum):
 
 
 class CampaignStatus(StrEnum):
-    """Where a campaign stands; contract/campaign_states.py says what leads from one to another."""
+    """The states of a campaign; contract/campaign_states.py says what leads from one to another."""
 
     DRAFT = "draft"
     ACTIVE = "active"
@@ -127,7 +127,7 @@ class CampaignStatus(StrEnum):
 
 
 class CampaignAction(StrEnum):
-    """What can be done to a campaign as a whole."""
+    """The actions that can be taken on a campaign as a whole."""
 
     LAUNCH = "launch"
     PAUSE = "pause"
@@ -194,7 +194,7 @@ class ResearchRunStatus(StrEnum):
 
 
 class ResearchResultStatus(StrEnum):
-    """What has become of one company of a research run."""
+    """The states of one company of a research run."""
 
     PENDING = "pending"
     SCORED = "scored"
@@ -219,7 +219,7 @@ class SortDirection(StrEnum):
 
 
 MANUAL_METADATA_KEYS = ("transcript", "recording_url", "attendees", "location", "provider")
-"""What manual logging may write into a meeting's metadata (specification 2.1)."""
+"""The keys that manual logging may write into a meeting's metadata (specification 2.1)."""
 
 SYSTEM_ACTOR = "system"
-"""Who did what no person did, in the change log."""
+"""The actor, in the change log, of what no person did."""

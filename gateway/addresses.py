@@ -1,4 +1,4 @@
-"""What an address says about where it leads."""
+"""Reads off an address where it leads."""
 
 import re
 from ipaddress import IPv6Address, ip_address

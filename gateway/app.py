@@ -1,4 +1,4 @@
-"""The application: both doors, the pages, and what an operator looks at."""
+"""The application: both surfaces, the pages, and what an operator looks at."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What is wrong with the data folder, found before anything in it is made, read or migrated (decision 162).
+"""Finds what is wrong with the data folder, before anything in it is made, read or migrated (decision 162).
 
 Whoever can write there can put keys of their own in the place of the service's, and whoever can read there has the
 database and can sign tokens. So no command that opens the folder goes on before this is well.
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 _DATA = "CRM_DATA_DIR"
 _DATABASE, _ARTIFACTS = f"CRM_DATABASE_URL (or {_DATA})", f"CRM_ARTIFACTS_URL (or {_DATA})"
 _BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
-"""What SQLite and the service put beside a database file."""
+"""The endings of what SQLite and the service put beside a database file, and of the file itself."""
 
 
 def faults(settings: Settings) -> list[str]:

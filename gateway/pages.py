@@ -77,7 +77,7 @@ def docs_page() -> Response:
 
 
 def first_page(address: str) -> Response:
-    """What is here and where the doors are, for ``GET /`` (decision 95); its curl command asks at this address."""
+    """Answers ``GET /``: what is here, where the surfaces are (decision 95); its curl command asks at this address."""
     shown = address.rstrip("/")
     if not _PLAIN_ADDRESS.fullmatch(shown):  # it comes from the caller, and is to be pasted into a shell
         shown = "http://127.0.0.1:8000"

@@ -164,7 +164,7 @@ class Runtime:
                     await close()
 
     async def ending(self) -> None:
-        """Once the service is told to end, have what runs be done soon."""
+        """Ends what runs soon, once the service has to end."""
         await self.stopping.wait()
         self.services.deadlines.end(LAST_WORK_SECONDS)
         if self.worker is not None:

@@ -19,14 +19,14 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+")
 
 
 class LogFormat(StrEnum):
-    """How a log line is written."""
+    """The form in which a log line is written."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class SequencingProvider(StrEnum):
-    """Who sends the messages of campaigns."""
+    """The provider that sends the messages of campaigns."""
 
     LOCAL = "local"
     INSTANTLY = "instantly"
@@ -307,7 +307,7 @@ class Settings(BaseSettings):
 
 
 def unfit_to_serve(settings: Settings) -> str | None:
-    """Why no process of the service may start with these settings, though commands on the database may; None if it may.
+    """Says why no process of the service may start with these settings, though commands on the database may; or None.
 
     An issuer signs tokens for other services too, and each of them could act here with what its users show it
     (decision 156).

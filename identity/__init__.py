@@ -1,1 +1,1 @@
-"""Who is calling: principals, tokens, the exchange, and the identity providers."""
+"""Finds out who is calling: principals, tokens, the exchange, and the identity providers."""

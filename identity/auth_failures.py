@@ -41,7 +41,7 @@ class Failures:
         self._hashes: Kept[str, str] = Kept(entries=_MOST)
 
     def remember(self, key_id: str, stored_hash: str | None) -> None:
-        """What the database has for this key id, as it was just read; None for nothing that can be used."""
+        """Keeps what the database has for this key id, as it was just read; None for nothing that can be used."""
         if stored_hash is None:
             self._hashes.pop(key_id)
         else:

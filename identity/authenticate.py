@@ -1,4 +1,4 @@
-"""From the request's two headers to the caller (specification part 5)."""
+"""Finds the caller by the request's two headers (specification part 5)."""
 
 import asyncio
 import logging
@@ -176,7 +176,7 @@ class Identity:
 
 
 def _chosen(service_org: str | None) -> str | None:
-    """What X-Service-Org says, without the blanks that no header's value begins or ends with, and no others."""
+    """Reads X-Service-Org without the blanks that no header's value begins or ends with, and no others."""
     return (service_org or "").strip(" \t") or None
 
 

@@ -1,4 +1,4 @@
-"""What a caller has to spend on operations: charged before one runs, given back what it did not use (decision 86)."""
+"""Keeps a caller's points for operations: charged before one runs, what it did not use given back (decision 86)."""
 
 from typing import NamedTuple, Protocol
 
@@ -89,7 +89,7 @@ class Metered:
         return throttle(missing, shared, self._sizes)
 
     def _refusal(self, taken: Drawn) -> RateLimited:
-        """What is told of the organization's bucket is what the member may take of it, and when."""
+        """Makes the refusal, which says of the organization's bucket only what the member may take of it, and when."""
         member, organization = self._sizes
         own, shared = member.wait(taken.missing, taken.points), organization.wait(taken.shared, taken.points)
         available = throttle(taken.missing, taken.shared, self._sizes).available

@@ -1,4 +1,4 @@
-"""What a token says, and the rules that it has to keep: issuer, audience, times, types and lengths."""
+"""Reads the claims of a token, and checks the rules that it has to keep: issuer, audience, times, types and lengths."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is expected of the tokens of one issuer.
+    """The rules that the tokens of one issuer have to keep.
 
     `types` are the accepted `typ` headers, None standing for a token without one: a logout or event token of the same
     issuer, signed with the same key, is not an access token. Without an `audience` every audience is accepted.

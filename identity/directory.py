@@ -1,4 +1,4 @@
-"""What the service knows of members: kept by hand in the embedded directory, or learned from session tokens."""
+"""Keeps what the service knows of members: by hand in the embedded directory, or learned from session tokens."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

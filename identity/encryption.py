@@ -1,4 +1,4 @@
-"""What only holders of the pepper can read: kept in the database, and of no use to who has the database alone."""
+"""Encrypts what only holders of the pepper can read: the database alone, where it is kept, is of no use."""
 
 import hmac
 import secrets

@@ -37,7 +37,7 @@ class Grant:
     last_used_at: datetime | None
     expires_at: datetime | None
     renewed: str | None = None
-    """What is to be stored of the secret now, where it is stored under an earlier pepper."""
+    """The hash to store of the secret now, where it is stored under an earlier pepper."""
 
     def principal(self, service_org: str | None, *, exchanged: bool = False) -> Principal:
         """The caller that the credential, or what it was exchanged for, makes of a request with this X-Service-Org.
@@ -81,7 +81,7 @@ def together(belongings: Sequence[Belonging]) -> frozenset[str]:
 
 
 async def by_secret(database: Database, text: str, pepper: bytes, failures: Failures | None = None) -> Grant:
-    """What a presented credential stands for. Raises Unauthenticated, after the same work for every reason.
+    """Finds what a presented credential stands for. Raises Unauthenticated, after the same work for every reason.
 
     Where there is no such credential the work is done on another's, of which nothing but the time it took gets out
     (decision 118). `failures` are told what is stored under its key id.

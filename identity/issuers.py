@@ -1,4 +1,4 @@
-"""Who is believed: an external issuer, and what it has in common with the embedded one."""
+"""Verifies the tokens of an external issuer, and holds what it has in common with the embedded one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Verifier(Protocol):
     issuer: str
 
     async def verify(self, token: str) -> Claims:
-        """What the token says; InvalidToken where it is not valid, Unavailable where that cannot be told just now."""
+        """Reads the token's claims; InvalidToken where not valid, Unavailable where that is not known just now."""
 
 
 class ExternalIssuer:
@@ -48,7 +48,7 @@ class ExternalIssuer:
         self._rules = Rules(issuer, audience, _TYPES, organization_claim=org_claim, scope_claim=scope_claim)
 
     async def verify(self, token: str) -> Claims:
-        """What the token says; InvalidToken where it is not valid. May wait two seconds for a key unknown so far.
+        """Reads the token's claims; InvalidToken where it is not valid. May wait two seconds for a key unknown so far.
 
         Raises Unavailable while no key was ever fetched: then nobody can say whether the token is valid (decision 117).
         """

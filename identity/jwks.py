@@ -31,7 +31,7 @@ log = logging.getLogger("identity.jwks")
 
 
 class _Unusable(Exception):
-    """What the provider answered is no key set; the text is safe to log."""
+    """The provider's answer is no key set; the text is safe to log."""
 
 
 class RemoteKeys:

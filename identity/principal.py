@@ -1,4 +1,4 @@
-"""Who is calling, in which organization, with which scopes."""
+"""Says who is calling, in which organization, with which scopes."""
 
 from dataclasses import dataclass
 from datetime import datetime

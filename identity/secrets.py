@@ -69,12 +69,12 @@ def peppers(pepper: bytes) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=16)
 def mark(pepper: bytes) -> str:
-    """What a stored hash begins with that was made with this pepper: 32 bits that say which, and nothing of it."""
+    """Makes the beginning of hashes stored with this pepper: 32 bits that say which, and nothing of it."""
     return hmac.digest(pepper, b"crm-gateway pepper", "sha256").hex()[:8] + "$"
 
 
 def stored(secret: str, pepper: bytes) -> str:
-    """What is stored of a secret: the pepper's mark and the keyed hash."""
+    """Makes the text that is stored of a secret: the pepper's mark and the keyed hash."""
     return mark(bytes(pepper)) + digest(secret, pepper)
 
 

@@ -123,7 +123,7 @@ def _taken_apart(token: str) -> tuple[jws.CompactSignature, dict[str, object], d
 
 
 def issuer_of(token: str) -> str | None:
-    """Who the token says it is from, unverified: for choosing the verifier to ask. InvalidToken where it is none."""
+    """Reads the token's issuer, unverified: for choosing the verifier to ask. InvalidToken where it is no token."""
     issuer = parse(token).payload.get("iss")
     return issuer if isinstance(issuer, str) else None
 

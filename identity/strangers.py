@@ -1,4 +1,4 @@
-"""What may be asked at one address without a credential: a bucket of points each (decision 147)."""
+"""Limits what may be asked at one address without a credential: a bucket of points each (decision 147)."""
 
 from contract.errors import StrangersLimited
 from contract.limits import STRANGER_POINTS_MAX, STRANGER_POINTS_PER_SECOND

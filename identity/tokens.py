@@ -104,7 +104,7 @@ class EmbeddedIssuer:
         return jwt.encode(header, present, self._signing, algorithms=[ALGORITHM])
 
     async def verify(self, token: str) -> Claims:
-        """What the token says; InvalidToken where this issuer did not make it or it is not valid now."""
+        """Reads the token's claims; InvalidToken where this issuer did not make it or it is not valid now."""
         unverified = parse(token)
         public = self._public.get(unverified.kid)
         if public is None:

@@ -1,1 +1,1 @@
-"""What runs later: the port to the durable queue, then one module per kind of work."""
+"""Runs what runs later: the port to the durable queue, then one module per kind of work."""

@@ -27,7 +27,7 @@ _CUT_OFF = "The work was cut off in its last attempt"
 
 
 class Outcome(StrEnum):
-    """What became of an attempt."""
+    """The outcome of an attempt."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -66,7 +66,7 @@ class Attempt:
         self._claim = claim
         self._ports = ports
         self.kind = "unknown"
-        """Of the job, once it is known: a label of few values, whatever is in the table."""
+        """The kind of the job, once it is known: a label of few values, whatever is in the table."""
 
     async def make(self) -> Outcome:
         """Do the work. Raises Unavailable where its end could not be written; the job is due again in a while then.

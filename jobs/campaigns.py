@@ -270,7 +270,7 @@ async def _changed(session: TenantSession, campaign: Campaign, event: str) -> No
 
 
 def event_data(campaign: Any) -> dict[str, Any]:
-    """What every event on a campaign says of it (decision 56)."""
+    """Makes the data that every event on a campaign has (decision 56)."""
     return {
         "campaign_id": campaign.id,
         "name": campaign.name,
@@ -290,7 +290,7 @@ async def _ask_later(session: TenantSession, campaign_id: str, revision: int, wa
 
 @work(ASK, attempts=_ATTEMPTS)
 async def ask_provider(run: Run, *, campaign_id: str, revision: int) -> None:
-    """How a running campaign stands, written down; then again when the provider says.
+    """Writes down how a running campaign stands; then again when the provider says.
 
     It ends with the revision that it was begun for: the run that tells the provider of a newer one begins another.
     """

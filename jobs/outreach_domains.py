@@ -1,4 +1,4 @@
-"""What is bought for outreach: domains and mailboxes (decision 54).
+"""Buys what outreach needs: domains and mailboxes (decision 54).
 
 The order is written down first, in a transaction of its own; then the provider is asked, outside of any; then its
 answer is written down. A run that finds the order settled asks for nothing, so that nothing is bought twice.
@@ -22,7 +22,7 @@ PROVISION: Final = "mailbox_provision"
 _ATTEMPTS: Final = 12
 _LOOKS_AGAIN: Final = timedelta(minutes=10)
 AT_HAND: Final = timedelta(minutes=2)
-"""Whoever writes the order down asks the provider at once; should that be cut off, a job does after this time."""
+"""The time after which a job asks the provider: the order's writer does at once, but may be cut off."""
 
 OPEN_DOMAIN: Final = frozenset({DomainStatus.PENDING, DomainStatus.VERIFYING})
 
@@ -39,7 +39,7 @@ async def order_mailbox(session: TenantSession, mailbox: Mailbox, delay: timedel
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the provider said of an order, as values of its row."""
+    """The provider's answer to an order, as values of its row."""
 
     values: dict[str, Any]
     error: SequencingError | None = None

@@ -55,7 +55,7 @@ async def render_report(run: Run, report_id: str, revision: int) -> None:
 
 
 async def _stored(run: Run, report_id: str, revision: int) -> dict[str, Any] | None:
-    """What is to be rendered; None where newer files are there, or the report is not."""
+    """Reads what is to be rendered; None where newer files are there, or the report is not."""
     async with run.reading() as session:
         written = await research.to_render(session, report_id, revision)
     if written is None or written.published_revision >= revision:

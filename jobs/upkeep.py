@@ -1,4 +1,4 @@
-"""What a worker looks after beside the jobs that are due: webhooks that are behind, jobs that ended long ago, and
+"""Looks after what a worker has beside the jobs that are due: webhooks that are behind, jobs that ended long ago, and
 idempotency keys that have expired.
 """
 
@@ -13,7 +13,7 @@ from storage.queries.organizations import all_ids
 
 TURN_SECONDS = 1.0
 KEPT = timedelta(days=30)
-"""How long a job that has ended can still be asked for (decision 72)."""
+"""The time for which a job that has ended can still be asked for (decision 72)."""
 _ROUND_SECONDS = 3_600.0
 
 

@@ -35,12 +35,12 @@ _ENOUGH = 10_000  # attempts of a job: it is the three days that end it
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call: the receiver's status where it answered, and what was wrong, in words."""
+    """The result of a call: the receiver's status where it answered, and what was wrong, in words."""
 
     status_code: int | None
     error: str | None
     wait: timedelta = timedelta()
-    """How long the receiver asked to be left alone."""
+    """The time for which the receiver asked to be left alone."""
 
     def of(self, webhook_id: str, event: Any, attempt: int) -> WebhookDelivery:
         """The entry of the webhook's delivery log."""
@@ -128,7 +128,7 @@ async def deliver(run: Run, webhook_id: str) -> None:
 
 
 async def _areas(run: Run, webhook: Webhook) -> frozenset[str] | None:
-    """What of the log the webhook is told: what its maker saw then and sees now.
+    """Says which areas of the log the webhook gets: those that its maker saw then and sees now.
 
     None, and it is off, where the maker could not make it any more (decision 155): what ends a membership switches its
     webhooks off, and this is for what came in between. One that no member made is told what it says.
@@ -197,6 +197,6 @@ async def _note(run: Run, webhook_id: str, event: Any, result: Result) -> bool:
 
 
 def pause(failures: int, failing_since: datetime, moment: datetime, asked: timedelta = timedelta()) -> timedelta:
-    """How long to wait after so many failures, and longer if asked; the last attempt comes when the time is up."""
+    """Says how long to wait after so many failures, and longer if asked; the last attempt comes when the time is up."""
     usual = max(PAUSES[min(failures, len(PAUSES)) - 1], min(asked, PAUSES[-1]))
     return max(min(usual, failing_since + GIVE_UP - moment), timedelta(seconds=1))

@@ -102,7 +102,7 @@ FunctionT = TypeVar("FunctionT", bound=Function)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is done for the jobs of a kind."""
+    """The work for the jobs of a kind."""
 
     kind: str
     function: Function

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=30)
 SLOTS = 16
 SLOTS_OF_ONE = 8
-"""How many of them one organization may have, so that there is room for the others (decision 35)."""
+"""The number of slots that one organization may have, so that there is room for the others (decision 35)."""
 _POLL_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 2.0
 _FAREWELL_SECONDS = 1.0
@@ -61,7 +61,7 @@ class Worker:
 
     @property
     def running(self) -> Counter[str]:
-        """How many jobs of each kind run now."""
+        """The number of jobs of each kind that run now."""
         return Counter(attempt.kind for attempt in self._attempts)
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Which network addresses the service may call on somebody's word: those of the public internet, and no others."""
+"""Says which network addresses the service may call on a caller's word: those of the public internet, and no others."""
 
 import asyncio
 import socket
@@ -50,7 +50,7 @@ _LOOPBACK_V6 = IPv6Address("::1")
 
 
 async def system_resolve(host: str, port: int) -> list[str]:
-    """What the machine's resolver says."""
+    """Asks the machine's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 

@@ -41,7 +41,7 @@ class Artifacts(Protocol):
         """Store the file whole or not at all; once this returns it outlives the process and the machine's power."""
 
     async def open(self, name: str, start: int, length: int) -> Pieces:
-        """So many bytes from there on, in pieces that do not load the file whole. Raises ArtifactMissing at once."""
+        """Reads so many bytes from there, in pieces that do not load the file whole. Raises ArtifactMissing at once."""
 
     async def delete(self, name: str) -> None:
         """Remove the file; one that is not there is fine."""

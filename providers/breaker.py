@@ -9,16 +9,16 @@ from providers import calls
 _log = logging.getLogger(__name__)
 
 FAILURES = 5
-"""In a row, before the provider is left alone."""
+"""The failures in a row before the provider is left alone."""
 FIRST_PAUSE = 1.0
 """Seconds; doubled with each trial that fails."""
 LONGEST_PAUSE = 30.0
 TRIAL_SECONDS = 15.0
-"""How long a trial may go without saying what came of it, before there is another."""
+"""The seconds after which there is another trial, where one has not said what came of it."""
 
 
 class Breaker:
-    """Of one provider in one process (decision 117).
+    """Guards the calls to one provider in one process (decision 117).
 
     Closed, every call goes through. Open, none does until the pause is over; then one does, as a trial, while the
     others are held back until that has ended. Its success closes the breaker.
@@ -57,7 +57,7 @@ class Breaker:
         self._failures, self._pause, self._open_until, self._is_trial = 0, FIRST_PAUSE, None, False
 
     def failed(self) -> None:
-        """There was no answer, or none that can be understood."""
+        """Notes that there was no answer, or none that can be understood."""
         self._failures += 1
         if self._open_until is None:
             if self._failures < FAILURES:

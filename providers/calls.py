@@ -27,7 +27,7 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """How a call ended, and when by the monotonic clock."""
+    """The end of a call: how it ended, and when by the monotonic clock."""
 
     outcome: str
     at: float

@@ -72,7 +72,7 @@ class InstantlySequencing:
         self._clock = clock
 
     async def find(self, key: str) -> str | None:
-        """By the campaign's identifier at the end of the name."""
+        """Finds the campaign by its identifier at the end of the name."""
         async for campaign in self._pages("GET", "api/v2/campaigns", {"search": key}):
             if str(campaign.get("name", "")).endswith(_mark(key)):
                 return text_of(campaign, "id", _NAME)
@@ -100,7 +100,7 @@ class InstantlySequencing:
         await self._api.call("DELETE", _campaign_path(sequence_id), repeat=True)
 
     async def add_leads(self, sequence_id: str, leads: Sequence[Lead]) -> None:
-        """In one call, which skips those that are in the campaign, so that it may be repeated."""
+        """Adds them in one call, which skips those that are in the campaign, so that it may be repeated."""
         body = {
             "campaign_id": sequence_id,
             "skip_if_in_campaign": True,
@@ -109,7 +109,7 @@ class InstantlySequencing:
         await self._api.call("POST", "api/v2/leads/add", body=body, repeat=True)
 
     async def remove_lead(self, sequence_id: str, email: str) -> None:
-        """By the lead's identifier, which the address leads to."""
+        """Removes it by the lead's identifier, which the address leads to."""
         body = {"campaign": sequence_id, "search": email}
         async for lead in self._pages("POST", "api/v2/leads/list", body):
             if str(lead.get("email", "")).casefold() == email.casefold():
@@ -120,7 +120,7 @@ class InstantlySequencing:
                     continue
 
     async def progress(self, running: Running) -> Progress:
-        """What the campaign and all of its leads say."""
+        """Asks for the state of the campaign and of all its leads."""
         state, reason = await self._state(running.sequence_id)
         moves = []
         async for lead in self._pages("POST", "api/v2/leads/list", {"campaign": running.sequence_id}):
@@ -129,7 +129,7 @@ class InstantlySequencing:
         return Progress(state, moves, self._clock() + ASKS_AGAIN, reason)
 
     async def blocked(self, sequence_id: str | None) -> str | None:
-        """What the campaign says; without one, whether the key may list the accounts."""
+        """Asks the campaign why it is blocked; without one, asks whether the key may list the accounts."""
         if sequence_id is not None:
             return (await self._state(sequence_id))[1]
         try:

@@ -59,13 +59,13 @@ class LocalSequencing:
         """It is asked only how running sequences stand."""
 
     async def delete(self, sequence_id: str) -> None:
-        """There is nothing of it here."""
+        """Does nothing: there is nothing of it here."""
 
     async def add_leads(self, sequence_id: str, leads: Sequence[Lead]) -> None:
         """It will be told again when they are due."""
 
     async def remove_lead(self, sequence_id: str, email: str) -> None:
-        """There is nothing of it here."""
+        """Does nothing: there is nothing of it here."""
 
     async def blocked(self, sequence_id: str | None) -> str | None:
         """It blocks nothing."""
@@ -80,7 +80,7 @@ class LocalSequencing:
         return MailboxStatus.ACTIVE
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Does nothing: there is nothing to let go of."""
 
     async def progress(self, running: Running) -> Progress:
         """Move everyone who is due by one step, as far as the day's limit and the mailboxes allow."""

@@ -25,7 +25,7 @@ _LAST_CHANCE = 2.0
 
 
 class Fate(StrEnum):
-    """What became of a notification."""
+    """The fate of a notification."""
 
     DELIVERED = "delivered"
     FAILED = "failed"
@@ -53,7 +53,7 @@ class Notifications(Protocol):
 
 
 Deliver = Callable[[Notification], Awaitable[None]]
-"""How an actor hands a notification on; any exception is a failure."""
+"""The function by which an actor hands a notification on; any exception is a failure."""
 
 
 class WorkflowActors:

@@ -71,7 +71,7 @@ class WrongType(OutboundError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may take: `seconds` over all of it, redirects included; the others per phase, or per body.
+    """The limits of one call: `seconds` over all of it, redirects included; the others per phase, or per body.
 
     `cut` drops what is over `body_bytes` where it would else be refused.
     """
@@ -90,7 +90,7 @@ _LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: of the last hop, whose address is `url`. `seconds` went by until its headers were there."""
+    """The answer of the last hop, whose address is `url`. `seconds` went by until its headers were there."""
 
     url: str
     status: int
@@ -300,7 +300,7 @@ def _pinned(request: httpx.Request, address: str, limits: Limits) -> httpx.Reque
 
 
 def _onward(method: str, target: httpx.URL, response: httpx.Response) -> httpx.URL | None:
-    """Where a redirect leads, checked like any address; None for an answer."""
+    """Says where a redirect leads, checked like any address; None for an answer."""
     location = response.headers.get("location")
     if response.status_code not in _MOVED or location is None or method not in ("GET", "HEAD"):
         return None

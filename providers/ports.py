@@ -1,4 +1,4 @@
-"""What leads outside, as the service was started with it: handed to whatever works without a request."""
+"""Holds the ports that lead outside, as the service was started with them: for all that works without a request."""
 
 from dataclasses import dataclass, field
 
@@ -19,10 +19,10 @@ class Ports:
     http: httpx.AsyncClient
     notifications: Notifications
     outbound: Outbound
-    """For addresses that somebody else chose: web sites to look at, receivers of webhooks."""
+    """The port to addresses that somebody else chose: web sites to look at, receivers of webhooks."""
     artifacts: Artifacts
     children: Children = field(default_factory=Children)
-    """For what native code does with the input of others."""
+    """The pool for what native code does with the input of others."""
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     pepper: bytes = field(default=b"", repr=False)
-    """What the secrets of webhooks are worked out from."""
+    """The pepper from which the secrets of webhooks are worked out."""

@@ -17,7 +17,7 @@ from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
 
 
 class SequencingError(Exception):
-    """What went wrong at the provider; the words are the port's own, for the client's eyes, never the provider's."""
+    """Something failed at the provider; the words are the port's own, for the client's eyes, never the provider's."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)
@@ -114,7 +114,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What became of a recipient, by address; of one that the embedded provider moves, also where it stands now."""
+    """The outcome for a recipient, by address; of one that the embedded provider moves, also where it stands now."""
 
     email: str
     status: EnrollmentStatus
@@ -125,7 +125,7 @@ class Move:
 
 
 class State(StrEnum):
-    """What a sequence is doing at the provider."""
+    """The state of a sequence at the provider."""
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -135,7 +135,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How a running sequence stands: what the provider says of it as a whole, and of its recipients.
+    """The progress of a running sequence: what the provider says of it as a whole, and of its recipients.
 
     `reason` belongs to BLOCKED. `again` is when to ask next.
     """
@@ -163,7 +163,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class DomainState:
-    """What the provider says of a domain; None for a mark that it does not tell."""
+    """The provider's state of a domain; None for a mark that it does not give."""
 
     status: DomainStatus
     spf: bool | None = None
@@ -176,7 +176,7 @@ class Sequencing(Protocol):
 
     @property
     def name(self) -> str:
-        """What campaigns show as their provider."""
+        """The name that campaigns show as their provider."""
 
     async def find(self, key: str) -> str | None:
         """The identifier of the sequence that was made for this campaign, if one was."""
@@ -203,10 +203,10 @@ class Sequencing(Protocol):
         """Send a recipient nothing more; one that it does not have is fine."""
 
     async def progress(self, running: Running) -> Progress:
-        """How a running sequence stands."""
+        """Asks how a running sequence stands."""
 
     async def blocked(self, sequence_id: str | None) -> str | None:
-        """Why the provider keeps the sequence, or the account while there is none, from sending; None where not."""
+        """Says why the provider keeps the sequence, or the account if there is none, from sending; None if not."""
 
     async def purchase_domain(self, name: str) -> DomainState:
         """Buy the domain, or say how it stands where it was bought before; idempotent."""

@@ -79,7 +79,7 @@ class SmartleadSequencing:
         self._clock = clock
 
     async def find(self, key: str) -> str | None:
-        """By the campaign's identifier at the end of the name; the list has no pages."""
+        """Finds the campaign by its identifier at the end of the name; the list has no pages."""
         for campaign in list_of(await self._call("GET", "campaigns/"), _NAME):
             if str(campaign.get("name", "")).endswith(_mark(key)):
                 return text_of(campaign, "id", _NAME)
@@ -126,7 +126,7 @@ class SmartleadSequencing:
         await self._call("DELETE", _campaign_path(sequence_id), repeat=True)
 
     async def add_leads(self, sequence_id: str, leads: Sequence[Lead]) -> None:
-        """In one call; Smartlead passes over those that are in the campaign, so that it may be repeated."""
+        """Adds them in one call; Smartlead passes over those that are in the campaign, so that it may be repeated."""
         body = {
             "lead_list": [_lead(lead) for lead in leads],
             "settings": {"ignore_duplicate_leads_in_other_campaign": True},
@@ -134,7 +134,7 @@ class SmartleadSequencing:
         await self._call("POST", f"{_campaign_path(sequence_id)}/leads", body=body, repeat=True)
 
     async def remove_lead(self, sequence_id: str, email: str) -> None:
-        """By the lead's identifier, which only the campaign's list tells."""
+        """Removes it by the lead's identifier, which only the campaign's list has."""
         async for lead in self._leads(sequence_id):
             if str(lead["lead"].get("email", "")).casefold() == email.casefold():
                 path = f"{_campaign_path(sequence_id)}/leads/{quote(text_of(lead['lead'], 'id', _NAME), safe='')}"

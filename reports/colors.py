@@ -29,7 +29,7 @@ class Palette:
 
     @property
     def on_primary(self) -> str:
-        """What is readable on the primary color."""
+        """The color that is readable on the primary color."""
         return readable_on(self.primary)
 
 

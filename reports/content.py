@@ -1,4 +1,4 @@
-"""What a CX report says: the one typed content that the PDF, the spreadsheet and the deck are rendered from.
+"""Defines the content of a CX report: the one typed content that PDF, spreadsheet and deck are rendered from.
 
 It is made of stored JSON by `reports.reading.content_of`, which checks and cleans it.
 """
@@ -20,7 +20,7 @@ class ArtifactKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a finding weighs."""
+    """The weight of a finding."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -29,7 +29,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """How the report looks: whose name stands on it, in which colors, beside which logo."""
+    """The look of the report: whose name stands on it, in which colors, beside which logo."""
 
     company: str
     colors: Palette
@@ -96,7 +96,7 @@ class Content:
 
     @property
     def title(self) -> str:
-        """What stands on the cover, behind the prefix where there is one."""
+        """The title on the cover, behind the prefix where there is one."""
         return "Customer experience report"
 
     def section(self, name: str) -> Section | None:

@@ -1,4 +1,4 @@
-"""What the slides of a deck are put together from: text that fits, bars, cards, native charts."""
+"""Makes the parts that the slides of a deck are put together from: text that fits, bars, cards, native charts."""
 
 import re
 import zipfile

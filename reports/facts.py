@@ -1,4 +1,4 @@
-"""What all three files say about a content, in the same words: weights as shares, the strongest and weakest signals."""
+"""Says what all three files say of a content in the same words: weights as shares, strongest and weakest signals."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,7 +30,7 @@ def measured(content: Content) -> list[Factor]:
 
 
 def measured_words(content: Content) -> str:
-    """How many signals the score stands on."""
+    """Says in words how many signals the score stands on."""
     count, known = len(content.factors), len(measured(content))
     if not count:
         return "No signals have been measured yet."
@@ -43,7 +43,7 @@ def kicker(content: Content) -> str:
 
 
 def prepared(content: Content) -> str:
-    """Who prepared the report for whom, as far as that is known."""
+    """Says who prepared the report for whom, as far as that is known."""
     by = f"Prepared by {content.bpo_prefix}" if content.bpo_prefix else "Prepared"
     return f"{by} for {content.brand.company}" if content.brand.company else by
 

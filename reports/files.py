@@ -22,7 +22,7 @@ def render_all(content: Content) -> tuple[RenderedFile, ...]:
 
 
 def file_name(content: Content, suffix: str) -> str:
-    """What a reader finds in the downloads: prefix, company, what it is, revision."""
+    """Makes the file's name that a reader finds in the downloads: prefix, company, what it is, revision."""
     parts = (content.bpo_prefix, content.company, content.title, f"r{content.revision}")
     words = (one_line(cut(part, 60).translate(_FORBIDDEN)) for part in parts)
     return " - ".join(word for word in words if word).lstrip(". -") + f".{suffix}"

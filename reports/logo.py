@@ -16,7 +16,7 @@ from xml.parsers import expat
 MOST_BYTES = 256 * 1024
 MOST_PIXELS = 4_000_000
 MOST_RATIO = 20
-"""How much longer one side may be than the other: what is drawn has as many pixels as its ratio says."""
+"""The factor by which one side may be longer than the other: what is drawn has as many pixels as its ratio says."""
 _URI = re.compile(r"data:(image/(?:png|jpeg|jpg|svg\+xml))((?:;[\w=\-]+)*?)(;base64)?,(.*)", re.DOTALL | re.IGNORECASE)
 _SVG = "image/svg+xml"
 _RASTER = {"image/png": "PNG", "image/jpeg": "JPEG"}
@@ -125,7 +125,7 @@ def _check_raster(data: bytes, form: str) -> None:
 
 
 def _size_problem(attributes: dict[str, str]) -> str:
-    """What is wrong with the size that an SVG image says it has; whether it is drawn so is asked before it is drawn."""
+    """Says what is wrong with the size that an SVG image states; whether it is drawn so is asked before it is drawn."""
     box = [_length(part, 0.0) for part in re.split(r"[\s,]+", attributes.get("viewBox", "").strip()[:200])]
     width, height = (box[2], box[3]) if len(box) == 4 else (0.0, 0.0)
     sides = [(width, height), (_length(attributes.get("width"), width), _length(attributes.get("height"), height))]

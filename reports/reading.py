@@ -1,4 +1,4 @@
-"""From stored JSON, as a merge patch may have left it (specification 4.3), to a content that can be rendered."""
+"""Turns stored JSON, as a merge patch may have left it (specification 4.3), into a content that can be rendered."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What child processes do for reports: they judge logos, and render. What is slow to load is loaded there."""
+"""Does what reports need done in child processes: judges logos, and renders. What is slow to load is loaded there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from reports.reading import content_of
 
 _MEBIBYTE = 1024 * 1024
 CHECKING = Limits("checking", processes=1, memory_bytes=128 * _MEBIBYTE, processor_seconds=2, seconds=5)
-"""For requests, which wait: a logo is read, and not drawn."""
+"""The limits for requests, which wait: a logo is read, and not drawn."""
 DRAWING = Limits("drawing", processes=2, memory_bytes=128 * _MEBIBYTE, processor_seconds=5, seconds=15)
 RENDERING = Limits(
     "rendering",
@@ -39,7 +39,7 @@ class RenderedFile:
 
 
 def logo_problem(uri: str) -> str:
-    """What is wrong with a logo; nothing where it can be taken."""
+    """Says what is wrong with a logo; nothing where it can be taken."""
     try:
         read_logo(uri)
     except ValueError as error:

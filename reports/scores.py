@@ -1,4 +1,4 @@
-"""How a score of 0 to 100 is spoken of and colored: one scale for all three files."""
+"""Names and colors a score of 0 to 100: one scale for all three files."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the sheets of a workbook are made of: formats, tables, and texts that no program takes for a formula."""
+"""Makes the parts of a workbook's sheets: formats, tables, and texts that no program takes for a formula."""
 
 import math
 from collections.abc import Sequence

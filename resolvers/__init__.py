@@ -1,1 +1,1 @@
-"""What the service does: one guarded function per operation."""
+"""Does what the service does: one guarded function per operation."""

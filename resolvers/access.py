@@ -1,4 +1,4 @@
-"""The guard: one rule per operation, declared on its resolver, enforced there for both doors.
+"""The guard: one rule per operation, declared on its resolver, enforced there for both surfaces.
 
 The SDL's directive and sentence, the OpenAPI text and the test that no operation is without a rule are all read off
 the same declaration.
@@ -23,7 +23,7 @@ _Resolver = Callable[Concatenate[Context, P], Coroutine[Any, Any, R]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may: holders of any scope of the group, with an active organization unless it needs none.
+    """Says who may: holders of any scope of the group, with an active organization unless it needs none.
 
     Without a group any valid credential will do. What `writes` is made once under an idempotency key, which some
     operations need (decision 112). What is `in_person` belongs to the caller alone, and is out of the reach of
@@ -70,7 +70,7 @@ OPERATIONS: dict[str, Rule] = {}
 """Every guarded resolver, as `module.function`, with its rule."""
 
 FINDABLE: dict[str, tuple[Noun, Rule]] = {}
-"""What can be found by an identifier alone, by the name of its type, with the rule of the operation that reads it."""
+"""The types that can be found by an identifier alone, by name, with the rule of the operation that reads them."""
 
 
 def requires(

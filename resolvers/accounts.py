@@ -74,7 +74,7 @@ async def create_account(ctx: Context, input: AccountCreate) -> Account:
 
 
 def created(account: Account) -> dict[str, Any]:
-    """What the change log says of a new account."""
+    """Makes the data of the change log's event on a new account."""
     return {
         "account_id": account.id,
         "name": account.name,

@@ -47,7 +47,7 @@ class Pace:
 
 
 async def aside(work: Callable[[Pace], Result]) -> Result:
-    """What the work gives, which a thread does. A cancelled caller waits until the thread has left it."""
+    """Does the work in a thread, and returns its result. A cancelled caller waits until the thread has left it."""
     pace = Pace()
     running = _THREADS.submit(work, pace)
     result = asyncio.wrap_future(running)

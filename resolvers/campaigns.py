@@ -47,7 +47,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What a deletion did: how many enrollments went along, and what became of the sequence at the provider."""
+    """The result of a deletion: how many enrollments went along, and what became of the provider's sequence."""
 
     deleted_id: str
     deleted_enrollment_count: int

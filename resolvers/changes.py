@@ -1,4 +1,4 @@
-"""How a record is changed: under the version that the caller saw, with references that lead somewhere."""
+"""Changes a record: under the version that the caller saw, with references that lead somewhere."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -37,7 +37,7 @@ async def note(ctx: Context, session: TenantSession, type: str, data: dict[str, 
 
 
 def noted(ctx: Context, type: str, data: dict[str, Any], *, area: str = "crm") -> dict[str, Any]:
-    """What the change log says of something that the caller did, but for its number."""
+    """Makes the change log's event on something that the caller did, but for its number."""
     return {"type": type, "area": area, "actor": ctx.caller.subject, "request_id": ctx.request_id, "data": data}
 
 

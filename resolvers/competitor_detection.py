@@ -1,4 +1,4 @@
-"""Which competitors texts speak of: pure, the same for the same texts and catalogue (docs/competitors.md).
+"""Finds which competitors texts speak of: pure, the same for the same texts and catalogue (docs/competitors.md).
 
 A competitor is found by whole words: its name, its aliases, its domains. Where two overlap the longer one counts. A
 mention in a clause with a negation counts for little, and takes from what the others say.
@@ -17,7 +17,7 @@ from contract.normal_form import normal_form
 from resolvers.competitor_phrases import TOKEN, Pace, Phrases, Squeezed, Start, Term
 
 APPLIED = 0.5
-"""From this confidence on a competitor is noted on the deal."""
+"""The confidence from which on a competitor is noted on the deal."""
 
 _WEIGHTS = {"name": 0.8, "domain": 0.8, "alias": 0.7}
 _NEGATED = 0.25
@@ -83,7 +83,7 @@ class _Mention(NamedTuple):
 
 @dataclass(slots=True)
 class _Tally:
-    """What the mentions of a competitor say together: the formula of docs/competitors.md."""
+    """Adds up what the mentions of a competitor say together: the formula of docs/competitors.md."""
 
     doubt: float = 1.0
     plain: int = 0
@@ -102,7 +102,7 @@ class _Tally:
 
     @property
     def confidence(self) -> float:
-        """To two decimals."""
+        """The confidence to two decimals."""
         if not self.plain:
             return round(_NEGATED * self.negated, 2)
         return min(round((1 - self.doubt) * (1 + self.plain / self.number) / 2, 2), 0.99)

@@ -18,7 +18,7 @@ Pace = Callable[[], None]
 
 
 class Term(NamedTuple):
-    """What a phrase stands for."""
+    """The term that a phrase stands for."""
 
     competitor: str
     kind: str
@@ -81,13 +81,13 @@ class Phrases:
 
 
 class _Meaning(NamedTuple):
-    """What a phrase stands for as whole words, and what where it goes on as another word."""
+    """The terms that a phrase stands for as whole words, and where it goes on as another word."""
 
     whole: Term | None = None
     begun: Term | None = None
 
     def or_else(self, term: Term, is_whole: bool) -> "_Meaning":
-        """With the term for what has none yet."""
+        """Returns the meaning with the term for what has none yet."""
         return _Meaning(self.whole or term, self.begun if is_whole else self.begun or term)
 
 
@@ -99,7 +99,7 @@ class _SameFirst:
         self._lengths = sorted({len(signs) for signs in by_signs})
 
     def before(self, text: str, end: int, place: int) -> Iterator[tuple[int, "_Ordered"]]:
-        """Those whose signs stand before the place, from where the word before it ends on; and how many signs."""
+        """Finds those whose signs stand before the place, from where the word before it ends on; and how many signs."""
         for length in self._lengths:
             if place - length < end:
                 return
@@ -133,7 +133,7 @@ class _Ordered:
         depths.append(depths[above] + 1)
 
     def _climb(self, at: int, text: str) -> int:
-        """From a phrase to the nearest one above, or itself, that the text begins with."""
+        """Climbs from a phrase to the nearest one above, or itself, that the text begins with."""
         while not text.startswith(self._phrases[at]):
             far = self._far_above[at]
             at = self._above[at] if text.startswith(self._phrases[far]) else far

@@ -29,10 +29,10 @@ from storage.sessions import TenantSession
 from storage.tables import Activity, Competitor, Deal
 
 _HEARD = nouns.MEETINGS.selecting(Selection(frozenset({"subject", "body", "metadata", "due_at", "created_at"})))
-"""What is read of a meeting whose texts are looked through."""
+"""The columns that are read of a meeting whose texts are looked through."""
 
 _READ_AT_ONCE = 20
-"""So many meetings are in memory at a time."""
+"""The number of meetings that are in memory at a time."""
 
 _DOMAIN = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?(?:\.[^\W_](?:[\w-]{0,61}[^\W_])?)+")
 

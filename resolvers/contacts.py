@@ -60,7 +60,7 @@ async def create_contact(ctx: Context, input: ContactCreate) -> Contact:
 
 
 def created(contact: Contact) -> dict[str, Any]:
-    """What the change log says of a new contact."""
+    """Makes the data of the change log's event on a new contact."""
     return {
         "contact_id": contact.id,
         "first_name": contact.first_name,

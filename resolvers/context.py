@@ -1,4 +1,4 @@
-"""What a resolver has at hand for one request: the services, the caller, and the loaders that batch its look-ups."""
+"""Holds what a resolver has at hand for one request: the services, the caller, and loaders that batch its look-ups."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -31,7 +31,7 @@ from storage.sessions import TenantSession
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the process shares between requests."""
+    """The services that the process shares between requests."""
 
     database: Database
     identity: Identity
@@ -43,13 +43,13 @@ class Services:
     children: Children = field(default_factory=Children)
     budget: Budget = field(default_factory=Unmetered)
     credentials_max: int = CREDENTIALS_MAX
-    """How many live keys a member may have in an organization, and how many user tokens."""
+    """The number of live keys that a member may have in an organization, and that of user tokens."""
     settling: Settling = field(default_factory=Settling)
     deadlines: Deadlines = field(default_factory=Deadlines)
     public_url: str = ""
-    """What links begin with, without a slash at its end; empty where they begin with the path (decision 96)."""
+    """The beginning of links, without a slash at its end; empty where they begin with the path (decision 96)."""
     turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
-    """Whose turn it is among the requests under one idempotency key."""
+    """The locks that give requests under one idempotency key their turns."""
     lanes: Lanes = field(default_factory=Lanes)
 
 
@@ -59,18 +59,18 @@ class Key:
 
     text: str
     at: Path
-    """Where the request has it."""
+    """The place where the request has it."""
     question: bytes = b""
-    """What stands for the GraphQL operation that it came with, and the values of its variables."""
+    """The value that stands for the GraphQL operation that it came with, and the values of its variables."""
     is_shared: bool = False
     """Whether the text of that operation has several fields, each of which may write."""
     place: str = ""
-    """Which of those it is: the name that its answer has. Empty where there is one alone."""
+    """The name that the answer of its field has, of those. Empty where there is one alone."""
     uses: int = 0
     done: int = 0
     replayed: int = 0
     first: tuple[str, str | None] | None = None
-    """Of the first write under it, what stands for it in the database, and the organization that it was made in."""
+    """The first write under it: what stands for it in the database, and the organization that it was made in."""
 
     @property
     def is_replayed(self) -> bool:
@@ -98,7 +98,7 @@ class Context:
     estimate: Callable[[str, Any, str | None], CostReport] | None = None
     """Tells what an operation would cost (decision 86)."""
     worked_out: dict[Hashable, Any] = field(default_factory=dict)
-    """What follows from the text of the document that is being run; it outlives the request and knows nothing of it."""
+    """The values that follow from the text of the running document; they outlive the request and know nothing of it."""
     key: Key | None = None
     """The key under which the writes of this request are made once (resolvers/idempotency.py)."""
     _loaders: dict[Hashable, Loader] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What an operation would cost, for whoever may ask: the answer comes from whoever runs operations."""
+"""Asks what an operation would cost, for callers that may: the answer comes from the one that runs operations."""
 
 from typing import Any
 

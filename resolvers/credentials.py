@@ -37,7 +37,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc\U00013441\U00013442\U00
 """Letters and signs by their category that nobody sees: fillers of Hangul and of hieroglyphs, the empty pattern of
 Braille, what stands for an object, a note without a head."""
 _REORDERING = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""What breaks lines or turns the order of others, so that a list shows another name than there is."""
+"""The characters that break lines or turn the order of others, so that a list shows another name than there is."""
 
 
 def _ahead(moment: datetime) -> datetime:
@@ -168,7 +168,7 @@ def _is_admin(ctx: Context) -> bool:
 
 
 async def _note(ctx: Context, session: TenantSession, type: str, key_id: str) -> None:
-    """Only what belongs to the organization is in its change log: user tokens are not (decision 67)."""
+    """Notes it in the change log, where only what belongs to the organization is: user tokens are not (decision 67)."""
     await changes.note(ctx, session, type, {"organization_key_id": key_id}, area="admin")
 
 
@@ -204,7 +204,7 @@ _PLURALS = {
 
 
 def _end(ctx: Context, asked: datetime | None) -> datetime | None:
-    """When the new credential ends: no later than the one it is made with (decision 154). Raises Problems."""
+    """Works out when the new credential ends: no later than the one it is made with (decision 154). Raises Problems."""
     latest = ctx.caller.expires_at
     if asked is None or latest is None:
         return asked or latest

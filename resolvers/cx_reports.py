@@ -176,7 +176,7 @@ async def _edit(
 
 
 async def _logo_problem(ctx: Context, patch: Any) -> str:
-    """What is wrong with the logo that an edit brings; nothing where it brings none. Raises Unavailable."""
+    """Says what is wrong with the logo that an edit brings; nothing where it brings none. Raises Unavailable."""
     logo = patch.get("logo") if isinstance(patch, Mapping) else None
     if not isinstance(logo, str) or not logo:
         return ""
@@ -226,7 +226,7 @@ def _without_text_of_logo(brand: Any) -> Any:
 
 
 def _at(path: Path) -> Path:
-    """Where the input says what the content is not good at."""
+    """Says where the input states what the content is not good at."""
     first, *rest = path
     return ("input", _PATCHES.get(str(first), first), *rest)
 

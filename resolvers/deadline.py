@@ -1,4 +1,4 @@
-"""How long one operation may take, whichever door it came by (decisions 87 and 138)."""
+"""Limits how long one operation may take, whichever surface it came by (decisions 87 and 138)."""
 
 import asyncio
 from types import TracebackType
@@ -8,15 +8,15 @@ from contract.limits import REQUEST_SECONDS
 
 
 class Deadlines:
-    """Those of the operations of one process, which all come sooner once it is told to end."""
+    """The deadlines of the operations of one process, which all come sooner once it has to end."""
 
     def __init__(self) -> None:
         self.running: set[asyncio.Timeout] = set()
         self.last: float | None = None
-        """When all of them are over at the latest, once the process is told to end."""
+        """The latest time at which all of them are over, once the process has to end."""
 
     def one(self) -> "Deadline":
-        """That of an operation which begins now."""
+        """Makes the deadline of an operation which begins now."""
         return Deadline(self)
 
     def end(self, seconds: float) -> None:

@@ -182,7 +182,7 @@ def announce(ctx: Context, deal: Any) -> None:
 
 
 def _created(deal: Any) -> dict[str, Any]:
-    """What both events say of a new deal (specification part 6; decision 11)."""
+    """Makes the data of both events on a new deal (specification part 6; decision 11)."""
     return {
         "deal_id": deal.id,
         "name": deal.name,

@@ -35,7 +35,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """Who was enrolled and who was not, each in the order of the request."""
+    """The recipients that were enrolled and those that were not, each in the order of the request."""
 
     created: Sequence[Enrollment]
     skipped: Sequence[Skipped]

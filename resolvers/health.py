@@ -97,7 +97,7 @@ async def refresh_many(
 
 
 async def _locked(session: TenantSession, account_ids: Sequence[str]) -> list[str]:
-    """Those accounts that exist, locked in one order whoever asks, so that two callers never wait for each other."""
+    """Reads the accounts that exist, locked in one order for all, so that two callers never wait for each other."""
     return await lock_each(session, Account, account_ids)
 
 

@@ -29,12 +29,12 @@ HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
 KEPT = timedelta(hours=IDEMPOTENCY_HOURS)
 LEASE = timedelta(seconds=60)
-"""How long a write in several transactions holds its key; one that ended without a word is taken over after it."""
+"""The time that a write in several transactions holds its key; one that ended without a word is taken over after it."""
 WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _FORM = re.compile(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_MAX}}}", re.ASCII)
 _PLACES = ("field",)
-"""Arguments that say where in the request another one stood, which differs between the doors."""
+"""Arguments that say where in the request another one stood, which differs between the surfaces."""
 
 Resolver = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -55,7 +55,7 @@ def read_key(text: str, at: Path = _AT) -> Key:
 
 
 def key_needed() -> Problems:
-    """What a write that costs money answers without a key."""
+    """Makes the refusal that a write that costs money answers without a key."""
     words = f"{HEADER} is required here, so that a repeated request never buys twice"
     return Problems([Problem(_AT, words, "missing")])
 
@@ -75,7 +75,7 @@ class _Claim:
 
     @property
     def fingerprint(self) -> str:
-        """What has to be the same where the key is used again."""
+        """The text that has to be the same where the key is used again."""
         return f"{self.arguments}:{self.question}"
 
 
@@ -97,7 +97,7 @@ def _digest(pepper: bytes, value: Any) -> str:
 
 
 async def once(ctx: Context, key: Key, name: str, resolver: Resolver, args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """What the resolver gives of these arguments, or gave the first time.
+    """Runs the resolver once with these arguments, and returns its result, or that of the first time.
 
     Raises Problems where the key was used for something else, and KeyInUse where the first is still under way after a
     while. A resolver that raises leaves the key as if it had never been used.

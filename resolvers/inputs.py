@@ -1,4 +1,4 @@
-"""What the operations accept, field by field, checked once for both doors.
+"""Checks what the operations accept, field by field, once for both surfaces.
 
 Each input is a model below `Input`; `parse` reads one from the caller's fields and reports everything wrong in one go.
 """
@@ -51,7 +51,7 @@ def parse(model: type[M], fields: Any, *, at: Path = ()) -> M:
 
 
 def problems_of(error: ValidationError, at: Path = ()) -> list[Problem]:
-    """What a model found, in the caller's terms."""
+    """Lists what a model found, in the caller's terms."""
     return [
         Problem((*at, *details["loc"]), words_of(details), details["type"])
         for details in error.errors(include_url=False, include_input=False)
@@ -59,7 +59,7 @@ def problems_of(error: ValidationError, at: Path = ()) -> list[Problem]:
 
 
 def words_of(details: ErrorDetails) -> str:
-    """What is wrong: the words of a validator of ours as they are, before which pydantic puts some of its own."""
+    """Says what is wrong: the words of a validator of ours as they are, before which pydantic puts some of its own."""
     raised = details.get("ctx", {}).get("error")
     return str(raised) if isinstance(raised, ValueError) else details["msg"]
 

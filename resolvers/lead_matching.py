@@ -1,4 +1,4 @@
-"""When two texts name the same company, person or site: pure, and the same for both databases (decision 39)."""
+"""Says when two texts name the same company, person or site: pure, and the same for both databases (decision 39)."""
 
 import re
 import unicodedata
@@ -57,7 +57,7 @@ def domain_of(text: str | None) -> str | None:
 
 
 def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:
-    """For the telling words of a name, patterns one of which finds each in a text that has the word, marks or not.
+    """Makes patterns for a name's telling words, one of which finds each in a text that has the word, marks or not.
 
     Letters and sets of them in brackets, as both databases know them; for texts whose ASCII letters are lower.
     What is found is compared with the whole name afterwards. So a few words, the longest, and the beginning of each
@@ -71,7 +71,7 @@ def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:
 
 
 def _beginning(word: str) -> str:
-    """As much of it as is looked for, not ended within what may be a ß."""
+    """Takes as much of it as is looked for, not ended within what may be a ß."""
     if len(word) <= _LETTERS_SOUGHT:
         return word
     cut = word[:_LETTERS_SOUGHT]

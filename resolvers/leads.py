@@ -176,7 +176,7 @@ def _values(input: CardCapture | LeadUpdate) -> dict[str, Any]:
 
 
 def _created(lead: Lead) -> dict[str, Any]:
-    """What the change log says of a new lead."""
+    """Makes the data of the change log's event on a new lead."""
     return {
         "lead_id": lead.id,
         "name": lead.name,

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 Batch = Callable[[list[Any]], Awaitable[Sequence[Any]]]
-"""From distinct keys to their values, in the same order."""
+"""The function that leads from distinct keys to their values, in the same order."""
 
 
 class _Value(asyncio.Future[Any]):

@@ -160,7 +160,7 @@ def _metadata(current: dict[str, Any] | None, given: Metadata | None) -> dict[st
 
 
 def state_of(meeting: Any) -> MeetingState:
-    """What the meeting's times say about it now: done, never scheduled, still ahead, or overdue."""
+    """Says what the meeting's times say about it now: done, never scheduled, still ahead, or overdue."""
     if meeting.completed_at is not None:
         return MeetingState.COMPLETED
     if meeting.due_at is None:

@@ -1,4 +1,4 @@
-"""What the outreach operations accept (decision 49): names, messages, time zones, addresses, domains, local parts."""
+"""Checks outreach inputs (decision 49): names, messages, time zones, addresses, domains, local parts."""
 
 import re
 import zoneinfo
@@ -61,7 +61,7 @@ def _address(text: str) -> str:
 
 
 def address_key(address: str) -> str:
-    """What one address has in common with its other spellings: case folded, the domain in one form."""
+    """Makes the form that one address has in common with its other spellings: case folded, the domain in one form."""
     return validate_email(address, check_deliverability=False).normalized.casefold()
 
 

@@ -44,7 +44,7 @@ _TYPES: dict[Kind, Any] = {  # Any: a type with its constraints has no type of i
     NAMES: list[Line],
     REFERENCE: Reference,
 }
-"""What a value of each kind has to be. What is missing here is declared by the input that takes it."""
+"""The type that a value of each kind has to be. What is missing here is declared by the input that takes it."""
 
 
 def fields_of(model: type[Record], use: Use, *, only: Collection[str] | None = None) -> Callable[[type[M]], type[M]]:

@@ -72,7 +72,7 @@ async def list_runs(ctx: Context, listing: Listing, selection: Selection | None 
 
 @requires(ScopeGroup.CRM_READ, finds=(nouns.RESEARCH_RESULTS,))
 async def get_result(ctx: Context, result_id: str | None, selection: Selection | None = None) -> Any:
-    """What was found of one company, or None."""
+    """Reads what was found of one company, or None."""
     return await by_id(ctx, nouns.RESEARCH_RESULTS, result_id, selection)
 
 

@@ -1,7 +1,7 @@
-"""What operations take and give, as JSON text and back: so that a result can be kept, and arguments compared.
+"""Turns what operations take and give into JSON text and back: so that a result can be kept, and arguments compared.
 
 What is no plain JSON is a list whose first item says what it is. A record comes back as its draft: a named tuple with
-every column, which is all that either door reads of it.
+every column, which is all that either surface reads of it.
 """
 
 import sys

@@ -33,11 +33,11 @@ _NOUNS = {
     SearchType.DEAL: ("Deal", nouns.DEALS, rule_of(get_deal)),
     SearchType.MEETING: ("Meeting", nouns.MEETINGS, rule_of(get_meeting)),
 }
-"""What a hit is, and the rule of the operation that reads it."""
+"""The type of a hit, and the rule of the operation that reads it."""
 
 
 _READ_AT_ONCE = 10
-"""So many records' texts are in memory at a time where all of them together are too long (decision 128)."""
+"""The number of records' texts in memory at a time where all of them together are too long (decision 128)."""
 
 _LOOKED_THROUGH_AT_ONCE = 50_000
 """Characters, which take about two milliseconds; nothing else waits for more."""
@@ -136,7 +136,7 @@ async def _passages_by_and_by(
 
 
 async def _passages(records: Mapping[str, Any], fields: Sequence[str], words: Sequence[str]) -> dict[str, Passage]:
-    """Where the records have the words; in a thread where that takes a while, during which nothing else should wait."""
+    """Finds where the records have the words; in a thread where that takes a while, so that nothing else waits."""
 
     def find(pace: Callable[[], None] = lambda: None) -> dict[str, Passage]:
         return {identifier: passage(record, fields, words, pace) for identifier, record in records.items()}

@@ -1,4 +1,4 @@
-"""Where a hit has the words: the field, and a short passage of its text (decision 48). Pure."""
+"""Finds where a hit has the words: the field, and a short passage of its text (decision 48). Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +46,7 @@ def passage(
 
 
 def _start(folded: str, word: str) -> int | None:
-    """Where the word begins a word of the text. The pattern takes long where the word is nowhere, so comes last."""
+    """Finds where the word begins a word of the text. The pattern takes long where the word is not, so comes last."""
     at = folded.find(word)
     if at > 0 and folded[at - 1].isalnum():
         match = re.compile(rf"(?<![^\W_]){re.escape(word)}").search(folded, at + 1)
@@ -55,7 +55,7 @@ def _start(folded: str, word: str) -> int | None:
 
 
 def length(record: Any, fields: Sequence[str]) -> int:
-    """How much there is to look through, at most, in characters or bytes."""
+    """Counts what there is to look through, at most, in characters or bytes."""
     values = (getattr(record, field.partition(".")[0]) for field in fields)
     return sum(len(value if isinstance(value, str) else orjson.dumps(value)) for value in values)
 
@@ -84,7 +84,7 @@ def _around(text: str, folded: str, folded_at: int) -> str:
 
 
 def _starts(text: str, at: int) -> Iterator[int]:
-    """Where words begin after the place, before the word in question."""
+    """Finds where words begin after the place, before the word in question."""
     return (match.end() for match in re.compile(r"\s").finditer(text, at, at + _BEFORE))
 
 

@@ -1,4 +1,4 @@
-"""What a request comes to in the end: its price, or the time that the database worked for it (decision 141)."""
+"""Settles what a request costs in the end: its price, or the time that the database worked for it (decision 141)."""
 
 from contract.costs import TIME_FORGIVEN, TIME_FORGIVEN_PER_SECOND, time_points
 from identity.principal import Principal
@@ -8,7 +8,7 @@ _FORGIVEN = Size(TIME_FORGIVEN, MICROSECONDS // TIME_FORGIVEN_PER_SECOND)
 
 
 class Settling:
-    """Whoever's request takes longer than its price allows for pays for the time.
+    """Charges a request for the time it takes beyond what its price allows for.
 
     A statement takes long now and then because the machine was busy with something else. So a little is forgiven each
     member in each organization, and comes back with time: who is unlucky does not notice, who asks for what takes long

@@ -1,4 +1,4 @@
-"""Who is calling, and any record by its identifier."""
+"""Reads who is calling, and any record by its identifier."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -43,7 +43,7 @@ async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selec
 
 
 async def _kind(ctx: Context, identifier: str) -> str | None:
-    """Of which of the kinds that the caller may read the record is, looked up with its neighbours."""
+    """Finds which of the kinds that the caller may read the record is of, looked up with its neighbours."""
     readable = {kind: noun for kind, (noun, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
 
     async def load(ids: list[str]) -> list[str | None]:

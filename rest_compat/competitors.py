@@ -9,7 +9,7 @@ from rest_compat.operations import Answer, Call, Operation
 
 
 async def detect(call: Call) -> Answer:
-    """What the deal's texts mention, and the names that the deal has now."""
+    """Detects what the deal's texts mention, and answers with that and the names that the deal has now."""
     found = await detect_competitors(call.ctx, call.path["deal_id"])
     return Answer(
         {

@@ -79,12 +79,12 @@ class DealPatch(_DealChanges):
     currency: Currency = None  # type: ignore[assignment]  # the same
 
     def kept(self) -> DealUpdate:
-        """As the resolver takes it."""
+        """Returns it as the resolver takes it."""
         return DealUpdate.model_construct(**self.given())
 
 
 async def create(call: Call) -> Answer:
-    """Only the new deal's id (specification 4.4)."""
+    """Answers with only the new deal's id (specification 4.4)."""
     body: DealBody = call.body
     deal = await create_deal(call.ctx, body.kept())
     return Answer({"id": deal.id}, {"Location": f"{call.root_path}/deals/{deal.id}"})
@@ -138,7 +138,7 @@ DEAL: Final = Document(
         "version": "Counts the changes; the ETag is this number in quotes.",
     },
 )
-"""Whose it is, the fields of specification 2.2 in their order, then its state (decision 24)."""
+"""The document of a deal: whose it is, the fields of specification 2.2 in their order, then its state (decision 24)."""
 
 
 def _deal(deal: Any) -> Answer:

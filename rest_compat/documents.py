@@ -75,7 +75,7 @@ class Linked:
 
 @dataclass(frozen=True)
 class Document:
-    """What a path answers of a record.
+    """The document that a path answers of a record.
 
     `name` is that of the component in the description. `keys` are columns, or names in `schemas` and `links`; a key
     `lead_id=id` shows the column `id` once more. `texts` replace the columns' descriptions. `schemas` describe keys

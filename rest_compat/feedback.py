@@ -9,7 +9,7 @@ from rest_compat.operations import Answer, Call, Operation
 
 
 async def submit(call: Call) -> Answer:
-    """Only the feedback's id."""
+    """Answers with only the feedback's id."""
     body: FeedbackCreate = call.body
     return Answer({"id": await submit_feedback(call.ctx, body)})
 

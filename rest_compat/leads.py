@@ -60,7 +60,7 @@ class LeadQuery(Input):
 
 
 async def confirm(call: Call) -> Answer:
-    """Only the lead's id (specification 4.2)."""
+    """Answers with only the lead's id (specification 4.2)."""
     body: CardCapture = call.body
     lead = await confirm_capture(call.ctx, body)
     return Answer({"lead_id": lead.id})
@@ -84,7 +84,7 @@ async def detail(call: Call) -> Answer:
 
 
 async def convert(call: Call) -> Answer:
-    """What the lead became."""
+    """Converts the lead, and answers with what it became."""
     done = await convert_lead(call.ctx, call.path["lead_id"], call.body)
     lead = done.lead
     into = {name: getattr(lead, name) for name in ("account_id", "contact_id", "deal_id")}

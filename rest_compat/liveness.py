@@ -16,7 +16,7 @@ _FRESH = {"Cache-Control": "no-store"}
 
 
 async def alive(_call: Call) -> Answer:
-    """That the process answers; no dependency is touched."""
+    """Says that the process answers; no dependency is touched."""
     return Answer({"status": "ok", "version": VERSION}, _FRESH)
 
 

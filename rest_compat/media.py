@@ -55,7 +55,7 @@ async def read(call: Call) -> Answer:
 
 
 def _asked_for(file: PublicFile, header: str | None, if_range: str | None) -> tuple[int, int] | None:
-    """Where the part begins and where it has ended; None for the whole.
+    """Says where the part begins and where it has ended; None for the whole.
 
     The whole is also the answer to several ranges, to one in other units or of no sense, and where If-Range names
     another version, or a date: there is none to compare it with.

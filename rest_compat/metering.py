@@ -1,4 +1,4 @@
-"""What a request costs its caller, and the headers that say so (decisions 86, 100 and 101)."""
+"""Charges a request's caller, and makes the headers that say its cost (decisions 86, 100 and 101)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Meter:
 
     @contextmanager
     def operating(self) -> Iterator[None]:
-        """What is refused before cost a point; what fails within, all that was asked for, or the database's time."""
+        """Sets the cost: a point if refused before; all that was asked for, or the database's time, if it fails."""
         if self._taken is not None:
             self._cost = self._taken.points
         with measured() as self._time:

@@ -219,7 +219,7 @@ def _replayed(operation: Operation) -> tuple[str, ...]:
 
 
 def _refusals(operation: Operation) -> list[int]:
-    """What can go wrong: what follows from the guard and the inputs, and what the operation names itself."""
+    """Lists what can go wrong: what follows from the guard and the inputs, and what the operation names itself."""
     statuses = set(operation.errors) | {500}
     if operation.rule is not None:
         # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.

@@ -1,4 +1,4 @@
-"""What a documented path is: who may, what it takes, what it answers. The table of them is in routes.py."""
+"""Defines a documented path: who may, what it takes, what it answers. The table of them is in routes.py."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: a JSON value, or bytes that are JSON already, or None for no body; the operation's own status
+    """The answer to send: a JSON value, or bytes that are JSON already, or None for no body; the operation's own status
     unless another is named. A `stream` takes the content's place: it is opened where its bytes are wanted, which those
     of an answer to HEAD are not, and closed whatever becomes of them; type and length stand in the headers.
     """
@@ -99,7 +99,7 @@ class Operation:
 
     @cached_property
     def rule(self) -> Rule | None:
-        """Who may; None for everybody."""
+        """The rule that says who may; None for everybody."""
         return None if self.resolver is None else rule_of(self.resolver)
 
     @cached_property
@@ -120,7 +120,7 @@ class Operation:
         return frozenset(info.alias or name for name, info in self.query.model_fields.items())
 
     def locate(self, path: Path) -> Path:
-        """Where in the request the resolver's argument came from: `loc` of a 422."""
+        """Says where in the request the resolver's argument came from: `loc` of a 422."""
         if not path:
             return ("body",)
         first, *rest = path

@@ -39,5 +39,5 @@ def _moment(value: object) -> datetime:
 Whole = Annotated[int, Field(ge=0), BeforeValidator(_whole, json_schema_input_type=Annotated[int, Field(ge=0)])]
 Offset = Whole
 Limit = Annotated[Whole, AfterValidator(lambda size: min(size, LISTING_CAP))]
-"""How many rows; more than the cap is the cap (specification part 8)."""
+"""The number of rows; more than the cap is the cap (specification part 8)."""
 Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=datetime)]

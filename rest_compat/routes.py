@@ -37,7 +37,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = tuple(operation for m in _MODULES for
 
 
 def liveness_routes(services: Services, readiness: Readiness) -> list[Route]:
-    """Those of them that an operator looks at."""
+    """Makes those of the routes that an operator looks at."""
     return serving.routes(liveness.OPERATIONS, services, readiness)
 
 

@@ -1,4 +1,4 @@
-"""What the answers look like, written down once as JSON schemas with an example each (specification part 2)."""
+"""Describes the answers, once, as JSON schemas with an example each (specification part 2)."""
 
 from __future__ import annotations
 

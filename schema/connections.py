@@ -31,7 +31,7 @@ class Node:
 
     @classmethod
     def resolve_type(cls, obj: Any, _info: Any, _abstract: Any) -> str:
-        """What kind of record `node` found."""
+        """Says what kind of record `node` found."""
         return str(obj.typename)
 
 
@@ -93,7 +93,7 @@ def nodes_of(page: PageOf) -> Any:
 
 
 def page_info_of(page: PageOf) -> Any:
-    """Where the page stands in its list."""
+    """Says where the page stands in its list."""
     return PageInfoOf(page)
 
 

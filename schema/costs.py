@@ -1,4 +1,4 @@
-"""What each field costs, as `@cost` in the schema's text and for the executor; and what an operation would cost.
+"""Says what each field costs, as `@cost` in the schema's text and for the executor; and what an operation would cost.
 
 The numbers come from contract/costs.py. What is not there follows from the field's type: a root field reads or writes,
 a page costs its rows, a record that came along with another costs nothing, another record is one row (decision 86).
@@ -104,7 +104,7 @@ def _declare(kind: GraphQLObjectType, name: str, field: GraphQLField) -> None:
 
 
 def _usual(kind: GraphQLNamedType, field: GraphQLField) -> Cost:
-    """What a field without the directive costs; the rows of a page are reckoned where the page is asked for."""
+    """Says what a field without the directive costs; the rows of a page are reckoned where the page is asked for."""
     if kind.name in _ROOTS:
         return Cost(READ)
     return Cost(READ) if _is_record(get_named_type(field.type)) and not is_inside_page(kind) else _FREE

@@ -1,4 +1,4 @@
-"""How a field says who may use it: the rule is read off its resolver, and shows as directive and as sentence."""
+"""Says who may use a field: the rule is read off its resolver, and shows as directive and as sentence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ E = TypeVar("E", bound=type[Enum])
 _Declare = Callable[[Callable[..., Any]], Any]
 
 LINK = "link"
-"""In a field's metadata: the attribute of the row that holds the linked row, where it came along with it."""
+"""The key, in a field's metadata, of the row's attribute that holds the linked row, where it came along with it."""
 
 NEEDS = "needs"
-"""In a field's metadata: the columns of the row that its function reads."""
+"""The key, in a field's metadata, of the columns of the row that its function reads."""
 
 RULES: dict[str, Rule] = {}
 """The rule of every field of Query and Mutation, by the field's name."""
@@ -66,7 +66,7 @@ class RequiresScope:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """What a guarded field consists of: its rule, and its method, which takes the source as `self` or as `root`."""
+    """The parts of a guarded field: its rule, and its method, which takes the source as `self` or as `root`."""
 
     rule: Rule
     method: Callable[..., Any]
@@ -161,5 +161,5 @@ def resolved(description: str, *needs: str) -> _Declare:
 
 
 def argument(description: str, name: str | None = None) -> Any:
-    """What an argument means."""
+    """Declares an argument by what it means."""
     return strawberry.argument(description=description, name=name)

@@ -50,7 +50,7 @@ class UserError:
 
 
 async def outcome(work: Awaitable[T]) -> tuple[T | None, list[UserError]]:
-    """What the operation gave, or what stands in its way; refusals for want of permission are raised further."""
+    """Returns what the operation gave, or what stands in its way; raises refusals for want of permission further."""
     try:
         return await work, []
     except GatewayError as error:

@@ -131,7 +131,7 @@ def condition_of(filter: Any) -> Condition:
 
 
 def _check(filter: Any, at: Path, conditions: int) -> int:
-    """How many conditions there are with those of this filter: each comparison, and each filter within another."""
+    """Counts the conditions there are with those of this filter: each comparison, and each filter within another."""
     if len(at) > FILTER_DEPTH_MAX:
         raise Problems([Problem(at[:1], f"must not nest deeper than {FILTER_DEPTH_MAX} levels", "filter_depth")])
     for name, value in _members(filter):
@@ -155,7 +155,7 @@ def _check_count(conditions: int, at: Path) -> None:
 
 
 def _members(filter: Any) -> list[tuple[str, Any]]:
-    """What the filter says, by the names of the schema in the service's spelling, in the order of its fields.
+    """Reads what the filter says, by the schema's names in the service's spelling, in the order of its fields.
 
     They are read off the instance: its class would be asked for all of its fields again for each filter of a request.
     """
@@ -180,7 +180,7 @@ def _parts(filter: Any, at: Path) -> list[Condition]:
 
 
 _OPS = {op.value: op for op in Op} | {"in_": Op.IN}
-"""By the names of the comparators' fields, of which Python has one for itself."""
+"""The comparisons by the names of the comparators' fields, of which Python has one for itself."""
 
 
 def _comparisons(column: str, comparator: Comparator, at: Path) -> list[Condition]:

@@ -1,4 +1,4 @@
-"""From input objects to the resolvers' inputs, and the payloads that all nouns share."""
+"""Turns input objects into the resolvers' inputs, and makes the payloads that all nouns share."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import fields, is_dataclass, replace
@@ -17,7 +17,7 @@ from schema.errors import UserError, outcome
 
 
 def given(value: Any) -> Any:
-    """What the client wrote of an input object, under the names of the rows; what it left out is left out."""
+    """Returns what the client wrote of an input object, under the names of the rows; what it left out is left out."""
     if is_dataclass(value):
         named = ((f.name, getattr(value, f.name)) for f in fields(value))
         return {name: given(inner) for name, inner in named if inner is not UNSET}

@@ -1,4 +1,4 @@
-"""The scalars of the surface, as both doors write them."""
+"""The scalars of the schema, as both surfaces write them."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation

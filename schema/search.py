@@ -13,7 +13,7 @@ from schema.execution.selections import selected, selected_by_type
 from schema.filters import camel
 
 PASSAGE = "passage"
-"""What the two fields of a hit need that say where the words are: the texts themselves have to be read for it."""
+"""The columns that the two fields of a hit need that say where the words are: the texts have to be read for it."""
 
 enum(
     SearchType,

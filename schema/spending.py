@@ -1,4 +1,4 @@
-"""What an answer says of its cost, in its extensions (decision 86)."""
+"""Says in an answer's extensions what it cost (decision 86)."""
 
 from typing import Any
 

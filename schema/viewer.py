@@ -1,4 +1,4 @@
-"""Who is calling, and any record by its identifier."""
+"""Shows who is calling, and any record by its identifier."""
 
 import asyncio
 from typing import Annotated, Any

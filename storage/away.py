@@ -69,7 +69,7 @@ def is_away(error: BaseException) -> bool:
 
 
 def refusal_of(error: BaseException) -> GatewayError | None:
-    """What is to be raised in place of an error that is not the statement's: Unavailable, TimedOut, or nothing."""
+    """Says what is to be raised in place of an error that is not the statement's: Unavailable, TimedOut, or nothing."""
     if is_timed_out(error):
         return TimedOut()
     return Unavailable() if is_away(error) else None

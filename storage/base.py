@@ -1,4 +1,4 @@
-"""What every table shares: identifiers, UTC times, exact money, the tenant key, and the naming of constraints."""
+"""Defines what tables share: identifiers, UTC times, exact money, the tenant key, and the naming of constraints."""
 
 import re
 import secrets
@@ -41,7 +41,7 @@ def new_id() -> str:
 
 
 def first_id_at(moment: datetime) -> str:
-    """What every identifier that was made before then is smaller than."""
+    """Makes the identifier than which every one that was made before then is smaller."""
     return str(UUID(int=int(moment.timestamp() * 1000) << 80))
 
 

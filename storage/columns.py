@@ -26,7 +26,7 @@ from storage.base import Document, Identifier, Money, Opaque, PlainLongText, Pla
 
 
 class Kind(StrEnum):
-    """What a column's values are. A vocabulary of `contract/vocabulary.py` stands for itself.
+    """The kind of a column's values. A vocabulary of `contract/vocabulary.py` stands for itself.
 
     OBJECT and OBJECTS are JSON that the service reads; JSON is only passed on, and reads leave it unparsed.
     """
@@ -55,7 +55,7 @@ REFERENCE = Kind.REFERENCE
 
 
 class Use(Flag):
-    """What a caller may do with a column, beside reading it."""
+    """The uses that a caller may make of a column, beside reading it."""
 
     NONE = 0
     CREATE = auto()
@@ -70,7 +70,7 @@ WRITE = CREATE | UPDATE
 
 @dataclass(frozen=True, slots=True)
 class _KindFacts:
-    """What a kind is in Python and in SQL; without an `sql` type SQLModel takes the annotation's."""
+    """The types of a kind in Python and in SQL; without an `sql` type SQLModel takes the annotation's."""
 
     python: type
     sql: Any = None

@@ -42,7 +42,7 @@ class Taken:
         self.driver = driver_of(pooled)
         self.turns: Turns
         self.group: Group = ""
-        """Whose turn it is taken in."""
+        """The group whose turn it is taken in."""
 
 
 class Connections:
@@ -64,7 +64,7 @@ class Connections:
 
     @property
     def state(self) -> PoolState:
-        """How busy they are."""
+        """The state of the pool: how busy its connections are."""
         turns, writers = self._turns, self._writers
         in_use = turns.count - turns.free + (0 if writers is turns else writers.count - writers.free)
         return PoolState(turns.count, in_use, turns.waiting, turns.waits, turns.timeouts)

@@ -28,7 +28,7 @@ from storage.sessions import AppendingSession, ReadingSession, TenantSession
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 _ANSWER_SECONDS = 1.0
-"""How much longer than a statement may take its answer is waited for: after that, the server is away."""
+"""The seconds for which an answer is waited for longer than a statement may take: after that, the server is away."""
 _UNMEASURED = nullcontext()
 
 
@@ -64,7 +64,7 @@ class Database:
         """Compiled statements, by what they are made of."""
         local = "" if statement_cache else postgresql.local_timeout(statement_seconds)
         self._pin = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
-        """What begins a transaction around a single statement, where it needs one."""
+        """The SQL that begins a transaction around a single statement, where it needs one."""
         self._begin = (
             "BEGIN IMMEDIATE"
             if self.dialect == "sqlite"

@@ -1,4 +1,4 @@
-"""How long the database worked for one request: its statements, without the waiting for a turn (decision 141)."""
+"""Measures how long the database worked for one request: its statements, without the wait for a turn (decision 141)."""
 
 from contextvars import ContextVar
 from time import monotonic
@@ -39,7 +39,7 @@ class DatabaseTime:
 
 _current: ContextVar[DatabaseTime | None] = ContextVar("database_time", default=None)
 current = _current.get
-"""What the statements of this task, and of the tasks that it starts, are counted in, if they are."""
+"""Returns the time that the statements of this task, and of the tasks that it starts, are counted in, if they are."""
 
 
 class measured:  # reads as a function where it is used, and costs less than a generator

@@ -1,4 +1,4 @@
-"""How long one statement may take: PostgreSQL ends it by itself, SQLite is interrupted (decision 87)."""
+"""Limits how long one statement may take: PostgreSQL ends it without help, SQLite is interrupted (decision 87)."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -14,7 +14,7 @@ _TIMER = "crm_timer"
 
 
 async def to_the_end(driver: Any, work: Coroutine[Any, Any, Any], seconds: float | None) -> Any:
-    """What a statement of SQLite's driver gives, which is interrupted after so many seconds, or with its caller.
+    """Returns what a statement of SQLite's driver gives, interrupted after so many seconds, or with its caller.
 
     A cancelled caller waits until it has ended, since the driver's thread is busy with it until then.
     """

@@ -9,7 +9,7 @@ from storage.adapters.sqlmodel import mappers
 
 
 def _declared(model: type[SQLModel]) -> Mapping[str, str]:
-    """What a table says in `__events__`: by the name of what it happens to, what happens, each in the past tense."""
+    """Reads a table's `__events__`: by the name of what it happens to, what happens, each in the past tense."""
     declared: Mapping[str, str] = getattr(model, "__events__", {})
     return declared
 
@@ -25,5 +25,5 @@ EVENT_TYPES = frozenset(_types())
 
 
 def event_name(model: type[SQLModel]) -> str:
-    """What the change log calls a record of this table: the first name in its `__events__`."""
+    """Says what the change log calls a record of this table: the first name in its `__events__`."""
     return next(iter(_declared(model)))

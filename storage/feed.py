@@ -20,7 +20,7 @@ from storage.listening import Listener
 from storage.queries import events, jobs
 
 PAUSE_SECONDS = 1.0
-"""How long a channel waits unwoken."""
+"""The seconds that a channel waits unwoken."""
 
 UNSEEN: Any = object()
 """Stands for the state of a job that was not seen yet."""

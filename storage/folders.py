@@ -24,7 +24,7 @@ def make(folder: Path) -> None:
 
 
 def folder_fault(folder: Path, *, sticky: bool = False) -> str | None:
-    """Why the folder cannot be trusted; None for one that can, or is not there yet. A link to it is the operator's way.
+    """Says why the folder cannot be trusted; None for one that can, or is not there yet. The operator may link to it.
 
     `sticky` lets one pass that everybody may write to, but nobody may take another's files out of, such as /tmp.
     """
@@ -46,7 +46,7 @@ def folder_fault(folder: Path, *, sticky: bool = False) -> str | None:
 
 
 def file_fault(file: Path) -> str | None:
-    """Why the file cannot be trusted, as a link, another's, or open to others; None where none is there."""
+    """Says why the file cannot be trusted, as a link, another's, or open to others; None where none is there."""
     try:
         found = file.lstat()
     except (FileNotFoundError, NotADirectoryError):

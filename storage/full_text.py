@@ -16,7 +16,7 @@ from functools import cache
 from contract.normal_form import normal_form
 
 INDEXED_CHARACTERS = 100_000
-"""Of a record's texts beside its name, so many characters are indexed."""
+"""The number of characters that are indexed of a record's texts beside its name."""
 
 FULL_TEXT_TABLE, ENTRIES = "search_words", "search_entries"
 """SQLite's index, and the table with an entry per record; the migration makes both."""
@@ -26,7 +26,7 @@ _ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 
 
 def fold(text: str) -> str:
-    """In lower case, and without the accents of Latin letters."""
+    """Turns it into lower case, without the accents of Latin letters."""
     lower = text.lower()
     if text.isascii():
         return lower

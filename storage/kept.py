@@ -33,7 +33,7 @@ class Kept(Generic[K, V]):
         self.entries = entries
         self.size = size
         self.used = 0
-        """What the sizes of all come to."""
+        """The sum of the sizes of all."""
         self.hits = 0
         self.misses = 0
         self._found: dict[K, _Entry[K, V]] = {}
@@ -45,7 +45,7 @@ class Kept(Generic[K, V]):
         return len(self._found)
 
     def get(self, key: K) -> V | None:
-        """What was kept under the key, where it still is; it has been used now."""
+        """Returns what was kept under the key, where it still is; it has been used now."""
         entry = self._found.get(key)
         if entry is None:
             self.misses += 1

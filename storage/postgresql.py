@@ -44,7 +44,7 @@ class TenantConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver 
     organization: str | None = None
     readonly: bool = False
     local: str = ""
-    """What else each transaction sets for itself."""
+    """The SQL that sets what else each transaction sets for itself."""
 
     def transaction(self, **_: Any) -> _TenantTransaction:
         """The transaction that SQLAlchemy begins, with the organization in it."""
@@ -69,7 +69,7 @@ class TenantConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver 
 
 
 def local_timeout(seconds: float | None) -> str:
-    """What a transaction that has begun sets so that its statements are ended in time; to be appended to its BEGIN."""
+    """Makes the SQL by which a transaction that has begun ends its statements in time; to be appended to its BEGIN."""
     return f"; SET LOCAL statement_timeout = {round(seconds * 1000)}" if seconds else ""
 
 

@@ -118,7 +118,7 @@ def _behind_wall(text: str, count: int, *, searches: bool) -> str:
 
 
 def _encoder(kind: Any, dialect: Dialect) -> Decode | None:
-    """How a value goes to the driver; None where it goes as it is."""
+    """Finds how a value goes to the driver; None where it goes as it is."""
     if isinstance(kind, TypeDecorator) and dialect.name == "postgresql":
         return None
     return bind_processor(kind, dialect) if not isinstance(kind, JSON) else _dump
@@ -138,7 +138,7 @@ def _moment(text: str) -> datetime:
 
 
 def _decoder(kind: Any, dialect: Dialect) -> Decode | None:
-    """How a value comes from the driver; None where it comes as it should."""
+    """Finds how a value comes from the driver; None where it comes as it should."""
     if isinstance(kind, Opaque):
         return orjson.Fragment
     if isinstance(kind, Decoded):

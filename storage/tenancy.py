@@ -45,7 +45,7 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What a text needs: the positions of the parameters that must be the organization, and the tables it names."""
+    """The needs of a text: the positions of the parameters that must be the organization, and the tables it names."""
 
     positions: tuple[int, ...] = ()
     tenant_tables: frozenset[str] = frozenset()
@@ -86,7 +86,7 @@ _read: Kept[tuple[str, str], Pins] = Kept(entries=STATEMENTS_MAX, size=STATEMENT
 
 
 def read(statement: str, dialect: str) -> Pins:
-    """What one SQL text needs. Raises TenantBreach where it names a table and is of no form that can be judged."""
+    """Reads one SQL text's needs. Raises TenantBreach where it names a table and is of no form that can be judged."""
     found = _read.get((statement, dialect))
     if found is None:
         found = _parsed(statement, dialect)
@@ -276,7 +276,7 @@ def _origin(node: exp.Expr) -> exp.Expr | None:
 
 
 def _joins(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Of an UPDATE, the joins hang below its FROM."""
+    """Finds a query's joins: of an UPDATE, they hang below its FROM."""
     origin = _origin(node)
     if origin is not None and isinstance(origin, exp.Table):
         yield from origin.args.get("joins") or ()
@@ -284,7 +284,7 @@ def _joins(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _sources(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What a query reads or writes itself, tables and subqueries, not what its subqueries do."""
+    """Lists the tables and subqueries that a query reads or writes itself, not those that its subqueries do."""
     if isinstance(node, exp.Update | exp.Delete):
         if isinstance(node.this, exp.Table):
             yield node.this

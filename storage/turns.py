@@ -1,4 +1,4 @@
-"""Who is next at the database: turns that organizations share (decision 143).
+"""Says who is next at the database: turns that organizations share (decision 143).
 
 The rule is that of the gateway's places: an organization gets a turn while it holds fewer than are free. So one alone
 gets half of them, two get a third each, and one is left for whoever has none: nobody's heavy statements keep another
@@ -15,10 +15,10 @@ Group = str
 
 
 class Turns:
-    """So many turns. One timer watches over all who wait: who came first is also the first to have waited too long."""
+    """Shares so many turns. One timer watches all who wait: who came first is also first to have waited too long."""
 
     def __init__(self, count: int, seconds: float | None) -> None:
-        """Who has waited for so many seconds has done so in vain; without them, one waits for as long as it takes."""
+        """Makes a wait fail after so many seconds; without them, one waits for as long as it takes."""
         self.count = self.free = count
         self.waits = self.timeouts = 0
         self._seconds = seconds
@@ -29,7 +29,7 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number that wait."""
         return sum(not turn.done() for queue in self._waiting.values() for turn in queue)
 
     def at_once(self, group: Group) -> bool:
@@ -77,7 +77,7 @@ class Turns:
         self._held[group] = self._held.get(group, 0) + 1
 
     def _next(self) -> Group | None:
-        """Of the groups that wait and may have a turn, the one that holds the fewest; of several, the first in line."""
+        """Picks of the groups that wait and may have a turn the one with the fewest; of several, the first in line."""
         if not self.free:
             return None
         self._sweep()

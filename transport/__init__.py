@@ -1,1 +1,1 @@
-"""What both surfaces share of carrying requests and answers: headers, bodies, JSON, errors, and what is logged."""
+"""Holds what both surfaces share in carrying requests and answers: headers, bodies, JSON, errors, what is logged."""

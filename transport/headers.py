@@ -1,4 +1,4 @@
-"""What a request says besides its body, whichever surface it asks: its headers, and where it came from."""
+"""Reads what a request says besides its body, whichever surface it asks: its headers, and where it came from."""
 
 from collections.abc import Mapping
 
@@ -30,6 +30,6 @@ def header(headers: Headers, name: bytes) -> str | None:
 
 
 def address_of(scope: Scope) -> str:
-    """Where the request came from: the socket's other end, or what a trusted proxy says; empty for a local socket."""
+    """Says where the request came from: the socket's other end, or a trusted proxy's word; empty for a local socket."""
     client = scope.get("client")
     return str(client[0]) if client else ""

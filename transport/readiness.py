@@ -1,4 +1,4 @@
-"""What is known of the things that the service needs: found out by the gateway, told by REST's GET /ready."""
+"""Holds what is known of the things that the service needs: found out by the gateway, shown by REST's GET /ready."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass

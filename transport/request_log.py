@@ -1,4 +1,4 @@
-"""What is known of one request, filled in by whoever finds it out: its log line and its counts are made of it."""
+"""Holds what is known of one request, filled in by all that find it out: its log line and counts are made of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ class QuietProtocol(ServerProtocol):
 
     @property
     def unfinished(self) -> int:
-        """How many bytes have come of a message that is not whole, in pieces that are and in one that is not."""
+        """Counts the bytes that have come of a message that is not whole, in pieces that are and in one that is not."""
         return len(self.reader.buffer) + (self.current_size or 0)
 
     def forget(self) -> None:

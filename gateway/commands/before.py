@@ -1,4 +1,4 @@
-"""What commands have in common that act on everything made before a moment, as after a restore (decision 157)."""
+"""Holds what commands share that act on everything made before a moment, as after a restore (decision 157)."""
 
 from datetime import datetime
 from typing import Annotated

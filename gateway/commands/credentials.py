@@ -15,7 +15,7 @@ credentials = typer.Typer(help="Organization keys and user tokens.", no_args_is_
 
 
 class Kind(StrEnum):
-    """What `--kind` takes."""
+    """The values that `--kind` takes."""
 
     ORGANIZATION_KEY = CredentialKind.ORGANIZATION_KEY.value
     USER_TOKEN = CredentialKind.USER_TOKEN.value

@@ -1,4 +1,4 @@
-"""How a command ends, and what it needs to begin."""
+"""Defines how a command ends, and what it needs to begin."""
 
 import asyncio
 import json

@@ -44,7 +44,7 @@ def check(
 
 
 def breaking_changes(before: str, after: str) -> list[BreakingChange]:
-    """What clients written against the one schema may find broken in the other."""
+    """Lists what clients written against the one schema may find broken in the other."""
     return find_breaking_changes(build_schema(before, assume_valid=True), build_schema(after, assume_valid=True))
 
 

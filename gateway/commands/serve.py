@@ -39,7 +39,7 @@ _START_SECONDS = 60
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # read here, and bound by nobody
 """The loopback address of those that stand for all."""
 SILENCE_SECONDS = 60
-"""How long one of several processes may say nothing, as while it starts, before it is replaced."""
+"""The seconds for which one of several processes may say nothing, as while it starts, before it is replaced."""
 
 
 def serve(

@@ -1,4 +1,4 @@
-"""Where commands listen."""
+"""Opens the sockets where commands listen."""
 
 import socket
 

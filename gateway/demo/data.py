@@ -22,7 +22,7 @@ _KEYS = ("Nightly export", "Website forms")
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What to paste: a session token of the demo's administrator, and the organization; `created` if it is new."""
+    """The texts to paste: a session token of the demo's administrator, and the organization; `created` if it is new."""
 
     created: bool
     administrator: Invitation

@@ -36,7 +36,7 @@ _BODY_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Who a code signs in, and where."""
+    """The person whom a code signs in, and the organization where."""
 
     subject: str
     organization: str
@@ -61,7 +61,7 @@ class DemoLinks:
         return code
 
     def take(self, code: str) -> Invitation | None:
-        """What the code stands for, the first time that it is asked for in time; None ever after."""
+        """Returns what the code stands for, the first time that it is asked for in time; None ever after."""
         path = self._path(code)
         taken = path.with_suffix(f".{secrets.token_hex(8)}")
         try:

@@ -37,7 +37,7 @@ class CredentialWatch:
 
     @property
     def path(self) -> Path:
-        """Where what the caller does is counted."""
+        """The path of groups under which what the caller does is counted."""
         return path_of(None if self.principal is None else group_of(self.principal), self.address)
 
     def acting(self, context: Context) -> Context:

@@ -203,7 +203,7 @@ def takes_events(accept: str | None) -> bool:
 
 
 def _weights(accept: str | None) -> dict[str, float]:
-    """How much the client wants each media type; empty where it does not say."""
+    """Reads how much the client wants each media type; empty where it does not say."""
     weights: dict[str, float] = {}
     for offer in (accept or "").lower().split(","):
         name, *parameters = (part.strip() for part in offer.split(";"))
@@ -220,7 +220,7 @@ def _weight(parameter: str) -> float:
 
 
 async def _fields(scope: Scope, receive: Receive, headers: Headers, is_stranger: bool) -> Any:
-    """What a request holds.
+    """Reads what a request holds.
 
     Raises BadRequest, UnsupportedMedia, TooLarge or MethodNotAllowed, and Unauthenticated for more than who shows no
     credential has to say.

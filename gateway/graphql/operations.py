@@ -1,4 +1,4 @@
-"""From what a client sent to the operation it means: the same for every transport of `/graphql`."""
+"""Finds the operation that a client's request means: the same for every transport of `/graphql`."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the streams of one process share, whichever way they go."""
+"""Holds what the streams of one process share, whichever way they go."""
 
 import asyncio
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from identity.authenticate import Identity
 from identity.principal import Principal
 
 STREAM = "stream"
-"""What requests are counted under that last as long as somebody listens."""
+"""The name that requests are counted under that last as long as somebody listens."""
 
 _LOOK_SECONDS = 1.0
 
@@ -45,7 +45,7 @@ class Streams:
             STREAMS.dec()
 
     async def look(self, authorization: str, organization: str | None) -> Principal:
-        """Whom the credential stands for, as of a second ago at most: streams of one credential look together.
+        """Finds whom the credential stands for, as of a second ago at most: streams of one credential look together.
 
         Raises what `authenticate` raises.
         """

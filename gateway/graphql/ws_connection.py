@@ -38,7 +38,7 @@ _LAST_ANSWERS_SECONDS = LAST_WORK_SECONDS + 0.5
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the connections of one process have in common.
+    """The state that the connections of one process have in common.
 
     `places` are those of all requests, `sockets` those of connections (decision 107).
     """
@@ -312,5 +312,5 @@ _PATH = "/graphql"
 
 
 def _status(answer: Answer) -> int:
-    """What an answer without a result would have been over HTTP."""
+    """Says which status an answer without a result would have had over HTTP."""
     return Unauthenticated.status if answer.needs_credential else BadRequest.status

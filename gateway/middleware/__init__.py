@@ -1,1 +1,1 @@
-"""What stands around every request, whichever surface it is for."""
+"""Does what stands around every request, whichever surface it is for."""

@@ -1,4 +1,4 @@
-"""Refusals by what stands before the endpoints, in the shape of the door that was knocked at."""
+"""Refusals by what stands before the endpoints, in the shape of the surface that was asked."""
 
 import orjson
 from starlette.responses import Response
@@ -11,7 +11,7 @@ GRAPHQL_PATH = "/graphql"
 
 
 def refused(error: GatewayError, path: str, request_id: str) -> Response:
-    """The answer, as JSON, which clients of every door read."""
+    """The answer, as JSON, which clients of every surface read."""
     if path != GRAPHQL_PATH:
         return error_response(error, request_id)
     headers = {"Retry-After": str(error.retry_after)} if isinstance(error, Unavailable) else None

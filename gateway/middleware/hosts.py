@@ -1,4 +1,4 @@
-"""Whom a request may be meant for: a page whose name leads to this machine is not this service (decision 161).
+"""Says whom a request may be meant for: a page whose name leads to this machine is not this service (decision 161).
 
 A site's own name may be made to lead to 127.0.0.1 once a browser has its page (DNS rebinding); to the browser the
 service is of the same origin then, and only the name in `Host` tells the two apart. `X-Forwarded-Host` is never looked
@@ -30,7 +30,7 @@ def hosts_of(settings: Settings) -> frozenset[str] | None:
 
 
 class Hosts:
-    """Refuses requests and WebSockets that are sent to another name, in the shape of the door that was knocked at.
+    """Refuses requests and WebSockets that are sent to another name, in the shape of the surface that was asked.
 
     Whatever asks by an address whether the process lives is answered: that is how probes and collectors ask.
     """

@@ -1,4 +1,4 @@
-"""What a caller may use, by the settings: counted in this process, or in Redis for several."""
+"""Limits what a caller may use, by the settings: counted in this process, or in Redis for several."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LimiterBackends:
 
 
 def limiter_backends(settings: Settings, pepper: bytes) -> LimiterBackends:
-    """What the settings ask for."""
+    """Makes the backends that the settings ask for."""
     if not settings.rate_limit:
         return LimiterBackends(Unmetered(), None, None, None)
     buckets, pairs, link = _counted(settings.redis_url.get_secret_value())
@@ -55,7 +55,7 @@ def limiter_backends(settings: Settings, pepper: bytes) -> LimiterBackends:
 
 
 def _counted(address: str) -> tuple[Callable[[str, Size], Buckets], Callable[[Sizes], Pairs], RedisLink | None]:
-    """How buckets of a size and pairs of them are made, and the connections that they share."""
+    """Says how buckets of a size and pairs of them are made, and gives the connections that they share."""
     if not address:
         return lambda _name, size: MemoryBuckets(size), MemoryPairs, None
     # Only here: their package belongs to an extra, and takes its time to load.

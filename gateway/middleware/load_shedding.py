@@ -1,4 +1,4 @@
-"""Who is let in when more comes than can be served (decision 107).
+"""Decides who is let in when more comes than can be served (decision 107).
 
 A request is in flight from its head to the beginning of its answer, but for the time that its body is waited for: so
 streams, and clients that send or read slowly, hold no place. Each is counted under a path of groups: under its
@@ -71,18 +71,18 @@ class Places:
 
     @property
     def taken(self) -> int:
-        """How many are."""
+        """The number of places that are taken."""
         return self._taken
 
 
 def group_of(principal: Principal) -> Group:
-    """Whom a caller's requests are counted with: the organization, or the caller who acts in none."""
+    """Says whom a caller's requests are counted with: the organization, or the caller who acts in none."""
     organization = principal.organization
     return ("of", organization.id if organization else principal.subject)
 
 
 def path_of(known: Group | None, address: str, credential: int | None = None) -> Path:
-    """Where a request is counted: in its group if that is known, else among the strangers."""
+    """Says where a request is counted: in its group if that is known, else among the strangers."""
     if known is not None:
         return (known,)
     stranger = (_STRANGERS, origin(address))
@@ -156,7 +156,7 @@ class LoadShedding:
 
 
 def _credential(scope: Scope) -> int | None:
-    """What tells this credential, in the organization that it is to act in, from others."""
+    """Makes a number that tells this credential, in the organization that it is to act in, from others."""
     authorization = organization = b""
     for name, value in reversed(scope["headers"]):  # of one given twice, the first
         if name == b"authorization":

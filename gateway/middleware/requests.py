@@ -125,7 +125,7 @@ class Unbroken:
 
 
 class Straight:
-    """Behind all layers: the busiest address goes straight to its endpoint, past the search through the routes."""
+    """Sends, behind all layers, the busiest address straight to its endpoint, past the search through the routes."""
 
     def __init__(self, app: ASGIApp, path: str, endpoint: ASGIApp, socket: ASGIApp) -> None:
         self.app = app

@@ -17,7 +17,7 @@ _YEAR = 31_536_000
 
 
 class SecurityHeaders:
-    """What every answer has; what an endpoint has set itself stays as it is."""
+    """Adds the headers that every answer has; what an endpoint has set itself stays as it is."""
 
     def __init__(self, public_url: str | None) -> None:
         """Browsers are told to keep to https where the public address says that it is spoken."""

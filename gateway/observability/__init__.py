@@ -1,1 +1,1 @@
-"""What an operator looks at: logs, metrics, readiness, and what doctor finds."""
+"""Shows what an operator looks at: logs, metrics, readiness, and what doctor finds."""

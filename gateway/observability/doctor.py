@@ -1,4 +1,4 @@
-"""What `doctor` looks for: the common mistakes, each with what is wrong and what to do about it."""
+"""Looks for the common mistakes for `doctor`, each with what is wrong and what to do about it."""
 
 import os
 import shutil

@@ -96,7 +96,7 @@ def _second(timestamp: int) -> str:
 
 
 _redacted = lru_cache(maxsize=1_000)(redact)
-"""For what repeats, such as paths, which are bounded in length."""
+"""Redacts what repeats, such as paths, which are bounded in length, and keeps the result."""
 
 
 access = AccessLog()

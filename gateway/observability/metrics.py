@@ -1,4 +1,4 @@
-"""What is counted, for `/metrics`: of this process, or of all that share its socket (decision 123).
+"""Counts what `/metrics` shows: of this process, or of all that share its socket (decision 123).
 
 Labels are words of the service, never of a client, and none of them names an organization.
 """
@@ -84,7 +84,7 @@ BREAKERS = Gauge(
 
 
 class CacheMetrics(NamedTuple):
-    """What is told of one cache of each process."""
+    """The metrics of one cache of each process."""
 
     hits: Counter
     misses: Counter
@@ -157,7 +157,7 @@ breakers.add(note_breaker)
 
 
 class Sampled:
-    """What is looked at from time to time, because noting every change would cost more."""
+    """The metrics that are looked at from time to time, because noting every change would cost more."""
 
     def __init__(self) -> None:
         self._pool = PoolState(0, 0, 0, 0, 0)
@@ -183,7 +183,7 @@ class Sampled:
         self._looked_up[metrics] = (kept.hits, kept.misses)
 
     def places(self, taken: int) -> None:
-        """How many requests are in flight in this process now."""
+        """Sets the number of requests that are in flight in this process now."""
         IN_FLIGHT.set(taken)
 
     def jobs(self, running: Numbers[str]) -> None:

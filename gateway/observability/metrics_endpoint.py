@@ -20,7 +20,7 @@ from storage.queries.jobs import Depth
 
 LOOK_SECONDS = 1.0
 _QUEUE_SECONDS = 5.0
-"""How old the length of the queue may be: whoever asks more often gets the same."""
+"""The seconds that the length of the queue may be old: a caller that asks more often gets the same."""
 _QUEUE_DEADLINE = 2.0
 
 

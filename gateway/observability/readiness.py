@@ -1,4 +1,4 @@
-"""What the service needs, asked all at once: a line for each, with how long the answer took, in bounded time.
+"""Asks for what the service needs, all at once: a line for each, with how long the answer took, in bounded time.
 
 What nothing can be answered without fails the whole: the database, its migrations, the worker where it runs here, an
 identity provider whose keys were never had. What only some operations need is told and fails nothing (decision 124).
@@ -67,7 +67,7 @@ async def migrations(url: str) -> Check:
 
 
 def latest_call(provider: str) -> str:
-    """How the last call to a provider went, in words; empty where there was none."""
+    """Says how the last call to a provider went, in words; empty where there was none."""
     call = last.get(provider)
     if call is None:
         return ""

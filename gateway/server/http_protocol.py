@@ -34,17 +34,17 @@ from gateway.server.write_timeout import WriteTimeout
 from transport.request_log import RequestLog
 
 WHOLE = "whole"
-"""What a request's state says once nothing of it is missing."""
+"""The word that a request's state says once nothing of it is missing."""
 
 _LINGER_SECONDS = 2.0
 _HEAD_MAX_BYTES = ADDRESS_MAX_BYTES + HEADERS_MAX_BYTES
 _LINE_BYTES = 4
-"""What a header has besides its name and value."""
+"""The bytes that a header has besides its name and value."""
 _DOOR = "edge"
 
 
 class _Part(Enum):
-    """What comes next on the connection, as far as it has been read."""
+    """The part that comes next on the connection, as far as it has been read."""
 
     REQUEST = auto()
     HEAD = auto()

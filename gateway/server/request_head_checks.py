@@ -1,4 +1,4 @@
-"""What a request's head must be besides well formed, so that nobody before the gateway reads it in another way.
+"""Checks what a request's head must be besides well formed, so that nobody before the gateway reads it otherwise.
 
 The parser has refused the rest by then: lengths given twice or beside a transfer coding, line ends of another kind,
 folded lines, blanks before a colon, control characters.

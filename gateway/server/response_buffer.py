@@ -8,7 +8,7 @@ _JOINED_MAX = 64 * 1024
 
 
 class ResponseBuffer:
-    """What the server's request cycle has instead of the connection's transport.
+    """Stands in, for the server's request cycle, for the connection's transport.
 
     The head of the answer is kept until the first piece of the body comes, or else for the rest of the loop's turn:
     both go to the system at once, and reach the client in one packet where they fit. While `is_patient`, more of the

@@ -13,10 +13,10 @@ from gateway.adapters import uvicorn as adapter
 from gateway.server.shutdown import END_SECONDS
 
 LAST_REQUEST_SECONDS = 1.0
-"""How long connections without a request are kept at the end: one may be on its way (decision 116)."""
+"""The seconds that connections without a request are kept at the end: one may be on its way (decision 116)."""
 _TICK_SECONDS = 0.02
 _LATE_SECONDS = 0.7
-"""How long after its end by force a process is killed."""
+"""The seconds after its end by force at which a process is killed."""
 
 
 class Server(uvicorn.Server):
@@ -103,7 +103,7 @@ class Processes(adapter.Multiprocess):
 
 
 class _Flag:
-    """As much of an event as the supervisor uses. A signal's handler may set it while it is waited for."""
+    """Has as much of an event as the supervisor uses. A signal's handler may set it while it is waited for."""
 
     def __init__(self) -> None:
         self._is_set = False

@@ -16,9 +16,9 @@ from types import FrameType
 _log = logging.getLogger(__name__)
 
 LAST_WORK_SECONDS = 2.5
-"""How long operations and jobs may go on; a job that is not done is given back."""
+"""The seconds for which operations and jobs may go on; a job that is not done is given back."""
 GRACEFUL_SECONDS = 5
-"""How long the server waits for connections to be done, after the moment for idle ones."""
+"""The seconds for which the server waits for connections to be done, after the moment for idle ones."""
 END_SECONDS = 8.5
 _KILLED_AFTER = 0.5
 

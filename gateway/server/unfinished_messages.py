@@ -1,4 +1,4 @@
-"""What has come of WebSocket messages that are not whole yet: how much there may be (decision 137)."""
+"""Counts what has come of WebSocket messages that are not whole yet: how much there may be (decision 137)."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ class Unfinished:
         self._all = 0
 
     def change(self, address: str, more: int) -> bool:
-        """There is so much more, or less, from the address; False if that is too much."""
+        """Notes so much more, or less, from the address; False if that is too much."""
         place = origin(address)
         self._all += more
         self._by_address[place] += more
@@ -24,5 +24,5 @@ class Unfinished:
 
     @property
     def bytes(self) -> int:
-        """How much there is."""
+        """The number of bytes that there are."""
         return self._all

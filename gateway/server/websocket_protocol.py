@@ -134,7 +134,7 @@ class WebSocketServerProtocol(WebSocketProtocol):
         super().connection_lost(exc)
 
     def _keep(self, kept: int) -> bool:
-        """So much of a message is there; False if it is too much."""
+        """Notes that so much of a message is there; False if it is too much."""
         if kept == self._kept:
             return True
         if not self._kept:

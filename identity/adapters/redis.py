@@ -1,4 +1,4 @@
-"""What redis-py is not asked in words of its documentation: its parser of replies, here with a bound (decision 160).
+"""Bounds redis-py's parser of replies, below the documented surface of the library (decision 160).
 
 The library reads a reply as long as the server likes, into memory, and answers nonsense with whatever error that leads
 to. Relied on are `_AsyncRESP2Parser`, that its `read_response` reads through `_readline` and `_read`, that

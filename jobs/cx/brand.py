@@ -1,4 +1,4 @@
-"""How a company looks, taken from its home page: its colors, and its logo where that is small and harmless."""
+"""Reads a company's look off its home page: its colors, and its logo where that is small and harmless."""
 
 import base64
 import re

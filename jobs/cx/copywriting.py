@@ -27,7 +27,7 @@ ADVICE = {
     "transparency": "Link the pages about the company, privacy and terms from the home page.",
     "reliability": "Repair the linked pages that cannot be opened.",
 }
-"""What to do about each gap."""
+"""The advice about each gap."""
 
 
 def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -112,5 +112,5 @@ def _score(factor: Factor) -> int:
 
 
 def _lost(factor: Factor) -> Fraction:
-    """How much of the whole score the factor leaves on the table."""
+    """Says how much of the whole score the factor leaves on the table."""
     return Fraction(factor.weight) * (100 - _score(factor))

@@ -1,4 +1,4 @@
-"""What a link of a web page leads to, by its address and its words (decision 176).
+"""Says what a link of a web page leads to, by its address and its words (decision 176).
 
 For the child process that reads the page.
 """

@@ -1,4 +1,4 @@
-"""What one HTML page says, as plain facts; parsed by libxml2, which loads nothing, in a child process.
+"""Reads one HTML page as plain facts; parsed by libxml2, which loads nothing, in a child process.
 
 The elements are gone through once, and what lies above each is on a stack, so the cost is that of the page's length.
 """

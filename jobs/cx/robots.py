@@ -1,4 +1,4 @@
-"""What a site's robots.txt lets this service read (RFC 9309), as protego reads it (decision 134).
+"""Says what a site's robots.txt lets this service read (RFC 9309), as protego reads it (decision 134).
 
 It is hostile input like any page: only groups that concern this service reach protego, whose cost would else grow with
 agents times rules, and `permission` is for a child process.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 AGENT = "crm-gateway"
 MOST_BYTES = 500 * 1024
-"""What RFC 9309 has a crawler read at least, and all that is read here."""
+"""The bytes that RFC 9309 has a crawler read at least, and all that are read here."""
 EVERYTHING = b""
 NOTHING = b"User-agent: *\nDisallow: /\n"
 
@@ -52,7 +52,7 @@ def read_robots(text: str) -> Robots:
 
 
 def permission(body: bytes, path: str) -> Permission:
-    """What a robots.txt of these bytes says of the path, with its query."""
+    """Says what a robots.txt of these bytes permits for the path, with its query."""
     # A rule that is cut off is another one.
     whole = body if len(body) < MOST_BYTES else body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
     robots = read_robots(whole.decode("utf-8", "replace"))

@@ -58,7 +58,7 @@ class Factor:
     evidence_url: str
 
     def document(self) -> dict[str, Any]:
-        """As it is stored and shown."""
+        """Makes the document as it is stored and shown."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 

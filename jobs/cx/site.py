@@ -21,7 +21,7 @@ _ROBOTS = Limits(seconds=10, body_bytes=MOST_BYTES, cut=True)
 READING = ChildLimits(
     "reading", processes=2, memory_bytes=192 * 1024 * 1024, processor_seconds=5, seconds=30, result_bytes=8_000_000
 )
-"""For one page, or one robots.txt. A usual page takes some milliseconds of them."""
+"""The limits for one page, or one robots.txt. A usual page takes some milliseconds of them."""
 _DELAY_MAX = 5.0
 
 Checkpoint = Callable[[], Awaitable[None]]
@@ -42,7 +42,7 @@ class _Closed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What was read: the home page first. `tried` counts the linked pages that were asked for."""
+    """The pages that were read: the home page first. `tried` counts the linked pages that were asked for."""
 
     pages: tuple[Page, ...]
     tried: int
@@ -167,7 +167,7 @@ class SiteReader:
             raise SiteUnreadable(f"Reading the robots.txt of {_name(origin)} {error}", is_final=False) from None
 
     async def _page(self, answer: Answer, kind: str) -> Page:
-        """What the page says. Raises SiteUnreadable where a child could not bear it."""
+        """Reads the page in a child. Raises SiteUnreadable where a child could not bear it."""
         try:
             return await self._children.run(
                 READING,

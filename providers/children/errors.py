@@ -1,4 +1,4 @@
-"""Why a run gave no result.
+"""Defines the reasons for which a run gave no result.
 
 ChildError
 ├── OutOfMemory  it needed more memory than it may have, or its result is too large

@@ -1,4 +1,4 @@
-"""What goes over the pipes between a process and its child: pickles, each behind its length.
+"""Frames what goes over the pipes between a process and its child: pickles, each behind its length.
 
 A parent writes what it likes. What a child writes may come from hostile code, so it is read as plain data and
 dataclasses only, and calls nothing.
@@ -24,7 +24,7 @@ def framed(value: object) -> bytes:
 
 
 def read_plain(data: bytes) -> Any:
-    """What a child wrote. Raises ValueError where it is anything but data."""
+    """Reads what a child wrote. Raises ValueError where it is anything but data."""
     try:
         return _PlainUnpickler(BytesIO(data)).load()
     except Exception as error:  # a broken pickle raises nearly anything
@@ -45,7 +45,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def _member(kind: object, name: str) -> Enum:
-    """How Python 3.11 pickles a member of an enumeration."""
+    """Finds a member of an enumeration the way Python 3.11 pickles one."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind[name]
     raise pickle.UnpicklingError(name)

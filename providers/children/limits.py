@@ -1,4 +1,4 @@
-"""What one kind of work may take of the machine."""
+"""Defines what one kind of work may take of the machine."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ class Limits:
     """
 
     name: str
-    """What the pool is called in the log."""
+    """The pool's name in the log."""
     processes: int
-    """How many run at once at most."""
+    """The number that run at once at most."""
     memory_bytes: int
     processor_seconds: int
     seconds: float
     result_bytes: int = 16 * MEBIBYTE
-    """What the function's result may have, pickled."""
+    """The bytes that the function's result may have, pickled."""
     is_heavy: bool = False
     """Whether it may take so much that the idle children of other pools end first."""

@@ -18,9 +18,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _OPEN_FILES = 128
 _NO_ROOM = ("allocate memory", "failed to map")
-"""What a library says that could not be loaded."""
+"""The words of a library's message that it could not be loaded."""
 _FILES_BYTES = 256 * 1024 * 1024
-"""Of the address space, for libraries and fonts, which are mapped, and what is reserved and never used."""
+"""The bytes of address space for libraries and fonts, which are mapped, and what is reserved and never used."""
 OUT_OF_MEMORY = pickle.dumps(("memory",))
 """Made before there is none left."""
 
@@ -74,7 +74,7 @@ def _read(requests: BinaryIO) -> bytes:
 
 
 def _answer(asked: bytes) -> bytes:
-    """What became of it, as a pickle: ("done", result), ("memory",) or ("raised", type, place)."""
+    """Runs what is asked, and pickles what became of it: ("done", result), ("memory",) or ("raised", type, place)."""
     try:
         module, name, arguments, keywords, processor_seconds = pickle.loads(asked)  # noqa: S301  # the parent wrote it
         used = resource.getrusage(resource.RUSAGE_SELF)

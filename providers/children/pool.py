@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 20.0
 RUNS_MAX = 100
-"""After so many a child is replaced, so that what leaks or fragments comes back."""
+"""The runs after which a child is replaced, so that what leaks or fragments comes back."""
 _STAYS = 2
 """One that is left with more than this part of what it may have is replaced too (decision 179)."""
 
@@ -30,7 +30,7 @@ class Children:
         self._closed = False
 
     async def run(self, limits: Limits, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function returns, run in a child with these limits. Raises ChildError.
+        """Runs the function in a child with these limits, and returns its result. Raises ChildError.
 
         The function lies at the top of a module, which the child imports: one that imports little. Arguments are
         pickled. So is the result, of which only plain data, dataclasses and enumerations are taken. Whatever is to be
@@ -68,7 +68,7 @@ class Children:
 
     @property
     def pids(self) -> list[int]:
-        """Of the processes that are there."""
+        """The identifiers of the processes that are there."""
         return [child.pid for pool in self._pools.values() for child in pool.children if child.is_alive]
 
     async def close(self) -> None:

@@ -17,7 +17,7 @@ _MAIN = str(Path(__file__).with_name("main.py"))
 _LAST_WORDS = 4_096
 _THROWN_AWAY = 65_536
 _NO_MEMORY = (b"memory allocation of", b"MemoryError", b"out of memory", b"bad_alloc", b"Cannot allocate memory")
-"""What native code says before it aborts."""
+"""The words that native code writes before it aborts."""
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",
@@ -58,7 +58,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The identifier of the process."""
         return self._process.pid
 
     @property
@@ -68,14 +68,14 @@ class Child:
 
     @property
     def resident_bytes(self) -> int:
-        """What of the machine's memory it has now; 0 where the system does not say."""
+        """The bytes of the machine's memory that it has now; 0 where the system does not say."""
         try:
             return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * resource.getpagesize()
         except (OSError, IndexError):
             return 0
 
     async def run(self, module: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """What the function returns. Raises ChildError; after any but Raised, and when cancelled, the child is over."""
+        """Returns the function's result. Raises ChildError; after any but Raised, or cancelling, the child is over."""
         self.runs += 1
         try:
             async with self._reading, asyncio.timeout(self._limits.seconds):
@@ -143,7 +143,7 @@ class Child:
             raise Faulty from None
 
     async def _reason(self) -> ChildError:
-        """Why it died in the middle."""
+        """Says why it died in the middle."""
         code = await self._process.wait()
         await self._listening
         if code == -signal.SIGXCPU:
@@ -161,5 +161,5 @@ class Child:
 
 
 def _path() -> list[str]:
-    """Where modules are found; the child need not be where this process is."""
+    """Makes the path where modules are found; the child need not be where this process is."""
     return [os.path.abspath(entry) for entry in sys.path]

@@ -1,1 +1,1 @@
-"""What of the libraries is used here below their documented surface: one module per library, and nothing elsewhere."""
+"""Holds the uses of libraries below their documented surface: one module per library, and nothing elsewhere."""

@@ -24,7 +24,7 @@ from strawberry.utils.str_converters import to_camel_case
 __all__ = ["DEFINITION", "StrawberryField", "to_camel_case"]
 
 DEFINITION = "strawberry-definition"
-"""In the extensions of graphql-core's types and fields: Strawberry's own definition, with `origin`, `metadata`,
+"""The key, in extensions of graphql-core's types and fields, of Strawberry's definition, with `origin`, `metadata`,
 `python_name`, and of a field `base_resolver.wrapped_func` and `arguments`."""
 
 
@@ -35,7 +35,7 @@ def class_of(kind: GraphQLNamedType) -> type:
 
 
 def raw_info(info: Any) -> GraphQLResolveInfo[Any]:
-    """What graphql-core tells a resolver, which Strawberry wraps."""
+    """Returns what graphql-core gives a resolver, which Strawberry wraps."""
     raw: GraphQLResolveInfo[Any] = info._raw_info
     return raw
 
@@ -46,7 +46,7 @@ def info_of(kind: Any, raw: GraphQLResolveInfo[Any], field: GraphQLField) -> Any
 
 
 class InputClass(NamedTuple):
-    """How Strawberry makes an instance of an input: its class, what Python calls the schema's fields, and those that
+    """The making of an input's instance by Strawberry: its class, what Python calls the schema's fields, and those that
     are null where nothing is said of them, because the class has no default.
     """
 
@@ -56,7 +56,7 @@ class InputClass(NamedTuple):
 
 
 def input_class_of(kind: GraphQLInputObjectType) -> InputClass | None:
-    """How an input becomes its instance; None where it makes its own value, or wraps what is given in `Some`."""
+    """Finds how an input becomes its instance; None where it makes its own value, or wraps what is given in `Some`."""
     definition = kind.extensions.get(DEFINITION)
     if definition is None or definition.from_input is not None:
         return None
@@ -69,7 +69,7 @@ def input_class_of(kind: GraphQLInputObjectType) -> InputClass | None:
 
 
 def argument_name_of(argument: GraphQLArgument) -> str | None:
-    """What the method calls the argument; None where it is not Strawberry's, or wrapped in `Some`."""
+    """Finds what the method calls the argument; None where it is not Strawberry's, or wrapped in `Some`."""
     definition = argument.extensions.get(DEFINITION)
     return None if definition is None or definition.is_maybe else definition.python_name
 

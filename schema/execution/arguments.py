@@ -62,7 +62,7 @@ class Slot:
     required: bool
 
     def value(self, values: Values) -> Any:
-        """What stands there in the request that gives these variables, this one among them. Raises Unfit."""
+        """Reads what stands there in the request that gives these variables, this one among them. Raises Unfit."""
         value = values[self.variable]
         if value is None:
             if self.required:
@@ -78,7 +78,7 @@ class _Item:
     slot: Slot
 
     def value(self, values: Values) -> Any:
-        """What stands there. Raises Unfit."""
+        """Reads what stands there. Raises Unfit."""
         if self.slot.variable in values:
             return self.slot.value(values)
         if self.slot.required:
@@ -88,12 +88,12 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Constant:
-    """What the text says."""
+    """A value that the text fixes."""
 
     fixed: Any
 
     def value(self, _values: Values) -> Any:
-        """What stands there, whatever the variables are; nobody changes it."""
+        """Returns what stands there, whatever the variables are; nobody changes it."""
         return self.fixed
 
 
@@ -244,7 +244,7 @@ def _has_variable(value: ValueNode) -> bool:
 
 
 def _converted(kind: Any, value: Any) -> Any:
-    """What the text says or a default, as the method takes it; not the list that the schema has as a default."""
+    """Converts the text's value or a default, as the method takes it; not the list that the schema has as a default."""
     convert = _converter(kind)
     if value is None or convert is None:
         return value.copy() if isinstance(value, list) else value
@@ -263,7 +263,7 @@ def _converter(kind: Any) -> _Convert | None:
 
 
 class _MadeAs:
-    """How an input object becomes an instance of its class."""
+    """The way an input object becomes an instance of its class."""
 
     def __init__(self, kind: GraphQLInputObjectType) -> None:
         found = None if kind.is_one_of else input_class_of(kind)
@@ -274,7 +274,7 @@ class _MadeAs:
 
     @cached_property
     def _fields(self) -> dict[str, tuple[str, _Convert | None]]:
-        """By the names of the schema: those of Python, and the way there. Made late, since inputs hold one another."""
+        """Python's names by those of the schema, and the way there. Made late, since inputs hold one another."""
         return {name: (self.names[name], _converter(field.type)) for name, field in self._kind.fields.items()}
 
     def instance(self, coerced: Mapping[str, Any]) -> Any:

@@ -26,7 +26,7 @@ class Call:
         self.arguments = arguments
 
     async def __call__(self, source: Any, info: Info, given: "Given") -> Any:
-        """What the field gives of this source, in the request that gives these variables. Raises Unfit."""
+        """Returns what the field gives of this source, in the request that gives these variables. Raises Unfit."""
         arguments = given.to(self.arguments)
         self._rule.enforce(info.context.principal)
         if self._is_method:
@@ -52,14 +52,14 @@ class Given:
 
 
 def guarded_of(field: GraphQLField) -> Guarded | None:
-    """What the field consists of where it is a guarded one, and nothing else of it has to be asked."""
+    """Finds the parts of the field where it is a guarded one, and nothing else of it has to be asked."""
     definition = known(field)
     resolver = None if definition is None else definition.base_resolver
     return None if resolver is None else getattr(resolver.wrapped_func, "guarded", None)
 
 
 def call_key(parent: GraphQLObjectType, node: FieldNode) -> tuple[str, str, int]:
-    """Where what is worked out for a field of a document is kept."""
+    """Makes the key under which what is worked out for a field of a document is kept."""
     return ("call", parent.name, id(node))
 
 

@@ -22,7 +22,7 @@ from graphql import (
 from graphql.utilities import coerce_input_literal, coerce_input_value
 
 Coerce = Callable[[Any], Any]
-"""From a value that is not null to what the library would make of it."""
+"""The function that makes of a value that is not null what the library would make of it."""
 
 
 class Unsound(Exception):
@@ -86,7 +86,7 @@ class _Object:
 
     @cached_property
     def _fields(self) -> dict[str, tuple[str, bool, Coerce]]:
-        """What each is called outside, and whether it may be null. Made late, since inputs hold one another."""
+        """The name of each outside, and whether it may be null. Made late, since inputs hold one another."""
         return {
             name: (field.out_name or name, not isinstance(field.type, GraphQLNonNull), coercer_of(field.type))
             for name, field in self._kind.fields.items()

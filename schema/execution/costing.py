@@ -1,4 +1,4 @@
-"""How an operation's costs are found: from its selections to the tree that is added up (schema/execution/costs.py).
+"""Finds an operation's costs: from its selections to the tree that is added up (schema/execution/costs.py).
 
 Fields that share a place of the answer are one place here, as they are when they run.
 """
@@ -29,7 +29,7 @@ from schema.execution.filter_costs import NO_FILTER, Filter, filter_of
 from schema.execution.outline import Outline, Selected, When
 
 COST = "cost"
-"""In a field's extensions: its `contract.costs.Cost`."""
+"""The key, in a field's extensions, of its `contract.costs.Cost`."""
 
 _Entry = tuple[FieldNode, When]
 _Part = tuple[Sequence[Selected], When]
@@ -54,7 +54,7 @@ class _Costing:
         self._outline = outline
 
     def places(self, kind: Any, parts: Sequence[_Part], whole: Filter = NO_FILTER) -> tuple[Place | Kinds, ...]:
-        """What costs anything below these selections of a type; of a page's, `whole` is what its list filters by."""
+        """Lists what costs anything below a type's selections; of a page's, `whole` is what its list filters by."""
         if isinstance(kind, GraphQLObjectType):
             return self._of_object(kind, parts, whole)
         if not isinstance(kind, GraphQLInterfaceType):
@@ -120,7 +120,7 @@ class _Costing:
 
 
 def _asked(node: FieldNode, cost: Cost) -> tuple[int | str, ...]:
-    """What the arguments say about the number of rows."""
+    """Reads what the arguments say about the number of rows."""
     found: list[int | str] = []
     for argument in node.arguments or ():
         if argument.name.value not in cost.multipliers:

@@ -1,4 +1,4 @@
-"""What an operation may cost, and what it did cost, by the costs of its fields (schema/costs.py, decision 86).
+"""Adds up what an operation may cost, and what it did cost, by its fields' costs (schema/costs.py, decision 86).
 
 The selections of an operation are turned, once, into a tree of what costs anything (schema/execution/costing.py). All
 of the tree that no variable has a say in is added up then; a request adds up the rest with the values of its variables,
@@ -20,7 +20,7 @@ When = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How many rows a field gives: by its arguments, which are numbers or names of variables."""
+    """The number of rows that a field gives: by its arguments, which are numbers or names of variables."""
 
     cost: Cost
     asked: tuple[int | str, ...] = ()
@@ -159,7 +159,7 @@ class Place:
 
 @dataclass(slots=True)
 class Kinds:
-    """What stands below a record of any kind: the places of each kind, of which only one will be there."""
+    """The places below a record of any kind: those of each kind, of which only one will be there."""
 
     kinds: "tuple[tuple[Place | Kinds, ...], ...]"
     fixed: Sum | None = None
@@ -241,7 +241,7 @@ class OperationCost:
 
 _PATH_SHOWN = 160
 _FILTER = "(filter)"
-"""What the conditions of a place, and what it skips, are called behind its path."""
+"""The name, behind a place's path, of its conditions and of what it skips."""
 
 
 def _cut(path: str) -> str:

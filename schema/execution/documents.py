@@ -117,12 +117,12 @@ class Prepared:
         return True
 
     def kept(self, is_kept: bool) -> dict[Hashable, Any]:
-        """What is found out for a variant that is kept, or the beginning of it for one run."""
+        """Returns what is found out for a variant that is kept, or the beginning of it for one run."""
         return self.worked_out if is_kept else {OUTLINE: self.worked_out[OUTLINE]}
 
     @property
     def variants(self) -> int:
-        """How many of them are kept."""
+        """The number of variants that are kept."""
         return len(self._variants)
 
 
@@ -144,7 +144,7 @@ class Documents:
         self.schema = schema
         self._rules = specified_rules if introspection else (*specified_rules, NoSchemaIntrospectionCustomRule)
         self.texts: Kept[str, tuple[GraphQLError, ...]] = Kept(entries=most // ENTRY_BYTES + 1, size=most)
-        """What is wrong with each text; nothing with one that may be run."""
+        """The errors of each text; none of one that may be run."""
         self.parsed: Kept[str, Prepared] = Kept(entries=most // ENTRY_BYTES + 1, size=most // PARSED_PART)
         self._registered: dict[str, Prepared | None] = dict.fromkeys(registered)
 
@@ -222,7 +222,7 @@ class Documents:
 
 
 ENTRY_BYTES = 256
-"""What an entry is reckoned to take beside its text."""
+"""The bytes that an entry is reckoned to take beside its text."""
 PARSED_PART = 16
 """One of so many bytes of text is kept parsed."""
 

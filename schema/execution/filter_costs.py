@@ -1,4 +1,4 @@
-"""What a filter weighs, as it stands in a document and with the values of its variables (decision 140).
+"""Weighs a filter, as it stands in a document and with the values of its variables (decision 140).
 
 Each comparison weighs something, more the more links lead to what it is on; so do alternatives and links themselves.
 The numbers are in contract/costs.py. What the text fixes is added up once.
@@ -43,7 +43,7 @@ class _Hole:
     alone: int | None = None
 
     def weight(self, values: _Values) -> int:
-        """What the variable's value weighs; one that is not given states nothing."""
+        """Weighs the variable's value; one that is not given states nothing."""
         if self.variable not in values:
             return 0
         value = values[self.variable]
@@ -54,7 +54,7 @@ class _Hole:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a list's arguments weigh beside the rows: its conditions, and the rows that its offset skips.
+    """The weight of a list's arguments beside the rows: its conditions, and the rows that its offset skips.
 
     `times` says how often the conditions count, which is more where the whole list is looked through.
     """

@@ -1,4 +1,4 @@
-"""What a document asks of the schema itself, read off it by functions made for its selections.
+"""Reads what a document asks of the schema itself off the schema, by functions made for its selections.
 
 The library completes an introspection field by field, as if each could fail or take time: 110 ms of the processor for
 the query that tools send, which needs no credential. What the schema says of itself is at hand, and whatever fails

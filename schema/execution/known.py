@@ -1,4 +1,4 @@
-"""What the compiled ways know of a field: anything else the library runs, or nothing does (decision 151).
+"""Says what the compiled ways know of a field: anything else the library runs, or nothing does (decision 151).
 
 A field is read off its row, or called past the library, only where its definition says all that the library would do
 for it. The library alone asks permission classes and field extensions. Nothing here asks those of a whole schema, so
@@ -50,7 +50,7 @@ def known(field: GraphQLField | None) -> Any:
 
 
 def unknown_of(field: GraphQLField) -> str:
-    """What of the field is left to the library; nothing where all of it is known."""
+    """Says what of the field is left to the library; nothing where all of it is known."""
     definition = field.extensions.get(DEFINITION)
     if definition is None:
         return "no definition"
@@ -103,7 +103,7 @@ def refuse_unsupported(schema: GraphQLSchema) -> None:
 
 
 def _refuse_guarded_inputs(kind: GraphQLInputObjectType) -> None:
-    """What guards a field of an input is asked by nobody."""
+    """Refuses guards on a field of an input, which nobody asks."""
     for name, field in kind.fields.items():
         if guards := _guards(field.extensions.get(DEFINITION)):
             names = sorted(map(_name, guards))
@@ -111,7 +111,7 @@ def _refuse_guarded_inputs(kind: GraphQLInputObjectType) -> None:
 
 
 def _refuse_lost_guards(kind: GraphQLObjectType) -> None:
-    """What guards a field of an interface is asked where a type inherits the field, and not where it has its own."""
+    """Refuses lost guards of an interface's field: asked where a type inherits the field, not where it has its own."""
     for interface in kind.interfaces:
         for name, field in interface.fields.items():
             inherited, own = (_guards(f.extensions.get(DEFINITION)) for f in (field, kind.fields[name]))

@@ -1,4 +1,4 @@
-"""What a document may be, found out between parse and validation, which takes time by more than a document's length.
+"""Limits what a document may be, between parse and validation, which takes time by more than a document's length.
 
 Each fragment is summed up once, however often it is spread, so that the time is linear in the text; what is counted is
 the document with all of its fragments put in (decision 85). What an operation may cost is schema/execution/costs.py.
@@ -157,7 +157,7 @@ class _Sums:
         return found
 
     def _overlaps(self, of: Sequence[FieldNode | OperationDefinitionNode], *, is_root: bool = False) -> int:
-        """How many pairs of fields share a place of the answer: each is compared by validation, whatever it selects.
+        """Counts the pairs of fields that share a place of the answer: validation compares each, whatever it selects.
 
         It walks what was counted before, and so is bounded by the number of fields.
         """
@@ -191,7 +191,7 @@ class _Sums:
 
 
 class _Nodes(Visitor):
-    """What each node of the text has of its own, and how many of them are objects."""
+    """Checks what each node of the text has of its own, and how many of them are objects."""
 
     def __init__(self) -> None:
         super().__init__()

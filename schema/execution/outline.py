@@ -25,7 +25,7 @@ When = tuple[tuple[str, bool], ...]
 """Variables of @include (True) and @skip (False), all of which have to let a field through."""
 
 OUTLINE = "outline"
-"""Where the outline is in what is kept of a document (`Prepared.worked_out`)."""
+"""The key of the outline in what is kept of a document (`Prepared.worked_out`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def root_fields(operation: OperationDefinitionNode, document: DocumentNode) -> I
 
 
 def _conditions(selection: Any) -> When | None:
-    """What lets the selection through; None where nothing ever does."""
+    """Finds what lets the selection through; None where nothing ever does."""
     found: list[tuple[str, bool]] = []
     for directive in selection.directives or ():
         if directive.name.value not in ("skip", "include"):

@@ -1,4 +1,4 @@
-"""How a plan is made: from an operation's selections and the schema, before its first run (decision 181)."""
+"""Makes a plan: from an operation's selections and the schema, before its first run (decision 181)."""
 
 from collections.abc import Callable, Hashable, Mapping
 from inspect import iscoroutinefunction, signature
@@ -124,6 +124,6 @@ class _Unguarded:
         self._takes_root, self._takes_info = "root" in parameters, "info" in parameters
 
     def __call__(self, source: Any, info: Info, _given: Given) -> Any:
-        """What the method gives of this row."""
+        """Returns what the method gives of this row."""
         arguments: dict[str, Any] = {"info": info} if self._takes_info else {}
         return self._function(source, **arguments) if self._takes_root else self._function(**arguments)

@@ -35,7 +35,7 @@ from schema.execution.calls import Given
 from schema.execution.shapes import Unexpected
 
 Outcomes = dict[int, tuple[Any, Exception | None]]
-"""What the root fields gave, or raised, by their field of the document."""
+"""The values or exceptions of the root fields, by their field of the document."""
 
 
 class Unplanned(Exception):
@@ -60,7 +60,7 @@ class NotPlanned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a method may ask of its field, as the library would tell it."""
+    """The facts of its field that a method may ask for, as the library would give them."""
 
     field_nodes: list[FieldNode]
     parent_type: GraphQLObjectType
@@ -96,7 +96,7 @@ _Waiting = list[Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What becomes of a field's value: `check` makes the whole of it, or the block does, for each item of a list."""
+    """The way a field's value is completed: `check` makes all of it, or the block does, for each item of a list."""
 
     check: Callable[[Any], Any] | None
     block: "Block | None" = None
@@ -261,7 +261,7 @@ class Plan:
 
 
 def _broken(data: dict[str, Any], run: _Run) -> tuple[dict[str, Any] | None, Sequence[GraphQLError]]:
-    """What is left of the data where root fields raised, and the errors in their places.
+    """Returns what is left of the data where root fields raised, and the errors in their places.
 
     Where one of several is needed, which of the errors are told is the library's to say. Raises Unplanned.
     """

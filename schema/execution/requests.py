@@ -1,4 +1,4 @@
-"""What a client asked, and what it gets: the two ends of the executor."""
+"""Defines what a client asked, and what it gets: the two ends of the executor."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from schema.execution.documents import Prepared
 
 @dataclass(slots=True)
 class Request:
-    """What a client asked: a text, and what goes with it."""
+    """The request of a client: a text, and what goes with it."""
 
     query: str
     variables: dict[str, Any] | None = None

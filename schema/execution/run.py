@@ -198,7 +198,7 @@ class Executor:
         return request.prepared or self.documents.prepare(request.query)
 
     def estimate(self, document: str, variables: Any, operation_name: str | None) -> CostReport:
-        """What an operation would cost. Raises Problems, or LimitExceeded."""
+        """Says what an operation would cost. Raises Problems, or LimitExceeded."""
         if variables is not None and not isinstance(variables, dict):
             raise Problems([Problem(("variables",), "must be an object")])
         prepared = self.documents.prepare(document)
@@ -307,7 +307,7 @@ class Executor:
 
 
 def _question(admitted: "_Admitted", request: Request) -> list[Any]:
-    """What the request asks: its document and operation, and what it says of the variables that there are."""
+    """Identifies what the request asks: document and operation, and what it says of the variables that there are."""
     names = (d.variable.name.value for d in admitted.operation.node.variable_definitions or ())
     said = request.variables or {}
     return [request.query, {name: said[name] for name in names if name in said}, request.operation_name]
@@ -354,7 +354,7 @@ def _too_heavy(operation: Operation, values: Mapping[str, Any]) -> GraphQLError:
 
 
 def _problems(name: str, errors: Sequence[GraphQLError]) -> GatewayError:
-    """What is wrong with an argument of costEstimate."""
+    """Says what is wrong with an argument of costEstimate."""
     cause = errors[0].original_error
     if isinstance(cause, GatewayError):
         return cause

@@ -1,4 +1,4 @@
-"""What a field's selection needs of the rows that its resolver fetches, worked out once per document.
+"""Works out, once per document, what a field's selection needs of the rows that its resolver fetches.
 
 @skip and @include are not looked at: a column too many costs little, a column too few would be missed.
 """
@@ -28,17 +28,17 @@ _Fields = list[_Field]
 
 
 def selected(info: Info) -> Selection:
-    """What is selected of the record that the field gives."""
+    """Finds what is selected of the record that the field gives."""
     return _once(info, "record", _record)
 
 
 def selected_nodes(info: Info) -> Selection:
-    """What is selected of the nodes of the connection that the field gives."""
+    """Finds what is selected of the nodes of the connection that the field gives."""
     return _once(info, "nodes", _nodes)
 
 
 def selected_by_type(info: Info, field: str | None = None) -> Mapping[str, Selection]:
-    """What is selected of a record that may be of any type, for each of them by its name.
+    """Finds what is selected of a record that may be of any type, for each of them by its name.
 
     The record is what the field gives, or what is found under this field of it.
     """

@@ -148,7 +148,7 @@ class _Writer:
         return value
 
     def _source(self, field: GraphQLField) -> str | None:
-        """Where the value comes from: an attribute of the row, or a function of the row alone."""
+        """Says where the value comes from: an attribute of the row, or a function of the row alone."""
         definition = known(field)
         if definition is None:
             return None
@@ -200,7 +200,7 @@ class _Writer:
         return value if value == variable else f"None if {variable} is None else {value}"
 
     def _checked(self, kind: Any, variable: str, details: FieldDetailsList) -> tuple[str, str] | None:
-        """When a value that is not null is unexpected, and what becomes of it."""
+        """Says when a value that is not null is unexpected, and what becomes of it."""
         if isinstance(kind, GraphQLScalarType):
             return _scalar(kind.name, variable) if is_known_scalar(kind) else None
         if isinstance(kind, GraphQLEnumType):

@@ -36,7 +36,7 @@ from transport.request_log import RequestLog as Record
 
 _ANSWERS_MAX = 500
 _PARSED_BYTES = 100
-"""What a character of a document takes once it is parsed."""
+"""The bytes that a character of a document takes once it is parsed."""
 
 
 class PublicAnswer(NamedTuple):
@@ -95,7 +95,7 @@ class PublicDocuments:
             await self._budget.charge(request.stranger, points)
 
     def _check(self, document: DocumentNode, name: str | None, record: Record | None) -> tuple[GraphQLError, ...]:
-        """What is wrong with root fields that there are not. Raises Unauthenticated where one needs a credential.
+        """Says what is wrong with root fields that do not exist. Raises Unauthenticated where one needs a credential.
 
         Looked at is the operation that is asked for, or every one where it cannot be told which that is.
         """
@@ -126,7 +126,7 @@ def _describe(
 
 
 def _unknown(node: FieldNode, operation: OperationDefinitionNode, kind: GraphQLObjectType | None) -> GraphQLError:
-    """What validation says of a field that there is not, but for the names that there are (decision 85)."""
+    """Makes validation's error on a field that does not exist, but for the names that there are (decision 85)."""
     if kind is None:
         return GraphQLError(f"The schema has no {operation.operation.value}.", operation)
     return GraphQLError(f"Cannot query field '{node.name.value}' on type '{kind.name}'.", node)

@@ -53,7 +53,7 @@ class Variables:
             for one in definitions
             if not isinstance(found := get_variable_values(schema, [one], {}), list)
         }
-        """What each variable that need not be given comes to without a value: its default, or nothing."""
+        """The value that each variable that need not be given has without one: its default, or nothing."""
 
     def coerced(self, given: Mapping[str, Any]) -> dict[str, Any] | list[GraphQLError]:
         """The values with their defaults, or what is wrong with them.
@@ -144,7 +144,7 @@ class _Scale:
             raise Problems([Problem((self.name,), *TOO_MANY_CONDITIONS)])
 
     def _scalar(self, value: Any) -> None:
-        """What a scalar such as JSON holds: lists and objects are one each, and one more for every ten members."""
+        """Counts what a scalar such as JSON holds: a list or object is one, and one more for every ten members."""
         level = [value]
         for _ in range(JSON_DEPTH_MAX):
             self._add(sum(1 + len(part) // _MEMBERS_PER_POINT for part in level))

@@ -30,7 +30,7 @@ def pool_of(engine: AsyncEngine) -> Any:
 
 
 def idle_connections(pool: Any) -> int:
-    """How many connections the pool has at hand."""
+    """Counts the connections that the pool has at hand."""
     idle: int = pool.checkedin()
     return idle
 
@@ -57,5 +57,5 @@ def plain_type(kind: Any) -> Any:
 
 
 def bind_processor(kind: Any, dialect: Dialect) -> Any:
-    """What makes of a value what the driver takes; None where that is the value itself."""
+    """Finds what makes of a value what the driver takes; None where that is the value itself."""
     return kind.dialect_impl(dialect).bind_processor(dialect)

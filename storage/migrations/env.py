@@ -1,4 +1,4 @@
-"""What Alembic runs for every command; the connection, its lock and its transaction come from `storage.migrate`."""
+"""Runs every command of Alembic; the connection, its lock and its transaction come from `storage.migrate`."""
 
 from typing import Any
 

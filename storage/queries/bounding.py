@@ -19,7 +19,7 @@ _BYTES = "long_bytes"
 
 
 class _bytes_of(Dialectal[int]):
-    """How many bytes a text takes."""
+    """Counts the bytes that a text takes."""
 
     type = Integer()
     inherit_cache = True

@@ -70,7 +70,7 @@ async def has_active_mailbox(session: TenantSession, campaign_id: str) -> bool:
 
 
 async def enrolled(session: TenantSession, campaign_id: str, *, unfinished: bool = False) -> int:
-    """How many recipients the campaign has; with `unfinished`, how many of them it is not done with."""
+    """Counts the recipients of the campaign; with `unfinished`, those of them that it is not done with."""
     statement = select(func.count()).where(*_of(session, campaign_id))
     if unfinished:
         statement = statement.where(col(Enrollment.status).in_(UNFINISHED))
@@ -79,14 +79,14 @@ async def enrolled(session: TenantSession, campaign_id: str, *, unfinished: bool
 
 
 class There(NamedTuple):
-    """Who of some recipients is in a campaign: the case-folded addresses and the contacts."""
+    """The recipients, of some, that are in a campaign: the case-folded addresses and the contacts."""
 
     keys: frozenset[str]
     contacts: frozenset[str]
 
 
 async def there(session: TenantSession, campaign_id: str, keys: Sequence[str], contacts: Sequence[str]) -> There:
-    """Which of these addresses and contacts the campaign has."""
+    """Finds which of these addresses and contacts the campaign has."""
     rows = await session.rows(
         select(col(Enrollment.email_key), col(Enrollment.contact_id)).where(
             *_of(session, campaign_id),
@@ -97,7 +97,7 @@ async def there(session: TenantSession, campaign_id: str, keys: Sequence[str], c
 
 
 async def start_clocks(session: TenantSession, campaign_id: str, at: datetime) -> None:
-    """Those who have had nothing yet get the first message at this time."""
+    """Gives those who have had nothing yet the first message at this time."""
     await session.execute(
         update(Enrollment)
         .where(*_of(session, campaign_id), col(Enrollment.step) == 0, col(Enrollment.status).in_(UNFINISHED))
@@ -156,7 +156,7 @@ async def due(session: TenantSession, campaign_id: str, moment: datetime, limit:
 
 
 async def next_due(session: TenantSession, campaign_id: str, after: datetime) -> datetime | None:
-    """When the next of the recipients is due that are not due yet."""
+    """Says when the next of the recipients is due that are not due yet."""
     found: datetime | None = await session.scalar(
         select(func.min(col(Enrollment.next_at))).where(
             *_of(session, campaign_id), col(Enrollment.next_at) > after, col(Enrollment.status).in_(UNFINISHED)
@@ -166,7 +166,7 @@ async def next_due(session: TenantSession, campaign_id: str, after: datetime) ->
 
 
 async def messages_since(session: TenantSession, campaign_id: str, since: datetime) -> int:
-    """How many messages were noted for the campaign since then."""
+    """Counts the messages that were noted for the campaign since then."""
     counted: int = await session.scalar(
         select(func.count()).where(
             col(OutreachMessage.org_id) == session.org_id,
@@ -178,7 +178,7 @@ async def messages_since(session: TenantSession, campaign_id: str, since: dateti
 
 
 async def unfinished(session: TenantSession, ids: Sequence[str]) -> dict[str, Enrollment]:
-    """Those of the recipients that are still there and not done with, to be changed, locked in one order."""
+    """Reads those of the recipients that are still there and not done with, to be changed, locked in one order."""
     statement = select(Enrollment).where(
         col(Enrollment.org_id) == session.org_id, col(Enrollment.id).in_(ids), col(Enrollment.status).in_(UNFINISHED)
     )

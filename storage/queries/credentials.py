@@ -130,7 +130,7 @@ async def renew(session: TenantSession, credential_id: str, secret_hash: str) ->
 
 
 async def marks(session: TenantSession, moment: datetime) -> dict[str, int]:
-    """How many live credentials begin with each mark of a pepper (a session of the directory)."""
+    """Counts the live credentials that begin with each mark of a pepper (a session of the directory)."""
     mark = func.substr(col(Credential.secret_hash), 1, _MARK).label("mark")
     counted = select(mark, func.count().label("number")).where(*_alive(moment))
     return {row.mark: row.number for row in await session.rows(counted.group_by(mark))}
@@ -226,7 +226,7 @@ def _ending(conditions: list[Any], org_id: str | None) -> Any:
 
 
 async def number_live(session: TenantSession, owner: str, *, org_id: str | None) -> int:
-    """How many live keys the member has in the organization, or live user tokens with None."""
+    """Counts the live keys that the member has in the organization, or live user tokens with None."""
     own = col(Credential.org_id).is_(None) if org_id is None else col(Credential.org_id) == org_id
     counted = select(func.count()).select_from(Credential).where(own, col(Credential.owner_subject) == owner)
     number: int = await session.scalar(counted.where(*_alive(now())))

@@ -95,7 +95,7 @@ async def link(session: TenantSession, deal_id: str, contact_id: str) -> DealCon
 
 
 async def only_primary(session: TenantSession, deal_id: str, contact_id: str) -> None:
-    """Of a deal's contacts no other than this one is the primary."""
+    """Leaves no other than this one of a deal's contacts the primary."""
     await session.execute(
         update(DealContact)
         .where(

@@ -11,7 +11,7 @@ from storage.sessions import TenantSession
 from storage.tables import Event, EventCounter
 
 BATCH = 50
-"""How many events are read at a time."""
+"""The number of events that are read at a time."""
 
 
 async def after(session: TenantSession, sequence: int) -> Sequence[Any]:

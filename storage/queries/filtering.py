@@ -49,7 +49,7 @@ class any_of(FunctionElement[bool]):
     name = "any_of"
 
     def self_group(self, against: Any = None) -> Any:
-        """As it is: compared with 1, as SQLite's truth values are, no index would find it."""
+        """Stays as it is: compared with 1, as SQLite's truth values are, no index would find it."""
         return self
 
 
@@ -80,7 +80,7 @@ def these(column: Any, alone: bool) -> ColumnElement[bool]:
 
 
 class _position(Dialectal[int]):
-    """Where the second text starts in the first, from 1; 0 where it does not."""
+    """Finds where the second text starts in the first, from 1; 0 where it does not."""
 
     inherit_cache = True
     name = "position_of"
@@ -99,7 +99,7 @@ class _has_item(Dialectal[bool]):
     }
 
     def self_group(self, against: Any = None) -> Any:
-        """As it is, like `any_of`."""
+        """Stays as it is, like `any_of`."""
         return self
 
 
@@ -172,7 +172,7 @@ def _slot(kind: Any, value: Any, values: dict[str, Any]) -> Slot:
 
 
 def _nothing(op: Op) -> Condition:
-    """What a comparison with a value that no row can hold comes to."""
+    """Says what a comparison with a value that no row can hold comes to."""
     return ALWAYS if op is Op.NEQ else NEVER
 
 
@@ -219,7 +219,7 @@ class _Links:
         self._inner: dict[str, _Links] = {}
 
     def through(self, link: str) -> "_Links":
-        """Those behind a link."""
+        """Finds the links behind a link."""
         found = self._inner.get(link)
         if found is None:
             column, target = self._noun.links[link]
@@ -229,7 +229,7 @@ class _Links:
         return found
 
     def joins(self) -> Iterator[tuple[Any, Any]]:
-        """What is to be joined, in order, each with its condition."""
+        """Lists what is to be joined, in order, each with its condition."""
         for inner in self._inner.values():
             yield inner.entity, inner._joined
             yield from inner.joins()

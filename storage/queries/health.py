@@ -26,7 +26,7 @@ from storage.tables import Account, Activity, Contact, Deal, Enrollment, HealthF
 
 
 async def facts(session: TenantSession, account_ids: Sequence[str], now: datetime) -> dict[str, AccountFacts]:
-    """What the formula knows of each account at `now`; unknown accounts are left out.
+    """Reads what the formula knows of each account at `now`; unknown accounts are left out.
 
     One statement for the accounts and one per group of facts, however many accounts; contract/health_facts.py defines
     every number. Raises ValueError for a naive `now`.
@@ -180,7 +180,7 @@ def _outreach(organization: str, ids: Sequence[str], window: Windows) -> Select[
 
 
 def _held_at(window: Windows) -> ColumnElement[datetime]:
-    """When the meeting took place; null for one that was not held."""
+    """Says when the meeting took place; null for one that was not held."""
     due, completed = col(Activity.due_at), col(Activity.completed_at)
     return case((completed <= window.now, case((due < completed, due), else_=completed)))
 

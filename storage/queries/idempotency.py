@@ -40,7 +40,7 @@ def _found() -> Select[Any]:
 
 
 async def kept_answer(session: TenantSession, key_id: str) -> bytes | None:
-    """What the client was told; None where nothing is kept (a session of the directory)."""
+    """Reads the answer that the client got; None where nothing is kept (a session of the directory)."""
     rows = await session.fetch("idempotency_answer", _answer, key_id=key_id)
     return rows[0].answer if rows else None
 

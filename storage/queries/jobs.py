@@ -173,7 +173,7 @@ def _first_due() -> Select[Any]:
 
 
 class Depth(NamedTuple):
-    """How many jobs are due, due later, and in a worker's hands; and since when the first of those that are due is."""
+    """The numbers of jobs due, due later, and in a worker's hands; and since when the first of those due is."""
 
     due: int
     later: int
@@ -182,7 +182,7 @@ class Depth(NamedTuple):
 
 
 async def depth(session: TenantSession) -> Depth:
-    """How long the queue is, of all organizations (a session of the directory)."""
+    """Says how long the queue is, of all organizations (a session of the directory)."""
     due_at, is_held = col(QueuedJob.due_at), col(QueuedJob.holder).is_not(None)
     is_due = due_at <= now()
     found = await session.row(
@@ -251,6 +251,6 @@ async def leave(session: TenantSession, worker: JobWorker) -> None:
 
 
 async def beating(session: TenantSession, since: datetime) -> int:
-    """How many workers have beaten since then (a session of the directory)."""
+    """Counts the workers that have beaten since then (a session of the directory)."""
     counted: int = await session.scalar(select(func.count()).where(col(JobWorker.beat_at) >= since))
     return counted

@@ -1,4 +1,4 @@
-"""Which kind of record an identifier is of: asked of all tables at once, so that no more than one more is read."""
+"""Finds which kind of record an identifier is of: asked of all tables at once, so that at most one more is read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -42,7 +42,7 @@ _TEXTS: dict[str, tuple[Noun, Any, _Finds]] = {
     "contact name": (CONTACTS, func.lower(_name()), _matches),
     "contact email": (CONTACTS, func.lower(col(Contact.email)), contains),
 }
-"""What is looked through, by patterns or by plain texts.
+"""The texts that are looked through, by patterns or as plain texts.
 
 Both databases lower ASCII letters only: PostgreSQL because of the collation of the columns.
 """

@@ -1,4 +1,4 @@
-"""What can be listed: for each noun its source, its columns, and the orders that its lists know."""
+"""Lists what can be listed: for each noun its source, its columns, and the orders that its lists know."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,9 +50,9 @@ class Noun:
     fixed: tuple[ColumnElement[bool], ...] = ()
     joins: tuple[tuple[Any, ColumnElement[bool], bool], ...] = ()
     selected: _Selected | None = None
-    """What is wanted of it; everything unless told."""
+    """The columns that are wanted of it; everything unless given."""
     called: str | None = None
-    """What clients call such a record, where that is not the name of its table's class."""
+    """The clients' name for such a record, where that is not the name of its table's class."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Noun) and (self.name, self.selected) == (other.name, other.selected)
@@ -62,7 +62,7 @@ class Noun:
 
     @property
     def typename(self) -> str:
-        """What clients call such a record: the name of its GraphQL type."""
+        """The clients' name for such a record: the name of its GraphQL type."""
         return self.called or str(self.entity.__name__)
 
     def select(self, organization: Any, *columns: Any, beside: Sequence[Any] = ()) -> Select[Any]:

@@ -166,7 +166,7 @@ async def resume(session: TenantSession, org_id: str, subject: str) -> bool:
 
 
 async def scopes_in(session: TenantSession, org_id: str, subject: str) -> frozenset[str] | None:
-    """What the member may there now; None for who is no member."""
+    """Reads the scopes that the member has there now; None for one who is no member."""
     rows = await session.fetch("scopes_in", _scopes_in, of=org_id, subject=subject)
     return frozenset(rows[0].scopes) if rows else None
 

@@ -124,7 +124,7 @@ def _windowed(found: Sequence[Any], window: Page) -> Rows:
 
 
 async def count(session: TenantSession, noun: Noun, condition: Condition) -> int:
-    """How many rows meet the condition."""
+    """Counts the rows that meet the condition."""
     values: dict[str, Any] = {}
     shape = bind(noun, condition, values)
 
@@ -168,7 +168,7 @@ async def pages_by_parent(
 async def counts_by_parent(
     session: TenantSession, noun: Noun, parent: Any, ids: Sequence[str], condition: Condition
 ) -> dict[str, int]:
-    """How many children of each parent meet the condition."""
+    """Counts the children of each parent that meet the condition."""
     values: dict[str, Any] = {"ids": list(ids)}
     shape = bind(noun, condition, values)
 

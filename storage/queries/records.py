@@ -50,7 +50,7 @@ async def missing(session: TenantSession, references: Mapping[str, tuple[type[Re
 
 
 async def _existing(session: TenantSession, model: type[Record], ids: Collection[str]) -> set[str]:
-    """Those of the identifiers that the organization has; whoever deletes one of them waits for this transaction."""
+    """Finds which of the identifiers the organization has; a deletion of one of them waits for this transaction."""
     if not ids:
         return set()
     alone = len(ids) == 1
@@ -64,7 +64,7 @@ async def _existing(session: TenantSession, model: type[Record], ids: Collection
 
 
 async def lock_each(session: TenantSession, model: type[Record], identifiers: Sequence[str]) -> list[str]:
-    """Those that exist, locked in one order whoever asks, so that two callers never wait for each other."""
+    """Reads those that exist, locked in one order by every caller, so that two callers never wait for each other."""
     ids = [canonical for i in identifiers if (canonical := as_uuid(i)) is not None]
     own = select(col(model.id)).where(col(model.org_id) == session.org_id, col(model.id).in_(ids))
     return [row.id for row in await session.rows(own.order_by(col(model.id)).with_for_update())]

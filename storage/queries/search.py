@@ -12,10 +12,10 @@ from storage.sessions import TenantSession
 from storage.tables import SearchEntry
 
 _KEY_CHARACTERS = {"postgresql": 8, "sqlite": 12}
-"""So much of the organization's identifier, from its end, stands in the index."""
+"""The number of characters of the organization's identifier, from its end, that stand in the index."""
 
 RANKED_MAX = 25_000
-"""Where more records than this have the words, SQLite ranks those that were written last (decision 75)."""
+"""The number of records with the words beyond which SQLite ranks those that were written last (decision 75)."""
 
 
 async def hits(
@@ -28,7 +28,7 @@ async def hits(
     dialect: str,
     ranked: int = RANKED_MAX,
 ) -> list[Any]:
-    """At most `first` entries, each with `kind` and `id`, of these kinds, in which every word begins some word.
+    """Finds at most `first` entries, each with `kind` and `id`, of these kinds, in which every word begins some word.
 
     Those that have all of them in the record's name come before the others; among either, those whose name has the
     length of the question, then by kind, the newest, and the identifier.

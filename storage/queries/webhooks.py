@@ -50,7 +50,7 @@ async def find(session: TenantSession, webhook_id: str, *, lock: bool = False) -
 
 
 async def number(session: TenantSession) -> int:
-    """How many webhooks the organization has."""
+    """Counts the webhooks that the organization has."""
     counted: int = await session.scalar(
         select(func.count()).select_from(Webhook).where(col(Webhook.org_id) == session.org_id)
     )
@@ -86,7 +86,7 @@ async def end_before(database: Database, org_id: str, moment: datetime, *, dry: 
 
 
 async def _active(session: TenantSession, condition: Any) -> Sequence[Webhook]:
-    """There are 20 at most (WEBHOOKS_MAX); locked, each after the one before it."""
+    """Reads the active ones, 20 at most (WEBHOOKS_MAX); locked, each after the one before it."""
     statement = select(Webhook).where(col(Webhook.org_id) == session.org_id, col(Webhook.active) == true(), condition)
     found = await session.execute(statement.order_by(col(Webhook.id)).with_for_update())
     return found.scalars().all()

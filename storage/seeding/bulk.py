@@ -22,11 +22,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run of `seed` did; `organizations` are the identifiers in the plan's order."""
+    """The result of a run of `seed`; `organizations` are the identifiers in the plan's order."""
 
     organizations: tuple[str, ...]
     written: int
-    """How many of them are new; the others were there and stay as they are."""
+    """The number of them that are new; the others were there and stay as they are."""
     rows: dict[str, int]
     """The new rows by table."""
 
@@ -63,7 +63,7 @@ async def seed(database: Database, plan: Plan, progress: Progress = _silent) -> 
 
 
 async def present(database: Database, organizations: Sequence[str]) -> set[str]:
-    """Those organizations that are whole."""
+    """Finds those of the organizations that are whole."""
     statement = select(col(Membership.org_id)).where(col(Membership.org_id).in_(organizations)).distinct()
     async with database.directory() as session:
         return {row.org_id for row in await session.rows(statement)}

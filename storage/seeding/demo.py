@@ -32,7 +32,7 @@ Score = Callable[[str, Sequence[str], datetime], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What there is to try; `created` says whether it is new."""
+    """The demo that there is to try; `created` says whether it is new."""
 
     created: bool
     organization: str = SALES

@@ -44,7 +44,7 @@ class Rows:
 
 @dataclass(slots=True)
 class Reachable:
-    """What activities refer to, by index."""
+    """The records that activities refer to, by index."""
 
     accounts: list[tuple[str, str]] = field(default_factory=list)
     """Identifier and name."""

@@ -1,4 +1,4 @@
-"""What to seed: the totals, their shares, and what one organization is made of."""
+"""Plans what to seed: the totals, their shares, and what one organization is made of."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from contract.scopes import Role
 EPOCH = datetime(2026, 11, 1, tzinfo=UTC)
 """The present of bulk data: what it calls overdue or scheduled is so at this moment."""
 SPAN = timedelta(days=730)
-"""How far back from its present an organization's data begins."""
+"""The time before its present at which an organization's data begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Blueprint:
 
     @property
     def since(self) -> datetime:
-        """Where the data begins."""
+        """The time at which the data begins."""
         return self.present - self.span
 
     @property

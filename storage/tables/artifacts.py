@@ -19,7 +19,7 @@ class Artifact(Record, table=True):
     )
 
     subject_id: str = Field(sa_type=Identifier)
-    """What it is a file of: a CX report."""
+    """The record that it is a file of: a CX report."""
     kind: str = Field(sa_type=PlainText)
     revision: int
     storage_name: str = Field(sa_type=PlainText)

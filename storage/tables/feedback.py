@@ -9,7 +9,7 @@ from storage.base import Directory, Identifier, PlainText, new_id, now
 
 
 class Feedback(Directory, table=True):
-    """What a caller had to say; `org_id` is the organization that was active, if one was (decision 42)."""
+    """The feedback of a caller; `org_id` is the organization that was active, if one was (decision 42)."""
 
     __tablename__ = "feedback"
     __events__ = {"feedback": "submitted"}

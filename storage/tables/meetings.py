@@ -91,4 +91,4 @@ LISTING_INDEXES = {
 """The orders of the listing, whole and below each of its filters; the migration makes them in the dialect's words."""
 
 UNCOMPARED_INDEXES = frozenset(LISTING_INDEXES) | {"ix_activities_created"}
-"""Those that Alembic cannot compare with the tables: not said there, or by an expression."""
+"""The indexes that Alembic cannot compare with the tables: not said there, or by an expression."""

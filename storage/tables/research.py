@@ -32,7 +32,7 @@ class ResearchRun(Record, table=True):
 
 
 class ResearchResult(Record, table=True):
-    """What was found of one company: `factors` and `score` once it is scored, `error` for clients where it failed."""
+    """The result for one company: `factors` and `score` once it is scored, `error` for clients where it failed."""
 
     __tablename__ = "research_results"
     __table_args__ = (

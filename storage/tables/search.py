@@ -15,7 +15,7 @@ from storage.full_text import ENTRIES
 
 
 class SearchEntry(Tenant, table=True):
-    """Where a record is found.
+    """The entry by which a record is found.
 
     `kind` is the type's place among the hits, `size` the length of the record's name. `words` are, on PostgreSQL, the
     words themselves, each with the mark of the organization; on SQLite the number of the row of `search_words`, the
@@ -33,12 +33,12 @@ class SearchEntry(Tenant, table=True):
 
 
 SEARCH_INDEX = "ix_search_entries_words"
-"""By the words; the migration makes it in the dialect's own way."""
+"""The name of the index by the words; the migration makes it in the dialect's own way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """How a table is searched: the columns of a record's name, and those of its other texts.
+    """The way a table is searched: the columns of a record's name, and those of its other texts.
 
     `column.key` is a text in a JSON object. The triggers of the migrations name the same columns; a test compares.
     """
@@ -61,4 +61,4 @@ SEARCHED: Mapping[SearchType, Searched] = MappingProxyType(
         SearchType.MEETING: Searched(5, ("subject",), ("body", "metadata.transcript")),
     }
 )
-"""What is searched, in the order of the hits."""
+"""The tables that are searched, in the order of the hits."""

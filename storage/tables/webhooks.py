@@ -54,7 +54,7 @@ class WebhookDelivery(Record, table=True):
 
 
 class WebhookWatch(Directory, table=True):
-    """That an organization has an active webhook, for the workers to look at its log: identifiers and nothing else."""
+    """Says that an organization has an active webhook, for workers to look at its log: identifiers, nothing else."""
 
     __tablename__ = "webhook_watches"
     __table_args__ = (

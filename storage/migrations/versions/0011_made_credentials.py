@@ -1,4 +1,4 @@
-"""Which credential made a credential; of those that there are, nobody knows."""
+"""Notes which credential made a credential; of those that there are, nobody knows."""
 
 import sqlalchemy as sa
 from alembic import op
