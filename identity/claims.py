@@ -18,9 +18,9 @@ ACCESS_TOKEN_TYPE = "at+jwt"
 LEEWAY_SECONDS = 30
 IDENTIFIER_MAX = 255
 LABEL_MAX = 1000
-# The last second that a date can hold, which everything later in the service makes of it.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters and lone surrogates."""
+# The last second that a date can hold, which everything later in the service makes of it.
 _LAST_SECOND = 253_402_300_799
 
 

@@ -1,6 +1,6 @@
 """Buckets that several processes share: kept in Redis, and in the process's own memory while that is away.
 
-What a bucket is, is told in buckets.py and pairs.py; here the same sums are done by Redis in one step, with its own
+token_buckets.py and pairs.py say what a bucket is; here the same sums are done by Redis in one step, with its own
 clock. That may be set back, so a bucket is kept with what it was missing when it was last written: it misses no more
 than that however long ago, by the clock, this will have been (decision 160).
 """

@@ -88,7 +88,10 @@ def requires(
     it `finds` are found by `node` too, under the same rule (decision 186).
     """
     rule = Rule(group, organization, writes, needs_key, in_person)
-    FINDABLE.update((noun.typename, (noun, rule)) for noun in finds)
+    for noun in finds:
+        if noun.typename in FINDABLE:
+            raise TypeError(f"{noun.typename} is found by another resolver already, under its rule")
+        FINDABLE[noun.typename] = (noun, rule)
 
     def guard(resolver: _Resolver[P, R]) -> _Resolver[P, R]:
         name = f"{resolver.__module__.rpartition('.')[2]}.{resolver.__name__}"

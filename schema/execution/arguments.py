@@ -279,7 +279,11 @@ class _MadeAs:
 
     def instance(self, coerced: Mapping[str, Any]) -> Any:
         """The instance with what was coerced."""
-        fields, given = self._fields, self.implicit.copy()
+        try:
+            fields = self._fields
+        except Unbuilt:  # an input within this one is left to the library, which takes this one too
+            raise Unfit from None
+        given = self.implicit.copy()
         for name, value in coerced.items():
             python_name, convert = fields[name]
             given[python_name] = value if value is None or convert is None else convert(value)

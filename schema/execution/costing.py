@@ -10,7 +10,6 @@ from graphql import (
     FieldNode,
     GraphQLInterfaceType,
     GraphQLList,
-    GraphQLNamedType,
     GraphQLObjectType,
     GraphQLSchema,
     IntValueNode,
@@ -24,6 +23,7 @@ from graphql import (
 )
 
 from contract.costs import Cost
+from schema.connections import is_page
 from schema.execution.costs import Kinds, OperationCost, Place, Rows
 from schema.execution.filter_costs import NO_FILTER, Filter, filter_of
 from schema.execution.outline import Outline, Selected, When
@@ -33,11 +33,6 @@ COST = "cost"
 
 _Entry = tuple[FieldNode, When]
 _Part = tuple[Sequence[Selected], When]
-
-
-def is_page(kind: GraphQLNamedType) -> bool:
-    """Whether the type is a page of a list, whose rows stand below its `nodes` and `edges`."""
-    return kind.name.endswith("Connection")
 
 
 def cost_of(schema: GraphQLSchema, operation: OperationDefinitionNode, outline: Outline) -> OperationCost:

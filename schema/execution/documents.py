@@ -104,7 +104,8 @@ class Prepared:
 
     def variant(self, variables: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of the conditions' variables: what shapes and plans depend on besides the document."""
-        return tuple(variables.get(name) for name in self.conditions)
+        # Another operation's condition may be a variable of any type in the one that runs.
+        return tuple(value if isinstance(value := variables.get(name), bool) else None for name in self.conditions)
 
     def keeps(self, variant: tuple[Any, ...]) -> bool:
         """Whether what is found out for this variant is kept: it is one of the first that were met."""
@@ -129,8 +130,8 @@ class Prepared:
 class Documents:
     """The cache for one schema: of the members' documents, and for good of those that are registered.
 
-    Bounded is the text, in bytes. Of every text it is known whether it may be run; parsed and planned, which takes up
-    to two hundred times the text, are the ones used last (decision 148).
+    Bounded is the text, in bytes. Of every text it is known whether it may be run; parsed and planned, which takes
+    about a hundred times the text, are the ones used last (decision 148).
     """
 
     def __init__(

@@ -7,7 +7,7 @@ the limits were seen to hold, which count what is not expanded yet.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from graphql import (
     BooleanValueNode,
@@ -21,6 +21,7 @@ from graphql import (
     VariableNode,
 )
 
+T = TypeVar("T")
 When = tuple[tuple[str, bool], ...]
 """Variables of @include (True) and @skip (False), all of which have to let a field through."""
 
@@ -58,28 +59,40 @@ class Outline:
 
     def selected(self, of: FieldNode | OperationDefinitionNode) -> tuple[Selected, ...]:
         """The fields that are selected there, those of fragments among them, in a valid document within the limits."""
-        return () if of.selection_set is None else self._expanded(of.selection_set)
-
-    def _expanded(self, selections: SelectionSetNode) -> tuple[Selected, ...]:
-        key = id(selections)  # which is its own as long as the document is kept
+        if of.selection_set is None:
+            return ()
+        key = id(of.selection_set)  # which is its own as long as the document is kept
         found = self._selected.get(key)
         if found is None:
-            found = self._selected[key] = tuple(self._expansion(selections))
+            into: list[Selected] = []
+            self._put_in(of.selection_set, (), (), into)
+            found = self._selected[key] = tuple(into)
         return found
 
-    def _expansion(self, selections: SelectionSetNode) -> Iterator[Selected]:
+    def _put_in(
+        self, selections: SelectionSetNode, on: tuple[str, ...], when: When | None, into: list[Selected]
+    ) -> None:
+        """Adds the fields of these selections, and of the fragments in them, within these types and conditions.
+
+        Only whole selections of a field are kept, and no type or condition twice: so what is kept grows with the
+        fields, and not with the fragments around each of them.
+        """
         for selection in selections.selections:
-            when = _conditions(selection)
+            own = _conditions(selection)
+            both = None if when is None or own is None else _with(when, own)
             if isinstance(selection, FieldNode):
-                yield Selected(selection, (), when)
+                into.append(Selected(selection, on, both))
                 continue
             fragment: Any = selection
             if isinstance(selection, FragmentSpreadNode):
                 fragment = self.fragments[selection.name.value]
-            on = () if fragment.type_condition is None else (fragment.type_condition.name.value,)
-            for inner in self._expanded(fragment.selection_set):
-                both = None if when is None or inner.when is None else (*when, *inner.when)
-                yield Selected(inner.node, (*on, *inner.on), both)
+            kind = () if fragment.type_condition is None else (fragment.type_condition.name.value,)
+            self._put_in(fragment.selection_set, _with(on, kind), both, into)
+
+
+def _with(outer: tuple[T, ...], inner: tuple[T, ...]) -> tuple[T, ...]:
+    """Puts together what has to hold, each once."""
+    return tuple(dict.fromkeys((*outer, *inner))) if inner else outer
 
 
 def _parts(selections: SelectionSetNode) -> Iterator[FieldNode | str]:

@@ -16,6 +16,7 @@ from contract.vocabulary import CredentialKind
 from identity.principal import Organization, Principal
 from resolvers.access import OPERATIONS, Rule, requires, rule_of
 from resolvers.context import Context
+from storage.queries import nouns
 
 HELPERS = {"changes.note", "deals.add_deal", "lists.page_of", "lists.children", "lists.by_id"}
 HELPERS |= {"idempotency.once", "idempotency.same_answer"}
@@ -111,3 +112,8 @@ async def test_nothing_of_a_refused_operation_runs(monkeypatch: pytest.MonkeyPat
         await change(Context(services, _caller("deals:read"), "request"), "first")
     assert await change(Context(services, _caller("deals:manage"), "request"), word="second") == "SECOND"
     assert ran == ["second"]
+
+
+def test_records_are_found_under_one_rule() -> None:
+    with pytest.raises(TypeError, match="Deal is found by another resolver already"):
+        requires(ScopeGroup.MEETINGS_READ, finds=(nouns.DEALS,))

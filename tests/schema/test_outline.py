@@ -65,3 +65,18 @@ def test_parts_are_not_put_in() -> None:
     assert spread == "one"
     assert isinstance(never, FieldNode)
     assert list(outline.parts(never)) == []
+
+
+def test_fragments_around_a_field_are_not_kept_with_it() -> None:
+    """Otherwise a text of 4 kB, with a field below 60 fragments and often, would be 20 MB in the document cache."""
+    around = "... on Deal @include(if: $yes) {" * 60
+    fields = " ".join(f"a{number}: name" for number in range(40))
+    one = f"{around} {fields} {'}' * 60}"
+    document = parse(f"query($yes: Boolean!) {{ deal {{ {one} ...f ...f ...f }} }} fragment f on Deal {{ {one} }}")
+    outline, operation = Outline(document), document.definitions[0]
+    assert isinstance(operation, OperationDefinitionNode)
+    [deal] = outline.selected(operation)
+    found = outline.selected(deal.node)
+    assert len(found) == 4 * 40
+    assert {(one.on, one.when) for one in found} == {(("Deal",), (("yes", True),))}
+    assert len(outline._selected) == 2

@@ -133,3 +133,22 @@ async def test_a_function_with_arguments_is_part_of_a_plan(one: Tenant) -> None:
     assert await one.ask(query, it="no such") == {"a": False, "b": False}
     error = await one.error(query, it=None)
     assert (error["path"], error["extensions"]["code"]) == (["viewer", "a"], "BAD_USER_INPUT")
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_condition_of_one_operation_may_be_a_list_in_another(one: Tenant) -> None:
+    document = """
+        query A($a: Boolean!) { viewer @include(if: $a) { __typename } }
+        query B($a: [ID!]) { accounts(first: 1, filter: {id: {in: $a}}) { totalCount } }
+        query C($a: AccountFilter) { accounts(first: 1, filter: $a) { totalCount } }
+    """
+    headers = one.headers()
+    for _ in range(2):  # as it comes, and from what is kept
+        for name, value, data in (
+            ("A", True, {"viewer": {"__typename": "Viewer"}}),
+            ("B", ["00000000-0000-7000-8000-000000000000"], {"accounts": {"totalCount": 0}}),
+            ("C", {"name": {"eq": "nobody"}}, {"accounts": {"totalCount": 0}}),
+        ):
+            body = {"query": document, "operationName": name, "variables": {"a": value}}
+            answer = await one.gateway.http.post("/graphql", json=body, headers=headers)
+            assert (answer.status_code, answer.json().get("data")) == (200, data), answer.text
