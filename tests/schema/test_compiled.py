@@ -329,6 +329,7 @@ async def test_random_documents(
     monkeypatch.setattr(bench.executor.documents.parsed, "entries", 20)  # the collector is slow with many of them
     # What is compared is how documents run, be they larger than clients' may be.
     monkeypatch.setattr("schema.execution.limits.check", lambda _: None)
+    monkeypatch.setattr("schema.execution.documents.TOKENS_MAX", 1_000_000)
     monkeypatch.setattr("resolvers.settling.time_points", lambda _: 0)  # a busy machine makes answers dearer
     for name in ("COST_MAX", "OPERATION_NODES_MAX"):
         monkeypatch.setattr(f"schema.execution.run.{name}", 10**12)
