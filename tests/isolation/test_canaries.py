@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from sqlalchemy import delete
 from sqlmodel import col
 
+from contract.errors import Unavailable
 from contract.vocabulary import CredentialKind
 from resolvers.access import OPERATIONS
 from schema.build import build
@@ -90,6 +92,15 @@ class House:
             for table, rows in (await self.rows.of(side)).items():
                 assert self.watch.strange(side, "\n".join(rows).encode()) == set(), (table, side.number)
         # What they still have to do is not the next ones' to wait for.
+        for attempt in count():
+            try:
+                await self._forget()
+                return
+            except Unavailable:  # as for `send`
+                self.busy += 1
+                assert attempt < 5
+
+    async def _forget(self) -> None:
         async with self.gateway.runtime.database.directory(writing=True) as session:
             for model in (QueuedJob, WebhookWatch):
                 own = col(model.org_id).in_([side.organization.id for side in self.sides])
