@@ -31,7 +31,7 @@ _REFERENCES = references_of(Deal)
 
 @fields_of(Deal, CREATE)
 class DealCreate(Input):
-    """What is kept of a new deal (specification 2.2): the columns to CREATE with."""
+    """Keeps the columns to CREATE of a new deal (specification 2.2)."""
 
 
 @fields_of(Deal, UPDATE)

@@ -40,7 +40,7 @@ class DealQuery(Input):
 
 
 _KEPT: Final = ("name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope")
-"""What a new deal keeps. It is published, so it is named by hand: a column that the table gets is not in it."""
+"""Names the fields that a new deal keeps. They are published, so by hand: a column that the table gets is not in it."""
 
 
 @fields_of(t.Deal, CREATE, only=_KEPT)

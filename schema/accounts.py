@@ -74,12 +74,12 @@ class AccountFilter:
 
 @record_input(t.Account, CREATE, "A new account.")
 class AccountCreateInput:
-    """What an account is created with."""
+    """Creates an account."""
 
 
 @record_input(t.Account, UPDATE, "Changes to an account; an explicit null clears a field, an omitted one stays.")
 class AccountUpdateInput:
-    """What of an account can be changed."""
+    """Changes an account."""
 
 
 @strawberry.type(description="What became of a change to an account.")

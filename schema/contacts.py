@@ -52,12 +52,12 @@ class ContactFilter:
 
 @record_input(t.Contact, CREATE, "A new contact.")
 class ContactCreateInput:
-    """What a contact is created with."""
+    """Creates a contact."""
 
 
 @record_input(t.Contact, UPDATE, "Changes to a contact; an explicit null clears a field, an omitted one stays.")
 class ContactUpdateInput:
-    """What of a contact can be changed."""
+    """Changes a contact."""
 
 
 @strawberry.type(description="What became of a change to a contact.")

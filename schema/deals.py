@@ -152,12 +152,12 @@ class DealFilter:
 
 @record_input(t.Deal, CREATE, "A new deal: only what is kept on creation; the rest is set with dealUpdate.")
 class DealCreateInput:
-    """What a deal is created with (specification 2.2): the columns to CREATE with."""
+    """Creates a deal (specification 2.2): the columns to CREATE with."""
 
 
 @record_input(t.Deal, UPDATE, "Changes to a deal; an explicit null clears a nullable field, an omitted one stays.")
 class DealUpdateInput:
-    """What of a deal can be changed: the columns to UPDATE, and the version that is expected."""
+    """Changes a deal: the columns to UPDATE, and the version that is expected."""
 
 
 @strawberry.type(description="What became of a change to a deal.")

@@ -104,7 +104,7 @@ class CardCaptureInput:
 
 @record_input(t.Lead, UPDATE, "Changes to a lead; an explicit null clears a field, an omitted one stays.")
 class LeadUpdateInput:
-    """What of a lead can be changed."""
+    """Changes a lead."""
 
 
 @strawberry.input(

@@ -99,7 +99,7 @@ class MeetingMetadataInput:
 
 @record_input(t.Activity, CREATE, "A meeting logged by hand.")
 class MeetingLogInput:
-    """What a meeting is logged with."""
+    """Logs a meeting."""
 
     subject: str = shown("The title, not empty.")
     metadata: MeetingMetadataInput | None = shown("What else is known.", default=UNSET)
@@ -107,7 +107,7 @@ class MeetingLogInput:
 
 @record_input(t.Activity, UPDATE, "Changes to a meeting; an explicit null clears a field, an omitted one stays.")
 class MeetingUpdateInput:
-    """What of a meeting can be changed."""
+    """Changes a meeting."""
 
     metadata: MeetingMetadataInput | None = shown(
         "Keys to set; a null key is removed, and null removes all of them. What synchronisation wrote stays.",

@@ -30,7 +30,7 @@ class PipelineStage(Node):
 
 @record_input(t.PipelineStage, CREATE, "A new pipeline stage.")
 class PipelineStageInput:
-    """What a stage is created with."""
+    """Creates a stage."""
 
     type: StageType = shown("What reaching it means.", default=StageType.OPEN)
 
@@ -39,7 +39,7 @@ class PipelineStageInput:
     t.PipelineStage, UPDATE, "Changes to a stage; an explicit null clears the probability, an omitted field stays."
 )
 class PipelineStageUpdateInput:
-    """What of a stage can be changed."""
+    """Changes a stage."""
 
 
 @strawberry.type(description="What became of a change to a stage.")
