@@ -11,19 +11,23 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from benchmarks.cores import Cores, on
+from sqlalchemy import make_url
+
+from benchmarks import node
+from benchmarks.asking import FASTAPI, FLOOR, GATEWAY, IDIOMATIC, LARGEST, MERCURIUS, Request
+from benchmarks.cores import Cores, family, on
 from benchmarks.data import ROOT, Known, Place
-from benchmarks.works import FASTAPI, FLOOR, GATEWAY, IDIOMATIC, Request
+from contract.scopes import Role
+from gateway.runtime import AUDIENCE
+from identity.keyfiles import signing_key
+from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 
 BASELINES = {IDIOMATIC: "idiomatic", FASTAPI: "rest", FLOOR: "floor"}
-_OURS = re.compile(r"CRM_|BENCH_|LOG_|DATABASE_URL$|HOST$|PORT$|WEB_CONCURRENCY$")
+_OURS = re.compile(r"CRM_|PG[A-Z]+$|BENCH_|LOG_|DATABASE_URL$|HOST$|PORT$|WEB_CONCURRENCY$")
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
-
-
-_USER_TICKS = 11
-"""Where behind the name in /proc/PID/stat the ticks in the process stand; those in the kernel follow."""
 
 _COST_DIGITS = 6
 """An answer of the gateway says what it cost, which is more where the machine was busy with something else."""
@@ -36,16 +40,21 @@ class Contestant:
     name: str
     pid: int
     port: int
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By the organization that a request is from."""
     slack: int = 0
     """By how many bytes the same answer may differ."""
+
+    def encoded(self, request: Request) -> bytes:
+        """The request on the wire."""
+        return request.encoded(self.headers.get(request.organization, {}))
 
     def ask(self, request: Request) -> tuple[int, bytes]:
         """One request outside of any measurement: status and body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.connect()
-            connection.sock.sendall(request.encoded(self.headers))
+            connection.sock.sendall(self.encoded(request))
             response = http.client.HTTPResponse(connection.sock, method=request.method)
             response.begin()
             return response.status, response.read()
@@ -54,32 +63,19 @@ class Contestant:
 
     def memory(self) -> float:
         """The most resident memory so far of the process and its children, in MiB."""
-        texts = (Path(f"/proc/{pid}/status").read_text() for pid in self._processes())
+        texts = (Path(f"/proc/{pid}/status").read_text() for pid in family(self.pid))
         return round(sum(int(text.split("VmHWM:")[1].split()[0]) for text in texts) / 1024, 1)
-
-    def processor_seconds(self) -> float:
-        """The processor time so far of the process and its children: steadier than a rate on a busy machine."""
-        texts = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2] for pid in self._processes())
-        ticks = sum(sum(map(int, text.split()[_USER_TICKS : _USER_TICKS + 2])) for text in texts)
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-    def _processes(self) -> list[int]:
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return [self.pid, *map(int, children)]
 
 
 @contextmanager
 def running(
-    names: Sequence[str], place: Place, known: Known, scratch: Path, cores: Cores
+    names: Sequence[str], place: Place, known: Sequence[Known], scratch: Path, cores: Cores
 ) -> Iterator[dict[str, Contestant]]:
     """These contestants, all on the same cores; those that are not asked sleep."""
+    start = {GATEWAY: gateway, MERCURIUS: _mercurius}
     with ExitStack() as stack:
         yield {
-            name: stack.enter_context(
-                gateway(place, known, scratch, cores)
-                if name == GATEWAY
-                else _baseline(name, place, known, scratch, cores)
-            )
+            name: stack.enter_context(start.get(name, partial(_baseline, name))(place, known, scratch, cores))
             for name in names
         }
 
@@ -87,14 +83,14 @@ def running(
 @contextmanager
 def gateway(
     place: Place,
-    known: Known,
+    known: Sequence[Known],
     scratch: Path,
     cores: Cores,
     *,
     workers: int = 1,
     python: Sequence[str] = (),
 ) -> Iterator[Contestant]:
-    """The gateway as it runs in production, with an organization key made through its own API.
+    """The gateway as it runs in production, with a key of each organization made through its own API.
 
     `python` are further arguments for the interpreter, before `-m gateway`.
     """
@@ -105,33 +101,56 @@ def gateway(
         "LOG_LEVEL": "INFO",
     }
     serve = ["-m", "gateway", "serve", "--port", "0", "--no-migrate", "--no-worker", "--workers", str(workers)]
-    with _process(GATEWAY, [*python, *serve], environment, scratch, cores) as contestant:
-        token = subprocess.run(
-            [sys.executable, "-m", "gateway", "token", "--user", known.admin, "--org", known.organization],
-            env=environment,
-            cwd=scratch,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-        contestant.headers = {"Authorization": f"Bearer {token}"}
-        status, body = contestant.ask(Request("POST", "/organization-pats", {"name": "Benchmark"}))
-        if status != 201:
-            raise RuntimeError(f"no key: {body!r}")
-        contestant.headers = {"Authorization": f"Bearer {json.loads(body)['pat_key']}"}
+    with _process(GATEWAY, [sys.executable, *python, *serve], environment, scratch, cores) as contestant:
+        issuer = EmbeddedIssuer(signing_key(scratch / "gateway"), DEFAULT_ISSUER, AUDIENCE)
+        keys = {each.organization: _key(contestant, issuer, each) for each in known}
+        contestant.headers = keys | {LARGEST: keys[known[0].organization]}
         contestant.slack = _COST_DIGITS
         yield contestant
 
 
+def _key(contestant: Contestant, issuer: EmbeddedIssuer, known: Known) -> dict[str, str]:
+    """What a request carries: a key of the organization, which its administrator makes."""
+    scopes = sorted(Role.ADMIN.scopes)
+    token = issuer.mint(known.admin, organization=known.organization, scopes=scopes, ttl=3600)
+    contestant.headers = {LARGEST: {"Authorization": f"Bearer {token}"}}
+    status, body = contestant.ask(Request("POST", "/organization-pats", {"name": "Benchmark"}))
+    if status != 201:
+        raise RuntimeError(f"no key: {body!r}")
+    return {"Authorization": f"Bearer {json.loads(body)['pat_key']}"}
+
+
 @contextmanager
-def _baseline(name: str, place: Place, known: Known, scratch: Path, cores: Cores) -> Iterator[Contestant]:
+def _baseline(name: str, place: Place, known: Sequence[Known], scratch: Path, cores: Cores) -> Iterator[Contestant]:
     environment = _environment() | {
         "BENCH_DATABASE_URL": place.baseline_url,
-        "BENCH_ORGANIZATION": known.organization,
+        "BENCH_ORGANIZATION": known[0].organization,
     }
-    command = ["-m", "benchmarks.baselines.serve", BASELINES[name]]
+    command = [sys.executable, "-m", "benchmarks.baselines.serve", BASELINES[name]]
     with _process(name, command, environment, scratch, cores) as contestant:
+        contestant.headers = _named(known)
         yield contestant
+
+
+@contextmanager
+def _mercurius(place: Place, known: Sequence[Known], scratch: Path, cores: Cores) -> Iterator[Contestant]:
+    url = make_url(place.baseline_url)
+    environment = _environment() | {
+        "NODE_ENV": "production",
+        "PGHOST": str(url.query["host"]),
+        "PGUSER": str(url.username),
+        "PGDATABASE": str(url.database),
+    }
+    command = ["node", str(node.FOLDER / "server.js")]
+    with _process(MERCURIUS, command, environment, scratch, cores) as contestant:
+        contestant.headers = _named(known)
+        yield contestant
+
+
+def _named(known: Sequence[Known]) -> dict[str, dict[str, str]]:
+    """The header that stands for a credential where nobody checks one."""
+    named = {each.organization: {"X-Organization": each.organization} for each in known}
+    return named | {LARGEST: named[known[0].organization]}
 
 
 def _environment() -> dict[str, str]:
@@ -142,13 +161,13 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def _process(
-    name: str, arguments: Sequence[str], environment: Mapping[str, str], scratch: Path, cores: Cores
+    name: str, command: Sequence[str], environment: Mapping[str, str], scratch: Path, cores: Cores
 ) -> Iterator[Contestant]:
     """The process, once it says on which port it listens; its log is a file, as in production."""
     log = scratch / f"{name}.log"
     with log.open("w") as errors, on(cores):
         process = subprocess.Popen(
-            [sys.executable, *arguments],
+            command,
             env=environment,
             cwd=scratch,  # where no `.env` of somebody's lies
             stdin=subprocess.DEVNULL,

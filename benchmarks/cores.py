@@ -1,4 +1,4 @@
-"""Who runs on which processor core, and how busy the cores were, on Linux."""
+"""Who runs on which processor core, how busy the cores were, and what processes took of them, on Linux."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Cores = frozenset[int]
+
+TICKS = os.sysconf("SC_CLK_TCK")
+"""A second of processor time."""
+_USER_TICKS = 11
+"""Where behind the name in /proc/PID/stat the ticks begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,29 @@ def busy_before() -> float:
     cores, busy = Cores(os.sched_getaffinity(0)), Busy()
     time.sleep(0.5)
     return busy.look(cores)
+
+
+def family(pid: int) -> list[int]:
+    """The process and its children."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *map(int, children)]
+
+
+def processor_seconds(pid: int) -> float:
+    """The processor time so far of a process and its children, also of those that have ended: steadier than a rate."""
+    while True:
+        try:
+            texts = [Path(f"/proc/{each}/stat").read_text() for each in family(pid)]
+        except (FileNotFoundError, ProcessLookupError):  # a child ended meanwhile; its time is the parent's now
+            if not Path(f"/proc/{pid}").exists():
+                raise
+        else:
+            return sum(map(ticks_of, texts)) / TICKS
+
+
+def ticks_of(stat: str) -> int:
+    """The ticks of /proc/PID/stat: in the process, in the kernel for it, and both of its children that have ended."""
+    return sum(map(int, stat.rpartition(")")[2].split()[_USER_TICKS : _USER_TICKS + 4]))
 
 
 class Busy:

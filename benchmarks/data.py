@@ -14,13 +14,14 @@ from pathlib import Path
 
 from benchmarks.cores import Cores
 from benchmarks.postgresql import BASELINE, Server
+from contract.vocabulary import StageType
 from resolvers.health import refresh_many
 from storage import migrate
 from storage.database import Database
 from storage.seeding import Plan, seed
-from storage.seeding.generate import DEAL, DEAL_CONTACT, records
+from storage.seeding.generate import DEAL, DEAL_CONTACT, STAGE, records
 from storage.seeding.plan import EPOCH, Blueprint, blueprints
-from storage.tables import Account, Deal, DealContact
+from storage.tables import Account, Deal, DealContact, PipelineStage
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / ".bench"
@@ -52,22 +53,26 @@ class Profile:
 
 
 FULL = Profile("full", Plan(20, 20_000, 60_000, 40_000, 295_000, largest_meetings=200_000), variants=64)
-QUICK = Profile("quick", Plan(3, 300, 600, 300, 3_000, largest_meetings=2_000), variants=4)
+QUICK = Profile("quick", Plan(3, 300, 600, 300, 3_000, largest_meetings=2_000), variants=12)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Identifiers to ask for: accounts, and deals that have an account and contacts."""
+    """What to ask an organization for: accounts, open stages, and deals that have an account and contacts."""
 
     organization: str
     admin: str
     accounts: Sequence[str]
+    stages: Sequence[str]
     deals: Sequence[str]
 
 
-def known(profile: Profile) -> Known:
-    """What the largest organization holds, without looking into a database: the seed decides it."""
-    blueprint = profile.largest
+def known(profile: Profile) -> list[Known]:
+    """What each organization holds, the largest first, without looking into a database: the seed decides it."""
+    return [_known(blueprint, profile.variants) for blueprint in blueprints(profile.plan)]
+
+
+def _known(blueprint: Blueprint, count: int) -> Known:
     found = {rows.model: list(rows.rows) for rows in records(blueprint)[0]}
     linked = {row[DEAL_CONTACT.index("deal_id")] for row in found[DealContact]}
     account = DEAL.index("account_id")
@@ -75,8 +80,9 @@ def known(profile: Profile) -> Known:
     return Known(
         blueprint.id,
         blueprint.team[0].subject,
-        _spread([row[0] for row in found[Account]], profile.variants),
-        _spread(deals, profile.variants),
+        _spread([row[0] for row in found[Account]], count),
+        [row[0] for row in found[PipelineStage] if row[STAGE.index("type")] == StageType.OPEN],
+        _spread(deals, count),
     )
 
 
@@ -93,6 +99,8 @@ class Place:
     dialect: str
     gateway_url: str
     baseline_url: str
+    server: int | None = None
+    """The process of PostgreSQL, whose children do the work."""
 
 
 def place(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> AbstractContextManager[Place]:
@@ -134,7 +142,7 @@ def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
         server.create("run", template="seeded")
         # Now, so that the copy's dirty pages are not written while something is measured.
         server.execute("CHECKPOINT")
-        yield Place("postgresql", server.url("run"), server.url("run", role=BASELINE))
+        yield Place("postgresql", server.url("run"), server.url("run", role=BASELINE), server.pid)
         server.drop("run")
 
 

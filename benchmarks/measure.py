@@ -12,14 +12,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
+from benchmarks.answers import difference
+from benchmarks.asking import GATEWAY, Requests, Work
 from benchmarks.contestants import Contestant
-from benchmarks.cores import Busy, Layout, on
+from benchmarks.cores import TICKS, Busy, Layout, on, processor_seconds
 from benchmarks.data import ROOT
-from benchmarks.works import FLOOR, GATEWAY, Request, Work
 
 
 class Different(AssertionError):
     """Two contestants do not say the same, so nothing can be compared."""
+
+
+class Refused(RuntimeError):
+    """A contestant did not answer under load as it did before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,8 @@ class Effort:
     rounds: int
     warm_up: float
     connections: Sequence[int]
+    settling: int = 1
+    """Rounds before those that count: compilers at run time take so long to find what is hot."""
 
 
 class Load:
@@ -41,7 +48,7 @@ class Load:
     def measure(
         self, contestant: Contestant, wire: Sequence[bytes], lengths: Sequence[int], status: int, **how: float
     ) -> dict[str, float]:
-        """One measurement. Raises RuntimeError where a response was not as expected."""
+        """One measurement. Raises Refused where a response was not as expected."""
         command = {
             "port": contestant.port,
             "requests": [b64encode(request).decode() for request in wire],
@@ -54,7 +61,7 @@ class Load:
         line = self._results.readline()
         result: dict[str, Any] = json.loads(line) if line else {"failure": "the load generator ended"}
         if "failure" in result:
-            raise RuntimeError(f"{contestant.name}: {result['failure']}")
+            raise Refused(f"{contestant.name}: {result['failure']}")
         return result
 
 
@@ -78,9 +85,7 @@ def load(layout: Layout) -> Iterator[Load]:
             process.stdin.close()
 
 
-def compare(
-    work: Work, requests: Mapping[str, Sequence[Request]], contestants: Mapping[str, Contestant]
-) -> dict[str, list[int]]:
+def compare(work: Work, requests: Requests, contestants: Mapping[str, Contestant]) -> dict[str, list[int]]:
     """The length of each contestant's response to each request. Raises Different where what they say differs."""
     lengths: dict[str, list[int]] = {name: [] for name in requests}
     for number in range(len(requests[GATEWAY])):
@@ -93,73 +98,74 @@ def compare(
             answers[name] = work.answer(body)
         for name, answer in answers.items():
             if answer != answers[GATEWAY]:
-                raise Different(
-                    f"{work.name}, request {number}: {_difference(answers[GATEWAY], answer, GATEWAY, name)}"
-                )
+                raise Different(f"{work.name}, request {number}: {difference(answers[GATEWAY], answer, GATEWAY, name)}")
     return lengths
-
-
-def _difference(ours: Any, theirs: Any, us: str, them: str, at: str = "") -> str:
-    """Where the first difference lies."""
-    if isinstance(ours, dict) and isinstance(theirs, dict) and set(ours) == set(theirs):
-        key = next(key for key in ours if ours[key] != theirs[key])
-        return _difference(ours[key], theirs[key], us, them, f"{at}.{key}")
-    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        index = next(i for i, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
-        return _difference(ours[index], theirs[index], us, them, f"{at}[{index}]")
-    return f"at {at or 'the top'} {us} says {ours!r:.500}, {them} {theirs!r:.500}"
 
 
 def measure(
     work: Work,
-    requests: Mapping[str, Sequence[Request]],
+    requests: Requests,
     contestants: Mapping[str, Contestant],
     generator: Load,
     layout: Layout,
     effort: Effort,
+    server: int | None,
 ) -> dict[int, dict[str, dict[str, Any]]]:
-    """By number of connections and contestant: the medians over the rounds, and the ratios of the same rounds."""
+    """By number of connections and contestant: the medians over the rounds, and the ratios of the same rounds.
+
+    `server` is the process of PostgreSQL.
+    """
     lengths = compare(work, requests, contestants)
-    wire = {name: [r.encoded(contestants[name].headers) for r in requests[name]] for name in requests}
     result = {}
     for connections in effort.connections:
         rounds: dict[str, list[dict[str, float]]] = {name: [] for name in requests}
         how = {"connections": connections, "seconds": effort.seconds, "warm_up": effort.warm_up}
-        for _ in range(effort.rounds):
-            for name in requests:
+        for number in range(-effort.settling, effort.rounds):
+            for name, asked in requests.items():
                 contestant, busy = contestants[name], Busy()
-                before = contestant.processor_seconds()
-                figures = generator.measure(contestant, wire[name], lengths[name], work.status, **how)
-                spent = contestant.processor_seconds() - before
-                figures["processor_ms"] = spent * 1000 / figures.pop("responses")
+                wire = [contestant.encoded(request) for request in asked]
+                before = _spent(contestant.pid, server)
+                figures = generator.measure(contestant, wire, lengths[name], work.status, **how)
+                figures |= per_request(before, _spent(contestant.pid, server), figures.pop("responses"))
                 figures["contestant_core_busy"] = busy.look(layout.contestant)
                 figures["load_core_busy"] = busy.look(layout.load | layout.database)
-                rounds[name].append(figures)
+                if number >= 0:
+                    rounds[name].append(figures)
         result[connections] = {
             name: _medians(rounds[name])
-            | _ratios(work, name, rounds)
             | {"memory_mib": contestants[name].memory(), "bytes": round(statistics.mean(lengths[name]))}
+            | (ratios(rounds) if name == GATEWAY else {})
             for name in requests
         }
     return result
+
+
+def _spent(pid: int, server: int | None) -> tuple[float, float]:
+    """The processor time so far of a contestant and of PostgreSQL; SQLite's is the contestant's."""
+    return processor_seconds(pid), 0.0 if server is None else processor_seconds(server)
+
+
+def per_request(before: Sequence[float], after: Sequence[float], responses: float) -> dict[str, float]:
+    """Milliseconds of processor time: the contestant's, PostgreSQL's and their sum, which is at least a tick."""
+    server, database = ((b - a) * 1000 / responses for a, b in zip(before, after, strict=True))
+    least = 1000 / TICKS / responses
+    return {"server_ms": server, "database_ms": database, "processor_ms": max(server + database, least)}
 
 
 def _medians(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {key: round(statistics.median(figures[key] for figures in rounds), 3) for key in rounds[0]}
 
 
-def _ratios(work: Work, name: str, rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, float]:
-    """Of the gateway: the median over the rounds of its requests per second against the others' in the same round."""
-    if name != GATEWAY:
-        return {}
-    against = {"vs_idiomatic": work.baseline, "vs_floor": FLOOR}
+def ratios(rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, dict[str, float]]:
+    """The gateway against each other contestant: requests per second, and the sum of both processor times.
+
+    Each is the median over the rounds of the ratio within a round, so that what is slow for all changes nothing.
+    """
     return {
-        key: round(
-            statistics.median(
-                ours["requests_per_second"] / theirs["requests_per_second"]
-                for ours, theirs in zip(rounds[GATEWAY], rounds[other], strict=True)
-            ),
-            3,
-        )
-        for key, other in against.items()
+        name: {
+            other: round(statistics.median(o[key] / t[key] for o, t in zip(rounds[GATEWAY], theirs, strict=True)), 3)
+            for other, theirs in rounds.items()
+            if other != GATEWAY
+        }
+        for name, key in (("rate_against", "requests_per_second"), ("processor_against", "processor_ms"))
     }

@@ -19,7 +19,7 @@ from benchmarks.cores import Cores, on
 OWNER = "crm"
 """The gateway's role: an ordinary one, owner of its tables, bound by row-level security."""
 BASELINE = "baseline"
-"""The role of the contestants that have no walls: row-level security would hide every row from them."""
+"""The role of the contestants that have no isolation layers: row-level security would hide every row from them."""
 
 # The server ends when the pipe on its standard input closes, which the system does even for a killed process.
 _SUPERVISOR = """
@@ -42,6 +42,7 @@ class Server:
 
             folder.mkdir(parents=True, exist_ok=True)
             prepared = get_server(folder, start=False)
+        self._folder = folder
         new = not (folder / "PG_VERSION").exists()
         prepared.ensure_pgdata_inited()  # as another user of the system where we are root
         # Not beside the data: the path of a socket may have 107 bytes.
@@ -63,6 +64,11 @@ class Server:
     def url(self, database: str, *, role: str = OWNER) -> str:
         """The address of a database, for SQLAlchemy."""
         return f"postgresql+asyncpg://{role}@/{database}?host={quote(str(self._sockets))}"
+
+    @property
+    def pid(self) -> int:
+        """The process that all others of the server are children of."""
+        return int((self._folder / "postmaster.pid").read_text().split()[0])
 
     def execute(self, *statements: str, database: str = "postgres") -> None:
         """Run statements one by one outside of any transaction, as the superuser."""

@@ -16,10 +16,10 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import data
+from benchmarks.asking import GATEWAY, Work
 from benchmarks.contestants import gateway
 from benchmarks.cores import Layout
 from benchmarks.measure import load
-from benchmarks.works import GATEWAY, Work
 
 SECONDS = 5.0
 CONNECTIONS = 8
@@ -40,7 +40,7 @@ def run(work: Work, profile: data.Profile, dialect: str, where: Layout, console:
         ) as contestant:
             lengths = [len(contestant.ask(request)[1]) for request in requests]
             os.kill(contestant.pid, signal.SIGUSR1)
-            wire = [request.encoded(contestant.headers) for request in requests]
+            wire = [contestant.encoded(request) for request in requests]
             figures = generator.measure(
                 *(contestant, wire, lengths, work.status), connections=CONNECTIONS, seconds=SECONDS, warm_up=1.0
             )

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.asking import GATEWAY, Request
 from benchmarks.contestants import Contestant, gateway
 from benchmarks.cores import Cores, Layout
 from benchmarks.data import FULL, QUICK, Known, Profile, known, place
 from benchmarks.measure import Load, load
 from benchmarks.plot import Chart, svg
-from benchmarks.works import GATEWAY, WORKS, Request
+from benchmarks.works import WORKS
 from storage.seeding import Plan
 
 PAGE = 20
@@ -73,7 +74,7 @@ class Bench:
         In interleaved rounds, so that a slow minute hits all of them.
         """
         lengths = [[len(self.answer(request)) for request in requests] for _, _, requests in asked]
-        wires = [[r.encoded(self._contestant.headers) for r in requests] for _, _, requests in asked]
+        wires = [[self._contestant.encoded(r) for r in requests] for _, _, requests in asked]
         how = {"seconds": self._size.seconds, "warm_up": 0.4}
         rounds: dict[tuple[int, int], list[dict[str, float]]] = defaultdict(list)
         for connections in (1, 32):
@@ -115,7 +116,7 @@ def _pages(first: int, *afters: str | None) -> list[Request]:
 @contextmanager
 def _bench(
     profile: Profile, size: Size, where: Layout, cores: Cores, workers: int = 1
-) -> Iterator[tuple[Bench, Known]]:
+) -> Iterator[tuple[Bench, Sequence[Known]]]:
     facts = known(profile)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crm-bench-")))

@@ -17,8 +17,8 @@ from benchmarks.cores import Cores
 from benchmarks.postgresql import Server
 from storage import migrate
 from storage.database import Database
-from storage.full_text import words_of
 from storage.queries import search
+from storage.search_index import words_of
 from storage.seeding import Plan, seed
 from storage.tables import SEARCHED
 

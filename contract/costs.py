@@ -1,6 +1,6 @@
 """Holds what operations cost, for both surfaces: the table, and what follows without being in it (decision 86).
 
-Fields have a weight: that of a row that is read is 1. An operation's weight is told in points, which are ten rows each.
+Fields have a weight: that of a row that is read is 1. An operation's is given in points, which are ten rows each.
 Fields are named as GraphQL names them; REST paths have the cost of their twin.
 """
 
@@ -21,12 +21,16 @@ from contract.limits import (
     PAGE_MAX,
     SEARCH_DEFAULT,
     SEARCH_MAX,
+    TAGGED_TOGETHER_MAX,
+    TARGETS_TOGETHER_MAX,
     WEBHOOKS_MAX,
 )
 
 READ, FOUND, COUNT, WRITE, WORK, PURCHASE = 1, 2, 20, 50, 500, 1_000
 """A row, one whose kind is to be found out first, a count of a whole list, a change, a computation over many rows, and
 what costs money outside."""
+APPLIED, SET, ATTAINED = 5, 10, 50
+"""A record that is tagged, a sales target that is set, and how far one is reached."""
 ROWS_PER_POINT = 10
 CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
 """Weights of a filter's parts: a comparison, one that looks into texts, a branch of an `or`, a link to another record.
@@ -102,6 +106,8 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Mutation.domainPurchase": Cost(PURCHASE),
     "Mutation.mailboxProvision": Cost(PURCHASE),
     "Mutation.webhookTest": Cost(WORK),
+    "Mutation.tagsApply": Cost(APPLIED, ("ids",), most=TAGGED_TOGETHER_MAX),
+    "Mutation.salesTargetsPut": Cost(SET, ("inputs",), most=TARGETS_TOGETHER_MAX),
     "Campaign.mailboxes": Cost(READ, size=10),
     "Campaign.steps": Cost(0, size=5),
     "CompetitorDetectionPayload.detected": Cost(0, size=EVIDENCE_MAX),
@@ -117,9 +123,12 @@ COSTS: Final[Mapping[str, Cost]] = {
     "HealthSnapshot.factors": Cost(0, size=HEALTH_FACTORS),
     "LeadConversionPreview.accounts": Cost(0, size=CANDIDATES_MAX),
     "LeadConversionPreview.contacts": Cost(0, size=CANDIDATES_MAX),
+    "Member.owned": Cost(COUNT),
     "PipelineStagesPayload.stages": Cost(0, size=20),
     "ResearchResult.cxReport": Cost(READ),
+    "SalesTarget.attainment": Cost(ATTAINED),
     "SearchHit.node": Cost(0),
+    "Tag.usage": Cost(COUNT),
     "Viewer.organizations": Cost(0, size=5),
     "Webhook.deliveries": Cost(READ, ("first",), DELIVERIES_DEFAULT, DELIVERIES_KEPT),
 }
@@ -161,14 +170,14 @@ def page_cost(field: str, arguments: tuple[str, ...]) -> Cost:
     return COSTS.get(field) or Cost(READ, arguments, PAGE_DEFAULT)
 
 
-def rest_cost(twin: str | None, rows: int | None, offset: int = 0) -> int:
+def rest_cost(graphql_field: str | None, rows: int | None, offset: int = 0) -> int:
     """The points of a REST call whose GraphQL twin is this field, and which asks for so many rows if it says.
 
     What it filters by are values of the record's own columns, and weighs nothing.
     """
-    if twin is None:
+    if graphql_field is None:
         return LEAST
-    cost = root_cost(twin)
+    cost = root_cost(graphql_field)
     read = cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX))
     return points(read) + condition_points(skipped(offset))
 

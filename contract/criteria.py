@@ -6,7 +6,7 @@ from typing import Any
 
 from contract.errors import Problem, Problems
 from contract.limits import PAGE_DEFAULT, PAGE_MAX
-from contract.vocabulary import SortDirection
+from contract.vocabulary import SortDirection, TaggedKind
 
 
 class Op(StrEnum):
@@ -23,15 +23,23 @@ class Op(StrEnum):
     CONTAINS = "contains"
     STARTS_WITH = "starts_with"
     IS_NULL = "is_null"
+    ANY = "any"
+    ALL = "all"
+    NONE = "none"
+    IS_EMPTY = "is_empty"
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """One field of the record against one value, which for `in` and `nin` is a tuple: conditions are keys."""
+    """One field of the record against one value, or a tuple of them: conditions are keys.
+
+    What `is_folded` is compared letter case and width aside; lists of texts always are (decision 237).
+    """
 
     field: str
     op: Op
-    value: Any
+    value: object
+    is_folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,34 @@ class Not:
     part: "Condition"
 
 
-Condition = Compare | Related | All | Any_ | Not
+class TagMatch(StrEnum):
+    """How tags are named: one or several by what their names fold to, or one by its very name."""
+
+    ONE = "one"
+    SOME = "some"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class HasTag:
+    """A record of the kind has the tag that is named, or one of those; any tag at all where none is named.
+
+    Storage makes it of a comparison with `tags`.
+    """
+
+    kind: TaggedKind
+    names: Any  # Any: the place of the names among a statement's parameters
+    match: TagMatch = TagMatch.SOME
+
+
+@dataclass(frozen=True, slots=True)
+class UsedOn:
+    """A tag is on at least one record of one of these kinds."""
+
+    kinds: Any  # Any: the kinds, or their place among a statement's parameters
+
+
+Condition = Compare | Related | All | Any_ | Not | HasTag | UsedOn
 EVERYTHING = All()
 
 
@@ -82,7 +117,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageWindow:
     """A window over an ordered list: forward (`first`, `after`), backward (`last`, `before`), or by `offset`."""
 
     first: int | None = None
@@ -109,28 +144,25 @@ class Page:
 
     @property
     def backward(self) -> bool:
-        """Whether the window is counted from its end."""
         return self.last is not None or self.before is not None
 
     @property
     def size(self) -> int:
-        """Rows in the window: what was asked for, or the default."""
         asked = self.last if self.backward else self.first
         return PAGE_DEFAULT if asked is None else asked
 
     @property
     def cursor(self) -> str | None:
-        """The cursor that the window starts behind (or, backward, ends before)."""
         return self.before if self.backward else self.after
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListQuery:
     """A whole question to a list."""
 
     condition: Condition = EVERYTHING
     order: Order | None = None
-    page: Page = field(default_factory=Page)
+    page: PageWindow = field(default_factory=PageWindow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,44 +1,6 @@
-"""The error tree. Every refusal that a client may see is one of these; anything else is masked.
+"""The error tree. Every refusal that a client may see is one of these; anything else is masked."""
 
-GatewayError
-├── Unauthenticated       401  no, malformed, expired, unknown or revoked credential
-├── OrganizationRequired  400  no active organization where one is needed
-├── OrganizationHeader    400  X-Service-Org beside an organization key
-├── BadRequest            400  no request of the kind that the address takes
-├── DocumentRefused       400  a GraphQL document that may not be run, or an identifier of none
-│   ├── DocumentNotFound       the identifier leads to no document
-│   └── PersistedQueryNotFound the same of a hash, which the client may send again with its document
-├── LimitExceeded         400  a GraphQL document beyond one of the limits on documents
-├── CostExceeded          400  a GraphQL operation that may cost more than one may
-├── OrganizationMismatch  403  X-Service-Org is none of the caller's organizations
-├── Forbidden             403  no scope of the operation's group
-├── NotInPerson           403  a key, or an exchanged token, where its owner has to come with more
-├── Problems              422  a list of what is wrong with the input, each with its path
-├── NotFound              404  what the operation names is not in this organization
-├── MethodNotAllowed      405  a method that the address, or the operation, does not go by
-├── NotAcceptable         406  the client takes none of the media types
-├── TooSlow               408  a request that did not come in time
-├── InvalidState          409  the record's state does not allow it
-├── Conflict              409  another record or a newer version stands in the way
-├── Duplicate             409  there is one already
-├── PreconditionFailed    412  the version that the caller saw is not the current one
-├── TooLarge              413  a body over the limit
-├── ResponseTooLarge      413  an answer over the limit
-├── AddressTooLong        414  an address over the limit
-├── UnsupportedMedia      415  a body of another type than the operation takes
-├── RangeNotSatisfiable   416  a part of a file that lies behind its end
-├── Misdirected           421  a request that was sent to a name that is none of the service's
-├── TooManyStreams        429  as many subscriptions run as may
-├── RateLimited           429  the caller's budget does not reach for the operation
-├── AuthenticationLimited 429  too many credentials from there were refused, and this one is not known
-├── HeadersTooLarge       431  headers over the limit
-├── ProviderFailed        502  an outside provider refused or could not be reached
-├── Unavailable           503  something needed cannot be reached right now
-│   └── Overloaded             as many requests are being served as may
-└── TimedOut              504  the request, or a statement of it, took too long
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -55,7 +17,7 @@ class GatewayError(Exception):
     message: str = "Internal error"
     retry_after: int | None = None
     """The seconds after which trying again is right; None where it is not known to be."""
-    extensions: Mapping[str, Any] | None = None
+    extensions: Mapping[str, Any] | None = None  # JSON, whose values the GraphQL surface decides
     """The extensions of a GraphQL answer that cost something before it came to this (decision 86)."""
 
     def __init__(self, message: str | None = None, *, field: Path | None = None) -> None:
@@ -182,11 +144,19 @@ class NotInPerson(GatewayError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with the input: where (a path into the operation's arguments), what, and its kind."""
+    """One thing wrong with the input: where (a path into the operation's arguments), what, and its kind.
+
+    `names` are the fields that the message ends with, which each surface writes as it calls them (decision 214).
+    """
 
     path: Path
     message: str
     type: str = "value_error"
+    names: tuple[str, ...] = ()
+
+    def words(self, written: Callable[[str], str] = str) -> str:
+        """The message with the names in it."""
+        return f"{self.message} {', '.join(map(written, self.names))}" if self.names else self.message
 
 
 class Problems(GatewayError):
@@ -198,7 +168,7 @@ class Problems(GatewayError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("; ".join(f"{'.'.join(map(str, p.path))}: {p.message}" for p in problems))
+        super().__init__("; ".join(f"{'.'.join(map(str, p.path))}: {p.words()}" for p in problems))
 
 
 class NotFound(GatewayError):
@@ -342,7 +312,7 @@ class RateLimited(GatewayError):
         self.retry_after = retry_after
 
 
-class StrangersLimited(RateLimited):
+class AnonymousLimited(RateLimited):
     """The budget of an address for what comes without a credential is used up (decision 147)."""
 
     message = "The budget of this address for requests without a credential is used up for now; show a credential"

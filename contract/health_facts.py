@@ -150,12 +150,8 @@ class OutreachFacts:
 class AccountFacts:
     """All that the formula knows of one account: counts and one moment, never rows (specification 2.3).
 
-    The loader needs the account row and one aggregate statement for each group. The numbers of a group must come from
-    the same statement: under READ COMMITTED two statements may see different rows, and a group that contradicts
-    itself is a ValueError. `Windows`, made from the `now` that `assess` gets, holds every moment to bind.
-
-    `COUNT(*) FILTER (WHERE ...)` means the same on both databases and is 0 without rows; a SUM is null there and needs
-    COALESCE.
+    The numbers of a group come from the same statement: under READ COMMITTED two statements may see different rows,
+    and a group that contradicts itself is a ValueError.
 
     - `has_domain`, `has_industry`, `has_owner`: `accounts.domain`, `industry`, `owner_id` filled (as in ContactFacts).
     """

@@ -12,6 +12,7 @@ LISTING_CAP = 500
 PAGE_DEFAULT = 50
 PAGE_MAX = 500
 NODES_MAX = 500
+PERMISSIONS_MAX = 200
 
 # The search (decision 46).
 SEARCH_DEFAULT = 20
@@ -41,15 +42,35 @@ MONEY_BELOW = Decimal(10) ** 15
 
 DURATION_MAX = 2**31 - 1
 
+# Activities: the outcome of a call, the addresses of a message, and its Message-ID, which is a line of a header.
+OUTCOME_MAX = 200
+ADDRESSES_MAX = 500
+MESSAGE_ID_MAX = 998
+
 # Captures and leads: the two lengths that specification 4.2 leaves open are on the name and the card (decision 38).
 LEAD_NAME_MAX = 200
-CARD_ID_MAX = 200
+CARD_ID_MAX = 500
 PHONE_MAX = 100
 TAG_MAX = 100
 TAGS_MAX = 100
 CAPTURE_MAX_BYTES = 256 * 1024
 CAPTURE_DEPTH_MAX = 100
 CANDIDATES_MAX = 20
+
+# Tags: those of an organization, and the records of one call (decision 241).
+ORGANIZATION_TAGS_MAX = 10_000
+TAGGED_TOGETHER_MAX = 500
+
+# Sales targets: those of an organization and of a call, and the days of one (decision 244).
+TARGETS_MAX = 5_000
+TARGETS_TOGETHER_MAX = 200
+TARGET_DAYS_MAX = 366
+
+# Members, and what they own (decisions 222 and 226).
+MEMBERS_MAX = 10_000
+SUBJECT_MAX = 255
+MEMBER_NAME_MAX = 200
+TRANSFER_BATCH = 1_000
 
 FEEDBACK_MAX = 10_000
 PAGE_ADDRESS_MAX = 2_000
@@ -82,6 +103,7 @@ IDEMPOTENCY_HOURS = 24
 CREDENTIALS_MAX = 100
 ACCESS_TOKEN_SECONDS = 300
 LAST_USED_SECONDS = 60
+PROVEN_CREDENTIALS_MAX = 10_000
 
 # Outreach (decision 49).
 CAMPAIGN_NAME_MAX = 200
@@ -136,13 +158,13 @@ ERRORS_MAX = 5
 ERRORS_TEXT_MAX = 800
 
 # What a caller without a credential may send, and has to spend at one address (decisions 146 and 147).
-STRANGER_BODY_MAX_BYTES = 16 * 1024
-STRANGER_DOCUMENT_MAX = 8 * 1024
-STRANGER_TOKENS_MAX = 500
-STRANGER_POINTS_MAX = 500
-STRANGER_POINTS_PER_SECOND = 10
-STRANGER_DOCUMENT_POINTS = 1
-STRANGER_RUN_POINTS = 9
+ANONYMOUS_BODY_MAX_BYTES = 16 * 1024
+ANONYMOUS_DOCUMENT_MAX = 8 * 1024
+ANONYMOUS_TOKENS_MAX = 500
+ANONYMOUS_POINTS_MAX = 500
+ANONYMOUS_POINTS_PER_SECOND = 10
+ANONYMOUS_DOCUMENT_POINTS = 1
+ANONYMOUS_RUN_POINTS = 9
 
 # What is kept of documents: bytes of text, of which a part is kept parsed (decision 148).
 DOCUMENT_CACHE_BYTES = 8 * 1024 * 1024

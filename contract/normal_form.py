@@ -13,9 +13,16 @@ _FEW = 30
 """Marks on one letter. No language needs more, and so few are put in order at once (UAX 15, Stream-Safe Text)."""
 
 
-def normal_form(form: Literal["NFC", "NFD", "NFKD"], text: str) -> str:
+def normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """The text in the normal form."""
     return unicodedata.normalize(form, ordered(text))
+
+
+def folded(text: str) -> str:
+    """Fold letter case and width: two texts that differ in nothing else are one."""
+    if text.isascii():
+        return text.lower()  # the same, in a tenth of the time
+    return normal_form("NFKC", normal_form("NFKC", text).casefold())
 
 
 def ordered(text: str) -> str:

@@ -80,7 +80,6 @@ class ScopeGroup(Enum):
     PATS_DELETE = frozenset({_S.PATS_DELETE})
 
     def passes(self, scopes: frozenset[str]) -> bool:
-        """Whether a caller with these scopes may use what the group guards."""
         return not self._value_.isdisjoint(scopes)
 
 

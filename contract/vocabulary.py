@@ -15,12 +15,79 @@ class ActivitySource(StrEnum):
     ZOOM = "zoom"
 
 
+class ActivityType(StrEnum):
+    """The kinds of activities; the specification's part 2.1 has the first."""
+
+    MEETING = "meeting"
+    TASK = "task"
+    NOTE = "note"
+    CALL = "call"
+    EMAIL = "email"
+
+
+class ActivityDirection(StrEnum):
+    """Who addressed whom by a call or a message."""
+
+    INBOUND = "inbound"
+    OUTBOUND = "outbound"
+
+
+class TaskPriority(StrEnum):
+    """How pressing a task is."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+class TaskState(StrEnum):
+    """The state of a task by its times, at the moment of asking."""
+
+    OPEN = "open"
+    OVERDUE = "overdue"
+    DONE = "done"
+
+
 class MediaType(StrEnum):
     """The media types of the files of a CX report, for the programs that open them."""
 
     PDF = "application/pdf"
     SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     DECK = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
+
+class TargetMetric(StrEnum):
+    """What a sales target measures."""
+
+    WON_VALUE = "won_value"
+    WON_DEALS = "won_deals"
+
+
+class TargetPeriod(StrEnum):
+    """The kind of days that a sales target is for."""
+
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+    CUSTOM = "custom"
+
+
+class TaggedKind(StrEnum):
+    """The kinds of records that have tags."""
+
+    ACCOUNT = "account"
+    CONTACT = "contact"
+    DEAL = "deal"
+    LEAD = "lead"
+    ACTIVITY = "activity"
+    CAMPAIGN = "campaign"
+
+
+class StringMatchMode(StrEnum):
+    """How a filter compares texts."""
+
+    EXACT = "exact"
+    IGNORE_CASE = "ignore_case"
 
 
 class MeetingState(StrEnum):
@@ -113,6 +180,10 @@ class SearchType(StrEnum):
     DEAL = "deal"
     LEAD = "lead"
     MEETING = "meeting"
+    TASK = "task"
+    NOTE = "note"
+    CALL = "call"
+    EMAIL = "email"
 
 
 class CampaignStatus(StrEnum):
@@ -174,6 +245,24 @@ class MailboxStatus(StrEnum):
     ERROR = "error"
 
 
+class MemberState(StrEnum):
+    """Whether somebody may call."""
+
+    ACTIVE = "active"
+    DEACTIVATED = "deactivated"
+    LEFT = "left"
+
+
+class OwnedKind(StrEnum):
+    """The kinds of records that have an owner."""
+
+    ACCOUNT = "account"
+    CONTACT = "contact"
+    DEAL = "deal"
+    LEAD = "lead"
+    ACTIVITY = "activity"
+
+
 class CredentialKind(StrEnum):
     """How the caller proved who is calling."""
 
@@ -217,6 +306,14 @@ class SortDirection(StrEnum):
     ASC = "asc"
     DESC = "desc"
 
+
+SYNCED = frozenset(
+    {
+        *(ActivitySource.CALENDAR, ActivitySource.GMAIL, ActivitySource.OUTLOOK),
+        *(ActivitySource.SLACK, ActivitySource.ZOOM),
+    }
+)
+"""The sources from which activities are synced; the others are written by hand or from a file."""
 
 MANUAL_METADATA_KEYS = ("transcript", "recording_url", "attendees", "location", "provider")
 """The keys that manual logging may write into a meeting's metadata (specification 2.1)."""

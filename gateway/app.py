@@ -4,12 +4,12 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -23,14 +23,17 @@ from gateway.graphql.streams import Streams
 from gateway.graphql.ws import WebSocketEndpoint
 from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
+from gateway.middleware.compression import Compression
+from gateway.middleware.cross_origin import cross_origin
 from gateway.middleware.hosts import Hosts, hosts_of
 from gateway.middleware.load_shedding import LoadShedding, Places
+from gateway.middleware.paths import had_slash
 from gateway.middleware.requests import Requests, Straight, Unbroken
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
 from gateway.observability.metrics import count_fallback
 from gateway.observability.metrics_endpoint import MetricsEndpoint
-from gateway.pages import docs_page, first_page, static_mount
+from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
 from gateway.settings import Settings
@@ -40,8 +43,6 @@ from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
 from transport.errors import code_of, error_response
-
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def create(settings: Settings | None = None, *, demo: bool = False) -> Starlette:
@@ -80,7 +81,7 @@ def application(
         schema.graphql,
         introspection=settings.introspection,
         budget=runtime.services.budget,
-        strangers=runtime.limiting.strangers,
+        anonymous_budget=runtime.limiting.anonymous,
         document_bytes=settings.document_cache_bytes,
         registered=registered.values(),
         fallen_back=count_fallback,
@@ -98,60 +99,23 @@ def application(
     app = Starlette(
         routes=[*_routes(runtime, schema, metrics), *(_of_demo(runtime) if demo else ())],
         lifespan=lifespan,
-        middleware=[*_middleware(settings, hosts, runtime.stopping), Middleware(LoadShedding, places=places), graphql],
+        middleware=[
+            *_middleware(settings, hosts, runtime.stopping),
+            Middleware(LoadShedding, places=places),
+            Middleware(Compression),
+            graphql,
+        ],
         exception_handlers={HTTPException: _on_error},
     )
-    app.router.redirect_slashes = False  # an address is what it says, or a 404
+    app.router.redirect_slashes = False  # one slash is ignored before this (decision 208)
     return app
-
-
-# What a page of another origin may send, and read, besides what browsers let it anyway (decision 79).
-_READ_HEADERS = [
-    "Authorization",
-    "Content-Encoding",
-    "Content-Type",
-    "Idempotency-Key",
-    "If-Match",
-    "If-None-Match",
-    "If-Range",
-    "Range",
-    "X-Request-Id",
-    "X-Service-Org",
-]
-_WRITTEN_HEADERS = [
-    "Accept-Ranges",
-    "Allow",
-    "Content-Disposition",
-    "Content-Range",
-    "ETag",
-    "Idempotency-Replayed",
-    "Location",
-    "RateLimit-Limit",
-    "RateLimit-Remaining",
-    "RateLimit-Reset",
-    "Retry-After",
-    "WWW-Authenticate",
-    "X-Ignored-Fields",
-    "X-Request-Cost",
-    "X-Request-Id",
-]
 
 
 def _middleware(settings: Settings, hosts: frozenset[str] | None, stopping: asyncio.Event) -> list[Middleware]:
     layers = [Middleware(Requests, security=SecurityHeaders(settings.public_url), stopping=stopping)]
     if hosts is not None:
         layers.append(Middleware(Hosts, names=hosts))
-    if settings.cors_origins:
-        layers.append(
-            Middleware(
-                CORSMiddleware,
-                allow_origins=settings.cors_origins,
-                allow_methods=["GET", "POST", "PATCH", "DELETE"],
-                allow_headers=_READ_HEADERS,
-                expose_headers=_WRITTEN_HEADERS,
-            )
-        )
-    return [*layers, Middleware(Unbroken)]
+    return [*layers, *cross_origin(settings), Middleware(Unbroken)]
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
@@ -160,12 +124,13 @@ async def _on_error(request: Request, error: Exception) -> Response:
 
 
 def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[BaseRoute]:
+    public_url = runtime.settings.public_url
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
-        Route("/docs", _page(docs_page)),
-        Route("/", _first(runtime.settings.public_url)),
+        Route("/docs", _made(lambda request: placed(docs_page(), has_slash=had_slash(request.scope)))),
+        Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         Route("/metrics", metrics.answer),
         static_mount(),
         *rest_routes(runtime.services, runtime.readiness),
@@ -173,7 +138,7 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[
     if runtime.keys is None:
         routes += [
             Route(JWKS_PATH, _fixed(orjson.dumps(runtime.issuer.jwks()), "application/json")),
-            Route(DISCOVERY_PATH, _discovery(runtime)),
+            Route(DISCOVERY_PATH, _made(partial(_discovery, runtime))),
         ]
     return routes
 
@@ -183,30 +148,19 @@ def _of_demo(runtime: Runtime) -> list[BaseRoute]:
     return [Route(PATH, exchange(links, runtime.issuer), methods=["POST"])]
 
 
-def _fixed(content: bytes, media_type: str) -> Endpoint:
-    async def answer(_request: Request) -> Response:
-        return Response(content, headers={"Cache-Control": "no-cache"}, media_type=media_type)
+def _made(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint on the event loop: a plain function would get a thread."""
 
-    return answer
-
-
-def _page(make: Callable[[], Response]) -> Endpoint:
-    async def answer(_request: Request) -> Response:
-        return make()
-
-    return answer
-
-
-def _first(public_url: str | None) -> Endpoint:
     async def answer(request: Request) -> Response:
-        return first_page(public_url or str(request.base_url))
+        return make(request)
 
     return answer
 
 
-def _discovery(runtime: Runtime) -> Endpoint:
-    async def answer(request: Request) -> Response:
-        base_url = runtime.settings.public_url or str(request.base_url)
-        return Response(orjson.dumps(runtime.issuer.discovery(base_url.rstrip("/"))), media_type="application/json")
+def _fixed(content: bytes, media_type: str) -> Callable[[Request], Awaitable[Response]]:
+    return _made(lambda _request: Response(content, headers={"Cache-Control": "no-cache"}, media_type=media_type))
 
-    return answer
+
+def _discovery(runtime: Runtime, request: Request) -> Response:
+    base_url = runtime.settings.public_url or str(request.base_url)
+    return Response(orjson.dumps(runtime.issuer.discovery(base_url.rstrip("/"))), media_type="application/json")

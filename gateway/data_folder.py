@@ -1,6 +1,6 @@
 """Finds what is wrong with the data folder, before anything in it is made, read or migrated (decision 162).
 
-Whoever can write there can put keys of their own in the place of the service's, and whoever can read there has the
+A user who can write there can put keys of their own in the place of the service's, and one who can read there has the
 database and can sign tokens. So no command that opens the folder goes on before this is well.
 """
 

@@ -14,15 +14,15 @@ from contract.scopes import ScopeGroup
 from rest_compat.routes import OPERATIONS
 
 _ABOUT = (
-    "One service with two doors, GraphQL and REST, to the same operations on meetings, deals, accounts and their "
+    "One service with two surfaces, GraphQL and REST, to the same operations on meetings, deals, accounts and their "
     "health, leads, outreach and customer-intelligence reports, each organization's apart from every other's."
 )
 _LINKS = {
     "Documents": {
         "graphql/schema.graphql": "the GraphQL schema as text, with the rule of every field in `@requiresScope`",
-        "openapi.json": "the REST paths as OpenAPI 3.1, each with its scope group and its GraphQL twin",
+        "openapi.json": "the REST paths as OpenAPI 3.1, each with its scope group and its GraphQL field",
     },
-    "Doors": {
+    "Surfaces": {
         "graphql": "GraphQL over HTTP: POST `{query, variables, operationName}` as JSON; browsers get GraphiQL",
         "docs": "the REST paths in a browser, ready to be tried",
     },
@@ -56,8 +56,11 @@ def _lines(schema: GraphQLSchema) -> Iterator[str]:
     yield from ("", "- an organization key (`ak_…`) acts in its own organization, and takes no `X-Service-Org`;")
     yield "- a user token (`pat_…`) acts in the organization that `X-Service-Org` names;"
     yield "- a session token acts in its own organization, or in the one that `X-Service-Org` names."
-    yield from ("", "Both doors ask for the same scopes. An id of another organization is an id that does not exist.")
-    for title in ("Documents", "Doors"):
+    yield from (
+        "",
+        "Both surfaces ask for the same scopes. An id of another organization is an id that does not exist.",
+    )
+    for title in ("Documents", "Surfaces"):
         yield from _links(title)
     yield from _section("Scope groups", _groups())
     for kind, root in (
@@ -104,8 +107,8 @@ def _paths() -> Iterator[str]:
     for operation in OPERATIONS:
         rule = operation.rule
         group = "no credential" if rule is None else "any credential" if rule.group is None else rule.group.name
-        twin = f"; in GraphQL `{operation.twin}`" if operation.twin else ""
-        yield f"`{operation.method} {operation.path}`: {operation.summary} ({group}{twin})"
+        graphql_field = f"; in GraphQL `{operation.graphql_field}`" if operation.graphql_field else ""
+        yield f"`{operation.method} {operation.path}`: {operation.summary} ({group}{graphql_field})"
 
 
 def _codes() -> Iterator[str]:

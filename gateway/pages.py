@@ -2,7 +2,7 @@
 
 Their files are built from ``ui/graphiql`` into ``gateway/static``, so that nothing is fetched from another host. The
 pages name their files relative to themselves (``static/…`` seen from ``/graphql`` or ``/docs``): they work behind a
-path prefix without knowing it, and only under an address without a trailing slash.
+path prefix without knowing it. Under an address with a slash at its end they say that they stand one step higher.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from gateway.addresses import sockets_at
+from transport.compression import COMPRESSED_FROM, takes_gzip
 
 _STATIC: Final = Path(__file__).with_name("static")
 
@@ -51,8 +52,6 @@ _MEDIA_TYPES: Final = {
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 # Kept, but asked for again each time: a page names the hashed files of one build.
 _ASK_AGAIN: Final = "no-cache"
-# Smaller bodies gain nothing from compression.
-_COMPRESSED_FROM: Final = 1024
 
 
 def graphiql_page(hosts: Iterable[str] = (), led_by: str = "") -> Response:
@@ -84,6 +83,18 @@ def first_page(address: str) -> Response:
     content = _text("first.html").replace(b"{{address}}", shown.encode())
     headers = {**_HEADERS, "Content-Security-Policy": _WITHOUT_SCRIPT, "Cache-Control": _ASK_AGAIN}
     return Response(content, media_type="text/html", headers=headers)
+
+
+def placed(page: Response, *, has_slash: bool) -> Response:
+    """The page as its address stands: with a slash at the end relative ones start a step higher (decision 208)."""
+    if not has_slash:
+        return page
+    page.body = bytes(page.body).replace(b"<head>", b'<head><base href="../">', 1)
+    page.headers["Content-Length"] = str(len(page.body))
+    page.headers["Content-Security-Policy"] = page.headers["Content-Security-Policy"].replace(
+        "base-uri 'none'", "base-uri 'self'"
+    )
+    return page
 
 
 def static_mount() -> Mount:
@@ -129,22 +140,14 @@ async def _static_file(request: Request) -> Response:
         raise HTTPException(404)
     headers = {**_HEADERS, "Cache-Control": file.cache_control}
     compressed = False
-    if file.size >= _COMPRESSED_FROM:
+    if file.size >= COMPRESSED_FROM:
         headers["Vary"] = "Accept-Encoding"
-        compressed = _takes_gzip(request.headers.get("accept-encoding", ""))
+        compressed = takes_gzip(request.headers.get("accept-encoding", ""))
     if compressed:
         headers["Content-Encoding"] = "gzip"
     # Not on the event loop: to compress the largest takes a while, once.
     body = await run_in_threadpool(lambda: file.compressed if compressed else file.read())
     return Response(body, media_type=file.media_type, headers=headers)
-
-
-def _takes_gzip(accept_encoding: str) -> bool:
-    for offer in accept_encoding.lower().split(","):
-        coding, _, weight = offer.replace(" ", "").partition(";q=")
-        if coding == "gzip":
-            return weight.strip("0.") != "" if weight else True
-    return False
 
 
 @cache

@@ -11,7 +11,7 @@ import httpx
 from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
 from gateway.middleware.limiter_backends import limiter_backends
-from gateway.observability.metrics import count_job, count_notification
+from gateway.observability.metrics import count_call, count_job, count_notification, note_breaker
 from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.settings import SequencingProvider, Settings
@@ -22,6 +22,7 @@ from identity.keyfiles import pepper, previous_signing_key, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from jobs.worker import Worker
 from providers.artifacts import artifacts_at
+from providers.calls import Calls
 from providers.children import Children
 from providers.instantly import InstantlySequencing
 from providers.local_sequencing import LocalSequencing
@@ -30,10 +31,10 @@ from providers.outbound import Outbound
 from providers.ports import Ports
 from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
-from resolvers.context import Services
+from resolvers.shared.context import Services
 from storage.base import now
+from storage.change_feed import ChangeFeed
 from storage.database import Database
-from storage.feed import Feed
 from storage.queries import jobs
 from transport.readiness import Check
 
@@ -61,14 +62,14 @@ def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
     return EmbeddedIssuer(signing_key(folder), issuer, AUDIENCE, previous=previous_signing_key(folder))
 
 
-def sequencing_of(settings: Settings) -> Sequencing:
+def sequencing_of(settings: Settings, calls: Calls) -> Sequencing:
     """The sequencing provider that the settings name; those of others come with a key, which the settings ask for."""
     key = settings.sequencing_api_key.get_secret_value()
     match settings.sequencing_provider:
         case SequencingProvider.INSTANTLY:
-            return InstantlySequencing(key, settings.sequencing_url)
+            return InstantlySequencing(key, settings.sequencing_url, calls=calls)
         case SequencingProvider.SMARTLEAD:
-            return SmartleadSequencing(key, settings.sequencing_url)
+            return SmartleadSequencing(key, settings.sequencing_url, calls=calls)
         case SequencingProvider.LOCAL:
             return LocalSequencing()
 
@@ -80,18 +81,22 @@ class Runtime:
         self.settings = settings
         certificates = httpx.create_ssl_context()
         self.http = httpx.AsyncClient(timeout=_HTTP, follow_redirects=False, verify=certificates)
-        self.outbound = Outbound(allow_loopback=settings.outbound_allow_loopback, certificates=certificates)
+        self.calls = Calls(count_call, note_breaker)
+        self.outbound = Outbound(
+            allow_loopback=settings.outbound_allow_loopback, certificates=certificates, calls=self.calls
+        )
         self.database = database_of(settings)
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         url = settings.notifications_url
-        deliver = HttpDelivery(self.http, url) if url else embedded
+        key = settings.notifications_secret.get_secret_value()
+        deliver = HttpDelivery(self.http, url, self.calls, key) if url else embedded
         notifications = WorkflowActors(deliver, count_notification)
         secret = pepper(settings.data_dir)
         self.ports = Ports(
             http=self.http,
             notifications=notifications,
-            sequencing=sequencing_of(settings),
+            sequencing=sequencing_of(settings, self.calls),
             outbound=self.outbound,
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
             children=Children(),
@@ -104,7 +109,7 @@ class Runtime:
             budget=self.limiting.budget,
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
-            feed=Feed(self.database, settings.database_listen_url.get_secret_value() or None),
+            feed=ChangeFeed(self.database, settings.database_listen_url.get_secret_value() or None),
             sequencing=self.ports.sequencing,
             outbound=self.outbound,
             credentials_max=settings.credentials_max,
@@ -118,8 +123,8 @@ class Runtime:
         self.worker: Worker | None = None
 
     def _remote_keys(self) -> RemoteKeys | None:
-        issuer = self.settings.oidc_issuer
-        return RemoteKeys(self.http, issuer=issuer, jwks_url=self.settings.oidc_jwks_url) if issuer else None
+        issuer, url = self.settings.oidc_issuer, self.settings.oidc_jwks_url
+        return RemoteKeys(self.http, issuer=issuer, jwks_url=url, calls=self.calls) if issuer else None
 
     def _external(self) -> ExternalIssuer | None:
         settings = self.settings
@@ -201,10 +206,8 @@ class Runtime:
             bypassed = await self.database.bypasses_row_security()
         except Unavailable:
             return Check("database", False, "cannot be reached")
-        note = (
-            "reached; its role bypasses row-level security, so one of the walls is missing" if bypassed else "reached"
-        )
-        return Check("database", True, note)
+        note = "; its role bypasses row-level security, so one of the isolation layers is missing" if bypassed else ""
+        return Check("database", True, f"reached{note}")
 
     async def _worker(self) -> Check:
         """A worker that is to run here has to beat; whether others do elsewhere is said, and fails nothing."""
@@ -228,9 +231,9 @@ class Runtime:
 
     async def _identity(self) -> Check:
         loaded = self.keys is not None and self.keys.loaded
-        words = ["keys loaded" if loaded else "keys not loaded yet", latest_call("identity_provider")]
+        words = ["keys loaded" if loaded else "keys not loaded yet", latest_call(self.calls, "identity_provider")]
         return Check("identity_provider", loaded, "; ".join(filter(None, words)))
 
     async def _sequencing(self) -> Check:
         name = self.settings.sequencing_provider.value
-        return Check("sequencing_provider", True, f"{name}; {latest_call(name) or 'not called yet'}")
+        return Check("sequencing_provider", True, f"{name}; {latest_call(self.calls, name) or 'not called yet'}")

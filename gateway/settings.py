@@ -4,18 +4,23 @@ import re
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contract.limits import BUDGET_MAX, CREDENTIALS_MAX, DOCUMENT_CACHE_BYTES, ORGANIZATION_BUDGET_MAX
+from contract.web_address import is_web_address
 from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
+from providers.signing import is_secret
 from storage.migrate import check_address
 
-_HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+")
+_NAMES = {
+    "allowed_hosts": (re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+"), "names of hosts without ports"),
+    "cors_headers": (re.compile(r"[A-Za-z0-9!#$%&'+.^_`|~-]+"), "names of headers"),
+}
 
 
 class LogFormat(StrEnum):
@@ -36,135 +41,90 @@ class SequencingProvider(StrEnum):
 class Settings(BaseSettings):
     """Everything that can be set from outside."""
 
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", populate_by_name=True)
-
-    data_dir: Path = Field(
-        default=Path(".crm"),
-        validation_alias="CRM_DATA_DIR",
-        description="SQLite file, signing key, pepper, artifacts; mode 0700.",
+    model_config = SettingsConfigDict(
+        env_file=".env", env_prefix="CRM_", env_ignore_empty=True, extra="ignore", populate_by_name=True
     )
+
+    data_dir: Path = Field(default=Path(".crm"), description="SQLite file, signing key, pepper, artifacts; mode 0700.")
     database_url: SecretStr = Field(
         default=SecretStr(""),
         validation_alias=AliasChoices("CRM_DATABASE_URL", "DATABASE_URL"),
         description="sqlite+aiosqlite:///… or postgresql+asyncpg://…; SQLite in the data folder unless set.",
     )
-    database_pool_size: int = Field(
-        default=10, ge=1, le=200, validation_alias="CRM_DATABASE_POOL_SIZE", description="Connections per process."
-    )
-    database_statement_cache: bool = Field(
-        default=True,
-        validation_alias="CRM_DATABASE_STATEMENT_CACHE",
-        description="Off behind a pooler in transaction mode.",
-    )
+    database_pool_size: int = Field(default=10, ge=1, le=200, description="Connections per process.")
+    database_statement_cache: bool = Field(default=True, description="Off behind a pooler in transaction mode.")
     database_listen_url: SecretStr = Field(
-        default=SecretStr(""),
-        validation_alias="CRM_DATABASE_LISTEN_URL",
-        description="Past a pooler, for PostgreSQL's notifications; CRM_DATABASE_URL unless set.",
+        default=SecretStr(""), description="Past a pooler, for PostgreSQL's notifications; CRM_DATABASE_URL unless set."
     )
-    oidc_issuer: str | None = Field(
-        default=None,
-        validation_alias="CRM_OIDC_ISSUER",
-        description="An external identity provider; embedded unless set.",
-    )
-    oidc_audience: str | None = Field(
-        default=None, validation_alias="CRM_OIDC_AUDIENCE", description="What session tokens must be meant for."
-    )
-    oidc_jwks_url: str | None = Field(
-        default=None, validation_alias="CRM_OIDC_JWKS_URL", description="Its keys; by discovery unless set."
-    )
-    oidc_org_claim: str = Field(
-        default="org_id", validation_alias="CRM_OIDC_ORG_CLAIM", description="The claim that names the organization."
-    )
-    oidc_scope_claim: str = Field(
-        default="scope",
-        validation_alias="CRM_OIDC_SCOPE_CLAIM",
-        description="The claim with the scopes: a string or an array.",
-    )
+    oidc_issuer: str | None = Field(default=None, description="An external identity provider; embedded unless set.")
+    oidc_audience: str | None = Field(default=None, description="What session tokens must be meant for.")
+    oidc_jwks_url: str | None = Field(default=None, description="Its keys; by discovery unless set.")
+    oidc_org_claim: str = Field(default="org_id", description="The claim that names the organization.")
+    oidc_scope_claim: str = Field(default="scope", description="The claim with the scopes: a string or an array.")
     credentials_max: int = Field(
         default=CREDENTIALS_MAX,
         ge=1,
         le=100_000,
-        validation_alias="CRM_CREDENTIALS_MAX",
         description="Live organization keys of a member in an organization, and live user tokens of a member.",
     )
-    public_url: str | None = Field(
-        default=None, validation_alias="CRM_PUBLIC_URL", description="The outside address, in links and as issuer."
-    )
+    public_url: str | None = Field(default=None, description="The outside address, in links and as issuer.")
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        validation_alias="CRM_ALLOWED_HOSTS",
         description="Further names in Host, by commas, where it is looked at: on loopback, and with CRM_PUBLIC_URL.",
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), validation_alias="CRM_CORS_ORIGINS", description="Origins that browsers may call from, by commas."
+        default=(), description="Origins that browsers may call from, by commas."
+    )
+    cors_headers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further request headers that pages of those origins may send, by commas.",
     )
     notifications_url: str | None = Field(
-        default=None,
-        validation_alias="CRM_NOTIFICATIONS_URL",
-        description="A workflow service that takes notification events; the embedded actor unless set.",
+        default=None, description="A workflow service that takes notification events; the embedded actor unless set."
+    )
+    notifications_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="Signs notification events by Standard Webhooks: whsec_ and 24 to 64 bytes in base64.",
     )
     outbound_allow_loopback: bool = Field(
-        default=False,
-        validation_alias="CRM_OUTBOUND_ALLOW_LOOPBACK",
-        description="Whether research and webhooks may call this machine; for tests.",
+        default=False, description="Whether research and webhooks may call this machine; for tests."
     )
     artifacts_url: str = Field(
         default="",
-        validation_alias="CRM_ARTIFACTS_URL",
         description="Where rendered files lie: file:///… or s3://BUCKET/PREFIX; in the data folder unless set.",
     )
     sequencing_provider: SequencingProvider = Field(
-        default=SequencingProvider.LOCAL,
-        validation_alias="CRM_SEQUENCING_PROVIDER",
-        description="local (sends nothing), instantly or smartlead.",
+        default=SequencingProvider.LOCAL, description="local (sends nothing), instantly or smartlead."
     )
-    sequencing_url: str | None = Field(
-        default=None,
-        validation_alias="CRM_SEQUENCING_URL",
-        description="The provider's address; its public one unless set.",
-    )
+    sequencing_url: str | None = Field(default=None, description="The provider's address; its public one unless set.")
     sequencing_api_key: SecretStr = Field(
-        default=SecretStr(""),
-        validate_default=True,
-        validation_alias="CRM_SEQUENCING_API_KEY",
-        description="The provider's API key.",
+        default=SecretStr(""), validate_default=True, description="The provider's API key."
     )
     rate_limit: bool = Field(
         default=True,
-        validation_alias="CRM_RATE_LIMIT",
         description="Whether callers have budgets and failed authentications are limited; off for benchmarks.",
     )
     organization_budget: int = Field(
         default=ORGANIZATION_BUDGET_MAX,
         ge=BUDGET_MAX,
         le=1_000_000,
-        validation_alias="CRM_ORGANIZATION_BUDGET",
         description="Points that all members of an organization have together; they come back within 20 seconds.",
     )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
-        validation_alias="CRM_REDIS_URL",
         description="redis://HOST:PORT/NUMBER, where several processes share those limits; each its own unless set.",
     )
-    introspection: bool = Field(
-        default=True, validation_alias="CRM_INTROSPECTION", description="Whether the schema is shown."
-    )
-    graphiql: bool = Field(default=True, validation_alias="CRM_GRAPHIQL", description="Whether browsers get GraphiQL.")
+    introspection: bool = Field(default=True, description="Whether the schema is shown.")
+    graphiql: bool = Field(default=True, description="Whether browsers get GraphiQL.")
     persisted_documents: Path | None = Field(
         default=None,
-        validation_alias="CRM_PERSISTED_DOCUMENTS",
         description="A JSON file of GraphQL documents that clients may name: identifier to text, or Apollo's manifest.",
     )
-    persisted_only: bool = Field(
-        default=False,
-        validation_alias="CRM_PERSISTED_ONLY",
-        description="Whether those are the only documents that are run.",
-    )
+    persisted_only: bool = Field(default=False, description="Whether those are the only documents that are run.")
     document_cache_bytes: int = Field(
         default=DOCUMENT_CACHE_BYTES,
         ge=0,
         le=1024**3,
-        validation_alias="CRM_DOCUMENT_CACHE_BYTES",
         description="Bytes of GraphQL documents that are kept per process; in memory they take up to 16 times as much.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
@@ -178,58 +138,50 @@ class Settings(BaseSettings):
     workers: int = Field(
         default=1, ge=1, le=64, validation_alias="WEB_CONCURRENCY", description="Processes on the one socket."
     )
-
     receive_seconds: float = Field(
         default=4,
         ge=0.1,
         le=300,
-        validation_alias="CRM_RECEIVE_SECONDS",
         description="What a client has for a request's headers, and again for its body besides a second per 16 KiB.",
     )
     requests_in_flight: int = Field(
         default=256,
         ge=4,
         le=100_000,
-        validation_alias="CRM_REQUESTS_IN_FLIGHT",
         description="Requests being served at once per process; one organization gets at most half.",
     )
-
     metrics_port: int | None = Field(
         default=None,
         ge=0,
         le=65535,
-        validation_alias="CRM_METRICS_PORT",
         description="Where `worker` answers /health, /ready and /metrics; nowhere unless set.",
     )
-    worker: bool = Field(
-        default=True, validation_alias="CRM_WORKER", description="Whether `serve` runs background jobs too."
-    )
+    worker: bool = Field(default=True, description="Whether `serve` runs background jobs too.")
     job_lease_seconds: float = Field(
-        default=30,
-        ge=1,
-        le=3600,
-        validation_alias="CRM_JOB_LEASE_SECONDS",
-        description="How long a worker may be silent before another takes its jobs.",
+        default=30, ge=1, le=3600, description="How long a worker may be silent before another takes its jobs."
     )
 
-    @field_validator("cors_origins", mode="before")
+    @field_validator("cors_origins", "cors_headers", "allowed_hosts", mode="before")
     @classmethod
-    def _split(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        return tuple(part.strip().rstrip("/") for part in value.split(",") if part.strip())
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("cors_origins")
     @classmethod
-    def _names(cls, value: Any) -> Any:
-        names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-        if any(not _HOST_NAME.fullmatch(name) for name in names):
-            raise ValueError("must be names of hosts without ports, by commas")
-        return tuple(names)
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(origin.rstrip("/") for origin in value)
+
+    @field_validator("allowed_hosts", "cors_headers")
+    @classmethod
+    def _names(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        name_of, words = _NAMES[info.field_name or ""]
+        if not all(map(name_of.fullmatch, value)):
+            raise ValueError(f"must be {words}, by commas")
+        return value
 
     @field_validator("log_level", mode="before")
     @classmethod
-    def _upper(cls, value: Any) -> Any:
+    def _upper(cls, value: object) -> object:
         return value.upper() if isinstance(value, str) else value
 
     @field_validator("persisted_documents")
@@ -276,15 +228,23 @@ class Settings(BaseSettings):
     @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url", "sequencing_url")
     @classmethod
     def _web_address(cls, value: str | None) -> str | None:
-        if value is not None and not _is_web_address(value):
+        if value is not None and not is_web_address(value):
             raise ValueError("must be an http:// or https:// address")
         return value
 
     @field_validator("oidc_issuer", "public_url")
     @classmethod
-    def _told_to_everybody(cls, value: str | None) -> str | None:
+    def _public(cls, value: str | None) -> str | None:
         if value is not None and "@" in urlsplit(value).netloc:
-            raise ValueError("must hold neither a user nor a password: everybody is told it")
+            raise ValueError("must hold neither a user nor a password: it is public")
+        return value
+
+    @field_validator("notifications_secret")
+    @classmethod
+    def _signing_secret(cls, value: SecretStr) -> SecretStr:
+        secret = value.get_secret_value()
+        if secret and not is_secret(secret):
+            raise ValueError("must be 24 to 64 bytes in base64, after whsec_ or alone")
         return value
 
     @field_validator("sequencing_api_key")
@@ -320,14 +280,6 @@ def unfit_to_serve(settings: Settings) -> str | None:
     )
 
 
-def _is_web_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not match, or a port that is no number
-        return False
-
-
 def _async_driver(url: str) -> str:
     """The address with the drivers that the service has; other schemes are refused."""
     for scheme, driver in _DRIVERS.items():
@@ -345,12 +297,19 @@ _DRIVERS = {
 }
 
 
+def variable_of(name: str) -> str:
+    """The variable of a setting, first of those that it may have; the name itself where there is no such setting."""
+    field = Settings.model_fields.get(name)
+    if field is None:
+        return name
+    alias = field.validation_alias
+    return str((alias.choices[0] if isinstance(alias, AliasChoices) else alias) or f"CRM_{name.upper()}")
+
+
 def shown(settings: Settings) -> dict[str, str]:
     """Every setting under its variable's name, with what is secret in it masked (decision 119)."""
     result = {}
-    for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
-        variable = alias.choices[0] if isinstance(alias, AliasChoices) else alias
+    for name in Settings.model_fields:
         value = getattr(settings, name)
         if isinstance(value, SecretStr):
             secret = value.get_secret_value()
@@ -359,7 +318,7 @@ def shown(settings: Settings) -> dict[str, str]:
             value = ",".join(value)
         elif isinstance(value, str):
             value = _masked(value)
-        result[str(variable)] = "" if value is None else str(value)
+        result[variable_of(name)] = "" if value is None else str(value)
     return result
 
 

@@ -18,7 +18,7 @@ from contract.limits import (
 )
 from identity import secrets
 from identity.token_buckets import MICROSECONDS, Buckets, Size
-from storage.kept import Kept
+from storage.bounded_cache import BoundedCache
 
 KEY_SIZE = Size(FAILURES_PER_KEY, MICROSECONDS // FAILURES_PER_KEY_SECOND)
 ADDRESS_SIZE = Size(FAILURES_PER_ADDRESS, MICROSECONDS // FAILURES_PER_ADDRESS_SECOND)
@@ -36,9 +36,9 @@ class Failures:
         self._by_address = by_address
         self._pepper = pepper
         self._clock = clock
-        self._until: Kept[str, int] = Kept(entries=_MOST)
+        self._until: BoundedCache[str, int] = BoundedCache(entries=_MOST)
         self._latest = 0
-        self._hashes: Kept[str, str] = Kept(entries=_MOST)
+        self._hashes: BoundedCache[str, str] = BoundedCache(entries=_MOST)
 
     def remember(self, key_id: str, stored_hash: str | None) -> None:
         """Keeps what the database has for this key id, as it was just read; None for nothing that can be used."""
@@ -57,7 +57,6 @@ class Failures:
             raise AuthenticationLimited(wait)
 
     async def refused(self, text: str, address: str | None) -> None:
-        """Note that a key or token was refused."""
         if address is None:
             return
         parsed, place = secrets.parse(text), origin(address)

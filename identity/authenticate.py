@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from contract.errors import GatewayError, OrganizationMismatch, Unauthenticated
@@ -14,6 +14,7 @@ from identity.auth_failures import Failures
 from identity.exchange import AccessToken, Grant
 from identity.issuers import Verifier
 from identity.principal import Belonging, Principal
+from identity.proven import Proven
 from identity.tokens import Claims, EmbeddedIssuer, InvalidToken
 from storage.base import now
 from storage.database import Database
@@ -22,23 +23,17 @@ from storage.queries import credentials as statements
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Identity:
     """Authentication against the database, the embedded issuer and, where one is set, an external one."""
 
-    def __init__(
-        self,
-        database: Database,
-        embedded: EmbeddedIssuer,
-        pepper: bytes,
-        external: Verifier | None = None,
-        failures: Failures | None = None,
-    ) -> None:
-        self.database = database
-        self.embedded = embedded
-        self.pepper = pepper
-        self.external = external
-        self.failures = failures
-        self._touching: dict[str, asyncio.Task[None]] = {}
+    database: Database
+    embedded: EmbeddedIssuer
+    pepper: bytes
+    external: Verifier | None = None
+    failures: Failures | None = None
+    _touching: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
+    _proven: Proven = field(default_factory=Proven, init=False)
 
     async def authenticate(
         self, authorization: str | None, service_org: str | None, address: str | None = None
@@ -83,7 +78,7 @@ class Identity:
         if failures is not None:
             failures.admit(token, address)
         try:
-            grant = await exchange.by_secret(self.database, token, self.pepper, failures)
+            grant = await exchange.by_secret(self.database, token, self.pepper, self._proven, failures)
         except Unauthenticated:
             if failures is not None:
                 await failures.refused(token, address)

@@ -19,7 +19,7 @@ def sizes_of(organization: int = ORGANIZATION_BUDGET_MAX) -> Sizes:
 class Throttle(NamedTuple):
     """The state of a budget in points: the most that it holds, what is in it, and what comes back each second.
 
-    `reset` is the number of seconds until it is full again. Whoever is in an organization has no more than that has.
+    `reset` is the number of seconds until it is full again. A member of an organization has no more than that has.
     """
 
     maximum: int
@@ -38,11 +38,9 @@ class Budget(Protocol):
 
     async def charge(self, principal: Principal, points: int) -> Drawn:
         """Take the points that an operation asks for. Raises RateLimited where the caller has not got them."""
-        ...
 
     async def settle(self, taken: Drawn, actual: int) -> Throttle:
         """Give back what was charged and not used, or take what was used beyond it; and tell the state."""
-        ...
 
 
 class Unmetered:
@@ -51,11 +49,9 @@ class Unmetered:
     is_metered = False
 
     async def charge(self, principal: Principal, points: int) -> Drawn:
-        """Take nothing."""
         return _NOTHING
 
     async def settle(self, taken: Drawn, actual: int) -> Throttle:
-        """Give nothing back."""
         return FULL
 
 
@@ -99,7 +95,7 @@ class Metered:
 def throttle(missing: int, shared: int, sizes: Sizes) -> Throttle:
     """The state of buckets that are full again in so many microseconds; what is owed is not shown as points.
 
-    The points are those that both hold. The most of them, and what comes back, are told of the member's, which is the
+    The points are those that both hold. The most of them, and what comes back, are those of the member's, which is the
     smaller one: a limit that changed from one answer to the next would be of no use to a client.
     """
     if not missing and not shared:

@@ -1,36 +1,37 @@
 """Keeps what the service knows of members: by hand in the embedded directory, or learned from session tokens."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
 
 from contract.errors import Unavailable
-from contract.event_types import WebhookEnd
-from contract.scopes import Role, Scope, ScopeGroup
+from contract.scopes import Role, Scope
 from identity.principal import Belonging, Organization
 from identity.tokens import Claims
 from storage.base import is_identifier, new_id
 from storage.database import Database
+from storage.queries import members
 from storage.queries import organizations as statements
-from storage.queries import webhooks
+
+Row: TypeAlias = Any  # its columns follow from the statement
+"""A row of storage: a named tuple."""
+
+KNOWN_SCOPES = frozenset(str(scope) for scope in Scope)
 
 
-def belonging(row: Any) -> Belonging:
+def belonging(row: Row) -> Belonging:
     """An organization and the scopes in it, off a row of memberships."""
     return Belonging(
         Organization(row.org_id, row.external_id, row.organization_name), frozenset(row.scopes) & KNOWN_SCOPES
     )
 
 
-KNOWN_SCOPES = frozenset(str(scope) for scope in Scope)
-SUBJECT_MAX = 255
-
-
-async def memberships(database: Database, subject: str) -> Sequence[Any]:
+async def memberships(database: Database, subject: str) -> Sequence[Row]:
     """The member's organizations by name."""
     return [row for row in await _known(database, subject) if row.ended_at is None]
 
 
-async def _known(database: Database, subject: str) -> Sequence[Any]:
+async def _known(database: Database, subject: str) -> Sequence[Row]:
     async with database.directory() as session:
         return await statements.memberships(session, subject)
 
@@ -48,14 +49,13 @@ async def learn(database: Database, claims: Claims) -> tuple[Belonging, ...]:
     if news or gone:
         is_newest = all((row.token_issued_at or 0) <= (claims.issued_at or 0) for row in rows.values())
         await _remember(database, claims, news, gone, with_name=is_newest)
-        before, rows = rows, {row.external_id: row for row in await _known(database, claims.subject)}
-        await _end_webhooks(database, claims.subject, before.values(), rows)
+        rows = {row.external_id: row for row in await _known(database, claims.subject)}
     scopes = claims.scopes & KNOWN_SCOPES
     held = [rows[name] for name in claims.organizations if name in rows and rows[name].ended_at is None]
     return tuple(Belonging(belonging(row).organization, scopes) for row in held)
 
 
-def _is_news(row: Any, claims: Claims) -> bool:
+def _is_news(row: Row, claims: Claims) -> bool:
     if row is None:
         return True
     seen, issued = row.token_issued_at or 0, claims.issued_at or 0
@@ -67,7 +67,7 @@ def _is_news(row: Any, claims: Claims) -> bool:
     return issued > seen or (issued == seen and not same and row.ended_at is None)
 
 
-def _is_gone(row: Any, claims: Claims) -> bool:
+def _is_gone(row: Row, claims: Claims) -> bool:
     """Whether a newer token that lists the member's organizations no longer lists this one, which a token taught."""
     if not claims.lists_organizations or row.ended_at is not None or row.token_issued_at is None:
         return False
@@ -81,40 +81,27 @@ async def _remember(
     name, email = (claims.name, claims.email) if with_name else (None, None)
     async with database.directory(writing=True) as session:
         await statements.put_member(session, claims.subject, name=name, email=email)
-        for org_id in known:
-            await statements.put_membership(
+    for org_id in known:  # a transaction each: organizations share none
+        async with database.writing(org_id) as session:
+            await members.put_membership(
                 session,
-                org_id,
                 claims.subject,
                 role=None,
                 scopes=claims.scopes & KNOWN_SCOPES,
+                name=claims.name,
+                email=claims.email,
                 issued_at=claims.issued_at or 0,
             )
-        for org_id in gone:
-            await statements.remove_membership(session, org_id, claims.subject, issued_at=claims.issued_at)
-
-
-async def _end_webhooks(database: Database, subject: str, before: Iterable[Any], after: Mapping[str, Any]) -> None:
-    """Switch off what the member could make before, and could not now."""
-    for row in before:
-        current = after.get(row.external_id)
-        if row.ended_at is not None or not _may_make_webhooks(row):
-            continue
-        if current is None or current.ended_at is not None:
-            await webhooks.end_of_maker(database, row.org_id, subject, WebhookEnd.MAKER_REMOVED)
-        elif not _may_make_webhooks(current):
-            await webhooks.end_of_maker(database, row.org_id, subject, WebhookEnd.MAKER_LOST_SCOPE)
-
-
-def _may_make_webhooks(row: Any) -> bool:
-    return ScopeGroup.ORG_ADMIN.passes(frozenset(row.scopes))
+    for org_id in gone:  # the same
+        async with database.writing(org_id) as session:
+            await members.remove_membership(session, claims.subject, issued_at=claims.issued_at)
 
 
 async def _allotted(database: Database, external_id: str, name: str) -> tuple[str, bool]:
     """The key of the organization's rows, and whether it is a new organization (decision 5).
 
-    Its own identifier is the key where it can be one and no other organization has it; else one is made up. Whoever
-    sees the organization first at the same time gets the same.
+    Its own identifier is the key where it can be one and no other organization has it; else one is made up. Callers
+    that see the organization first at the same time get the same.
     """
     async with database.directory() as session:
         known = await statements.organization(session, external_id)
@@ -146,30 +133,50 @@ async def add_member(
     scopes: Iterable[str],
 ) -> bool:
     """Make someone a member, or change what a member is; False where there is no such organization."""
-    granted = frozenset(scopes)
+    org_id = await key_of(database, external_id)
+    if org_id is None:
+        return False
     async with database.directory(writing=True) as session:
-        organization = await statements.organization(session, external_id)
-        if organization is None:
-            return False
         await statements.put_member(session, subject, name=name, email=email)
-        await statements.put_membership(session, organization.id, subject, role=role, scopes=granted)
-    if not ScopeGroup.ORG_ADMIN.passes(granted):
-        await webhooks.end_of_maker(database, organization.id, subject, WebhookEnd.MAKER_LOST_SCOPE)
+    async with database.writing(org_id) as session:
+        await members.put_membership(session, subject, role=role, scopes=scopes, name=name, email=email)
     return True
 
 
 async def remove_member(database: Database, external_id: str, subject: str) -> bool:
     """End a membership, with the keys and webhooks that the member made; False where there was none."""
-    async with database.directory(writing=True) as session:
-        organization = await statements.organization(session, external_id)
-        if organization is None or not await statements.remove_membership(session, organization.id, subject):
-            return False
-    await webhooks.end_of_maker(database, organization.id, subject, WebhookEnd.MAKER_REMOVED)
-    return True
+    org_id = await key_of(database, external_id)
+    if org_id is None:
+        return False
+    async with database.writing(org_id) as session:
+        return await members.remove_membership(session, subject)
 
 
 async def resume_member(database: Database, external_id: str, subject: str) -> bool:
     """Have a suspended membership go on as it was; False where there is none."""
-    async with database.directory(writing=True) as session:
-        organization = await statements.organization(session, external_id)
-        return organization is not None and await statements.resume(session, organization.id, subject)
+    org_id = await key_of(database, external_id)
+    if org_id is None:
+        return False
+    async with database.writing(org_id) as session:
+        return await members.resume(session, subject)
+
+
+async def suspend_before(database: Database, moment: datetime, *, org_id: str | None, dry: bool) -> int:
+    """Suspend the memberships that began before then, of one organization if one is named, and count them.
+
+    A `dry` run only counts.
+    """
+    async with database.directory() as session:
+        organizations = await statements.all_ids(session) if org_id is None else [org_id]
+    number = 0
+    for each in organizations:  # a transaction each: organizations share none
+        async with database.writing(each) as session:
+            number += await members.suspend_before(session, moment, dry=dry)
+    return number
+
+
+async def key_of(database: Database, external_id: str) -> str | None:
+    """Find the key of the organization's rows; None where there is no such organization."""
+    async with database.directory() as session:
+        found = await statements.organization(session, external_id)
+    return None if found is None else found.id

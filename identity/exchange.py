@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
 
 import orjson
 
@@ -13,8 +12,9 @@ from contract.limits import ACCESS_TOKEN_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import secrets
 from identity.auth_failures import Failures
-from identity.directory import KNOWN_SCOPES
+from identity.directory import KNOWN_SCOPES, Row
 from identity.principal import Belonging, Organization, Principal
+from identity.proven import Proven
 from identity.tokens import EmbeddedIssuer
 from storage.base import now
 from storage.database import Database
@@ -80,26 +80,32 @@ def together(belongings: Sequence[Belonging]) -> frozenset[str]:
     return frozenset[str]().union(*(b.scopes for b in belongings))
 
 
-async def by_secret(database: Database, text: str, pepper: bytes, failures: Failures | None = None) -> Grant:
+async def by_secret(
+    database: Database, text: str, pepper: bytes, proven: Proven, failures: Failures | None = None
+) -> Grant:
     """Finds what a presented credential stands for. Raises Unauthenticated, after the same work for every reason.
 
     Where there is no such credential the work is done on another's, of which nothing but the time it took gets out
-    (decision 118). `failures` are told what is stored under its key id.
+    (decision 118). One that is `proven`, and stored as it was then, is not compared again (decision 184). `failures`
+    remember what is stored under its key id.
     """
     parsed = secrets.parse(text)
     prefix, key_id, secret = parsed or ("", "", text)
+    matched = proven.stored_hash(text)
+    read = statements.nearest_with_memberships if matched is None else statements.with_memberships
     async with database.directory() as session:
-        rows = await statements.nearest_with_memberships(session, key_id)
+        rows = await read(session, key_id)
     known = bool(rows) and rows[0].key_id == key_id
     stored = rows[0].secret_hash if known and rows[0].kind == PREFIXES.get(prefix) else None
-    proven = secrets.matches(secret, stored, pepper)
+    is_equal = (matched is not None and matched == stored) or secrets.matches(secret, stored, pepper)
     holds = _holds(rows)
     if failures is not None:  # whatever the prefix: an attempt with the other one takes nothing from the valid key
         failures.remember(key_id, rows[0].secret_hash if known and holds else None)
-    if not (proven and holds):
+    if not (is_equal and holds and stored is not None):
         raise Unauthenticated()
     grant = _grant(rows)
     if secrets.is_current(stored, pepper):
+        proven.remember(text, stored)
         return grant
     return replace(grant, renewed=secrets.stored(secret, pepper))
 
@@ -113,7 +119,7 @@ async def by_key_id(database: Database, key_id: str) -> Grant:
     return _grant(rows)
 
 
-def _holds(rows: Sequence[Any]) -> bool:
+def _holds(rows: Sequence[Row]) -> bool:
     """Whether these are of a credential that is neither over nor revoked, and whose owner is still a member.
 
     A credential that another one made ends with it (decision 154).
@@ -126,7 +132,7 @@ def _holds(rows: Sequence[Any]) -> bool:
     return not (revoked or over) and first.external_id is not None
 
 
-def _grant(rows: Sequence[Any]) -> Grant:
+def _grant(rows: Sequence[Row]) -> Grant:
     first = rows[0]
     belongings = tuple(_belonging(r.membership_org_id, r.external_id, r.organization_name, r.scopes) for r in rows)
     return Grant(

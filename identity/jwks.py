@@ -14,7 +14,7 @@ import httpx
 import orjson
 
 from identity.signatures import PublicKey, public_key
-from providers.calls import calling
+from providers.calls import Calls
 
 # Seconds, of the caller's clock for the first and of the event loop's for the others.
 UNKNOWN_EVERY = 10.0
@@ -51,6 +51,7 @@ class RemoteKeys:
         jwks_url: str | None,
         clock: Callable[[], float] = time.monotonic,
         refresh_every: float = REFRESH_EVERY,
+        calls: Calls | None = None,
     ) -> None:
         """Without `jwks_url`, the address comes from the issuer's discovery document, at every fetch."""
         self.issuer = issuer
@@ -58,6 +59,7 @@ class RemoteKeys:
         self._jwks_url = jwks_url
         self._clock = clock
         self._refresh_every = refresh_every
+        self._calls = calls or Calls()
         self._keys: dict[tuple[str | None, str], PublicKey] = {}
         self._flight: asyncio.Task[bool] | None = None
         self._asked: float | None = None
@@ -74,7 +76,6 @@ class RemoteKeys:
             self._background = asyncio.get_running_loop().create_task(self._refresh_for_ever())
 
     async def stop(self) -> None:
-        """End the background refresh and a fetch under way."""
         tasks = [task for task in (self._background, self._flight) if task is not None]
         self._background = None
         for task in tasks:
@@ -132,7 +133,7 @@ class RemoteKeys:
     async def _fetch(self) -> bool:
         try:
             async with asyncio.timeout(FETCH_DEADLINE):
-                with calling("identity_provider"):
+                with self._calls.one("identity_provider"):
                     keys = _usable(await self._json(self._jwks_url or await self._discovered()))
         except _Unusable as error:
             log.warning("the identity provider's keys stay as they are: %s", error)

@@ -35,8 +35,6 @@ class KeyFileError(Exception):
     """A key file, or the folder of one, cannot be used; the text names the path and the reason, never the content."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        self.path = path
-        self.reason = reason
         super().__init__(f"{path}: {reason}")
 
 
@@ -108,7 +106,7 @@ def _content(path: Path, fresh: Callable[[], bytes]) -> bytes:
 
 def _prepare(folder: Path) -> None:
     make(folder)
-    # A folder that someone else made may be open to readers, because the files are not; but whoever can write in it
+    # A folder that someone else made may be open to readers, because the files are not; but a user who can write in it
     # could put keys of their own there.
     if fault := folder_fault(folder):
         raise KeyFileError(folder, fault)

@@ -1,7 +1,7 @@
 """Two buckets that the same points are taken out of in one step: a member's, and that of the whole organization.
 
-Both have to hold the points, or nothing is taken out of either (decision 100). What a bucket is, is told in
-token_buckets.py; what a caller hears of the two is decision 159.
+Both have to hold the points, or nothing is taken out of either (decision 100). A bucket is explained in
+token_buckets.py; what a caller is shown of the two is decision 159.
 """
 
 from collections import OrderedDict
@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
     shared: int
     points: int
     pairs: "Pairs | None"
-    place: Any
+    place: Any  # of the kind that these pairs find their buckets by
 
 
 class Pairs(Protocol):
@@ -42,15 +42,13 @@ class Pairs(Protocol):
     sizes: Sizes
 
     async def take(self, organization: str, member: str, points: int) -> Drawn:
-        """Take the points if they are there. Whoever asks for more than a bucket holds needs a full one, and owes.
+        """Take the points if they are there. Asking for more than a bucket holds takes full ones, and owes.
 
         Without an organization, which is the empty text, there is the member's bucket alone.
         """
-        ...
 
     async def give(self, drawn: Drawn, points: int) -> tuple[int, int]:
         """Give points back, or below zero take them whatever is there; the microseconds until both are full."""
-        ...
 
 
 class _Bucket:
@@ -72,7 +70,6 @@ class MemoryPairs:
     """
 
     def __init__(self, sizes: Sizes, *, most: int = _MOST, clock: Callable[[], int] = monotonic_ns) -> None:
-        """`clock` counts nanoseconds, and is not set back."""
         self.sizes = sizes
         self._most = most
         self._clock = clock
@@ -85,7 +82,6 @@ class MemoryPairs:
         return len(self._members)
 
     async def take(self, organization: str, member: str, points: int) -> Drawn:
-        """Take the points if they are there."""
         now = self._clock() // 1000
         key = (organization, member)
         both = self._members.get(key)
@@ -111,7 +107,6 @@ class MemoryPairs:
         return Drawn(True, missing, shared, points, self, both)
 
     async def give(self, drawn: Drawn, points: int) -> tuple[int, int]:
-        """Give points back, or take them."""
         now = self._clock() // 1000
         own, whole = drawn.place
         missing = (own.full_at - now if own.full_at > now else 0) - points * self._point

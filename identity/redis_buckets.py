@@ -51,19 +51,9 @@ class RedisBuckets:
         self._prefix = prefix
 
     async def take(self, name: str, points: int) -> Charge:
-        """Take the points if they are there; while Redis is away, from this process's own buckets."""
-        found = await self._run(name, points, forced=0)
-        if found is None:
-            return await self.local.take(name, points)
-        return Charge(bool(found[0]), found[1], self, name, points)
-
-    async def give(self, name: str, points: int) -> int:
-        """Give points back, or take them. What cannot be given back while Redis is away comes back with time."""
-        found = await self._run(name, -points, forced=1)
-        return 0 if found is None else found[1]
-
-    async def _run(self, name: str, points: int, forced: int) -> list[int] | None:
-        return await self._link.run(SCRIPT, [self._prefix + name], [forced, points * self.size.point, self.size.span])
+        arguments = [0, points * self.size.point, self.size.span]
+        found = await self._link.run(SCRIPT, [self._prefix + name], arguments)
+        return await self.local.take(name, points) if found is None else Charge(bool(found[0]), found[1])
 
 
 class RedisPairs:
@@ -76,7 +66,6 @@ class RedisPairs:
         self._prefix = prefix
 
     async def take(self, organization: str, member: str, points: int) -> Drawn:
-        """Take the points if they are there; while Redis is away, from this process's own buckets."""
         # An identifier has no colon and no brace, and a member's name comes last: no two pairs share a key.
         keys = [f"{self._prefix}{{{organization}}}:{member}"]
         if organization:

@@ -25,7 +25,7 @@ class RedisLink:
     """Runs scripts. Whether Redis can be reached is noticed, and logged when it changes."""
 
     def __init__(self, address: str) -> None:
-        options: dict[str, Any] = {
+        options: dict[str, Any] = {  # of all kinds, as the library takes them
             "max_connections": _CONNECTIONS,
             "timeout": REDIS_SECONDS,
             "socket_connect_timeout": REDIS_SECONDS,
@@ -51,7 +51,7 @@ class RedisLink:
         self._again = loop.time() + _AGAIN_SECONDS  # while Redis is away, one at a time asks whether it is back
         try:
             async with asyncio.timeout(REDIS_SECONDS):
-                found: Any = await self._script(script)(keys=keys, args=arguments)
+                found: object = await self._script(script)(keys=keys, args=arguments)
         except Exception as error:  # what answers there may be anything, and no request depends on it
             self._noted_away(type(error).__name__)
             return None
@@ -64,7 +64,6 @@ class RedisLink:
         return found
 
     async def answers(self) -> bool:
-        """Whether Redis can be reached now."""
         try:
             async with asyncio.timeout(REDIS_SECONDS):
                 return bool(await self._client.ping())
@@ -72,7 +71,6 @@ class RedisLink:
             return False
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
         await self._client.connection_pool.disconnect()
 
@@ -87,7 +85,7 @@ class RedisLink:
         self.is_away = True
 
 
-def _is_answer(found: Any, keys: int) -> TypeGuard[list[int]]:
+def _is_answer(found: object, keys: int) -> TypeGuard[list[int]]:
     """Whether this is what a script answers."""
     if not isinstance(found, list) or len(found) != keys + 1:
         return False

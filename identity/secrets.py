@@ -7,7 +7,7 @@ import re
 import secrets
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 Prefix = Literal["ak", "pat"]
 
@@ -47,7 +47,7 @@ def mint(prefix: Prefix) -> Minted:
 def parse(text: str) -> Parsed | None:
     """The parts of a credential, or None for everything that `mint` cannot have made."""
     match = _FORM.fullmatch(text)
-    return None if match is None else Parsed(cast(Prefix, match[1]), match[2], match[3])
+    return None if match is None else Parsed("ak" if match[1] == "ak" else "pat", match[2], match[3])
 
 
 class Pepper(bytes):

@@ -122,12 +122,6 @@ def _taken_apart(token: str) -> tuple[jws.CompactSignature, dict[str, object], d
     return None
 
 
-def issuer_of(token: str) -> str | None:
-    """Reads the token's issuer, unverified: for choosing the verifier to ask. InvalidToken where it is no token."""
-    issuer = parse(token).payload.get("iss")
-    return issuer if isinstance(issuer, str) else None
-
-
 def public_key(jwk: object) -> PublicKey | None:
     """The key of one member of a key set, or None where it is not one to verify tokens with."""
     if not isinstance(jwk, Mapping) or jwk.get("use", "sig") != "sig":

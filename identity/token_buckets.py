@@ -1,7 +1,7 @@
 """Token buckets, each of which is one number: the moment at which it will be full again (decision 100).
 
-What is taken puts that moment off, what is given back brings it nearer, and the passing of time does the rest. A full
-bucket is one that is not kept. Moments are whole microseconds, so that nothing is lost by rounding.
+What is taken puts that moment off, and the passing of time does the rest. A full bucket is one that is not kept.
+Moments are whole microseconds, so that nothing is lost by rounding.
 """
 
 from collections import OrderedDict
@@ -34,16 +34,10 @@ class Size(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """Whether the points were there, and in how many microseconds the bucket is full again; and what it was all about.
-
-    `buckets` is where points are to be given back to.
-    """
+    """Whether the points were there, and in how many microseconds the bucket is full again."""
 
     granted: bool
     missing: int
-    buckets: "Buckets | None"
-    name: str
-    points: int
 
 
 class Buckets(Protocol):
@@ -52,21 +46,14 @@ class Buckets(Protocol):
     size: Size
 
     async def take(self, name: str, points: int) -> Charge:
-        """Take the points if they are there. Whoever asks for more than a bucket holds needs a full one, and owes."""
-        ...
-
-    async def give(self, name: str, points: int) -> int:
-        """Give points back, or below zero take them whatever is there; the microseconds until it is full."""
-        ...
+        """Take the points if they are there. Asking for more than a bucket holds takes a full one, and owes."""
 
 
 class MemoryBuckets:
     """Buckets of this process. Of more than `most`, the one that was used the longest ago is taken for full."""
 
     def __init__(self, size: Size, *, most: int = _MOST, clock: Callable[[], int] = monotonic_ns) -> None:
-        """`clock` counts nanoseconds, and is not set back."""
         self.size = size
-        self._point, self._span = size.point, size.span
         self._most = most
         self._clock = clock
         self._full_at: OrderedDict[str, int] = OrderedDict()
@@ -75,29 +62,19 @@ class MemoryBuckets:
         return len(self._full_at)
 
     async def take(self, name: str, points: int) -> Charge:
-        """Take the points if they are there."""
         now = self._clock() // 1000
-        missing = self._full_at.get(name, now) - now
-        if missing < 0:
-            missing = 0
-        wanted = points * self._point
-        if wanted and missing + (wanted if wanted < self._span else self._span) > self._span:
-            return Charge(False, missing, self, name, points)
-        return Charge(True, self._keep(name, now, missing + wanted), self, name, points)
+        missing = max(0, self._full_at.get(name, now) - now)
+        wanted, span = points * self.size.point, self.size.span
+        if wanted and missing + min(wanted, span) > span:
+            return Charge(False, missing)
+        self._keep(name, now, missing + wanted)
+        return Charge(True, missing + wanted)
 
-    async def give(self, name: str, points: int) -> int:
-        """Give points back, or take them."""
-        now = self._clock() // 1000
-        missing = self._full_at.get(name, now) - now
-        return self._keep(name, now, (missing if missing > 0 else 0) - points * self._point)
-
-    def _keep(self, name: str, now: int, missing: int) -> int:
-        full_at = self._full_at
-        if missing <= 0:
-            full_at.pop(name, None)
-            return 0
-        full_at[name] = now + missing
-        full_at.move_to_end(name)
-        if len(full_at) > self._most:
-            full_at.popitem(last=False)
-        return missing
+    def _keep(self, name: str, now: int, missing: int) -> None:
+        if not missing:
+            self._full_at.pop(name, None)
+            return
+        self._full_at[name] = now + missing
+        self._full_at.move_to_end(name)
+        if len(self._full_at) > self._most:
+            self._full_at.popitem(last=False)

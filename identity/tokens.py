@@ -34,11 +34,9 @@ _TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 class EmbeddedIssuer:
     """Signs and verifies with one P-256 key.
 
-    The issuer's name has to be the same after a restart, on another port and in every process, or tokens that are
-    still valid would be refused. An address taken from the request or from the socket is none of that, so the name is
-    the public address where one is set (CRM_PUBLIC_URL), and DEFAULT_ISSUER where none is. Under the latter, clients
-    that insist on OpenID discovery's rule, that the issuer is the address it was discovered at, will not take the
-    document: set the public address for them. The key is what makes two services with the default name different.
+    The issuer's name has to be the same after a restart, on another port and in every process, so it is the public
+    address where one is set, and DEFAULT_ISSUER where none is. Under the latter, clients that insist on OpenID
+    discovery's rule, that the issuer is the address it was discovered at, do not take the document.
 
     The tokens bear the type `at+jwt` (RFC 9068) and no other type is accepted: whatever else this key may sign one
     day, an identity or logout token say, cannot be used as an access token.
@@ -114,7 +112,6 @@ class EmbeddedIssuer:
         return claims
 
     def jwks(self) -> dict[str, object]:
-        """The key set document: the public keys."""
         return {"keys": [_member(public) for public in self._public.values()]}
 
     def discovery(self, base_url: str) -> dict[str, object]:

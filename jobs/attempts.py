@@ -6,18 +6,17 @@ import random
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
 
 from contract.error_origin import origin_of
 from contract.errors import GatewayError
 from contract.vocabulary import JobStatus
-from jobs.work import KINDS, LeaseLost, Retry, Run, Work, WorkFailed
+from jobs.work import KINDS, LeaseLost, Retry, Run, Work, WorkFailed, finish
 from providers.ports import Ports
 from storage.base import now
 from storage.database import Database
 from storage.queries import jobs
-from storage.sessions import TenantSession
 from storage.tables import Job
+from storage.tenancy.sessions import TenantSession
 
 _log = logging.getLogger(__name__)
 
@@ -88,27 +87,26 @@ class Attempt:
             await self._release()
             raise
 
-    async def _begin(self) -> tuple[Work, Run, dict[str, Any]] | None:
+    async def _begin(self) -> tuple[Work, Run, dict[str, object]] | None:
         """Note that it runs; None where it must not: no such work, or its attempts are used up by crashes."""
         async with self._database.writing(self._claim.org_id) as session:
             job = await self._held(session)
             work = KINDS.get(job.kind)
             if work is None:
-                await _finish(session, job, f"This version of the service knows no work of kind {job.kind}")
+                await finish(session, job, f"This version of the service knows no work of kind {job.kind}")
                 return None
             self.kind = job.kind
             if job.attempts >= work.attempts:
                 await self._settle(session, job, _CUT_OFF)
                 return None
-            job.attempts += 1
-            job.status = JobStatus.RUNNING.value
-            job.started_at = job.started_at or now()
-            await session.flush()
+            job = await session.update(
+                job, attempts=job.attempts + 1, status=JobStatus.RUNNING.value, started_at=job.started_at or now()
+            )
             is_last = job.attempts >= work.attempts
             run = Run(job.org_id, job.id, job.attempts, is_last, self._ports, self._database, self._claim.holder)
             return work, run, dict(job.arguments)
 
-    async def _do(self, work: Work, run: Run, arguments: dict[str, Any]) -> _Failure | None:
+    async def _do(self, work: Work, run: Run, arguments: dict[str, object]) -> _Failure | None:
         limit = asyncio.timeout(work.seconds)
         try:
             async with limit:
@@ -125,7 +123,7 @@ class Attempt:
             if limit.expired():
                 return _Failure(f"The work took longer than {work.seconds:g} seconds")
             at = origin_of(error)
-            _log.error("internal error job=%s kind=%s type=%s at=%s", run.job_id, work.kind, _type(error), at)
+            _log.error("internal error job=%s kind=%s type=%s at=%s", run.job_id, work.kind, type(error).__name__, at)
             return _Failure(GatewayError.message)
         return None
 
@@ -135,35 +133,32 @@ class Attempt:
             if failure is None or failure.is_final or run.is_last:
                 await self._settle(session, job, failure.words if failure else None)
                 return Outcome.FAILED if failure else Outcome.SUCCEEDED
-            job.error = failure.words
-            await self._requeue(session, job, pause(run.attempt) if failure.after is None else failure.after)
+            wait = pause(run.attempt) if failure.after is None else failure.after
+            await self._requeue(session, job, wait, error=failure.words)
             return Outcome.RETRIED
 
     async def _settle(self, session: TenantSession, job: Job, error: str | None) -> None:
         """The run is over: so is the job, unless it is one that repeats."""
         if job.repeat_seconds is None:
-            await _finish(session, job, error)
+            await finish(session, job, error)
             return
-        job.error, job.attempts, job.progress = error, 0, 0.0
-        await self._requeue(session, job, timedelta(seconds=job.repeat_seconds))
+        wait = timedelta(seconds=job.repeat_seconds)
+        await self._requeue(session, job, wait, error=error, attempts=0, progress=0.0)
 
     async def _release(self) -> None:
-        """Give the job back at once, as if it had not been tried."""
         try:
             async with self._database.writing(self._claim.org_id) as session:
                 job = await self._held(session)
-                if job.status == JobStatus.RUNNING:
-                    job.attempts -= 1
-                await self._requeue(session, job, timedelta())
+                begun = 1 if job.status == JobStatus.RUNNING else 0
+                await self._requeue(session, job, timedelta(), attempts=job.attempts - begun)
         except LeaseLost:
             return
 
-    async def _requeue(self, session: TenantSession, job: Job, wait: timedelta) -> None:
-        job.status = JobStatus.QUEUED.value
+    async def _requeue(self, session: TenantSession, job: Job, wait: timedelta, **changes: object) -> None:
+        await session.update(job, status=JobStatus.QUEUED.value, **changes)
         queued = await jobs.place(session, job.id)
         if queued is not None:
-            queued.holder, queued.due_at = None, now() + wait
-        await session.flush()
+            await session.update(queued, holder=None, due_at=now() + wait)
 
     async def _held(self, session: TenantSession) -> Job:
         """The job, while it is this claim's. Raises LeaseLost."""
@@ -172,16 +167,3 @@ class Attempt:
         if queued is None or job is None or queued.holder != self._claim.holder:
             raise LeaseLost
         return job
-
-
-async def _finish(session: TenantSession, job: Job, error: str | None) -> None:
-    job.status = (JobStatus.SUCCEEDED if error is None else JobStatus.FAILED).value
-    job.error, job.finished_at = error, now()
-    if error is None:
-        job.progress = 1.0
-    await session.flush()
-    await jobs.remove(session, job.id)
-
-
-def _type(error: Exception) -> str:
-    return type(error).__name__

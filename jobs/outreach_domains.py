@@ -4,22 +4,27 @@ The order is written down first, in a transaction of its own; then the provider 
 answer is written down. A run that finds the order settled asks for nothing, so that nothing is bought twice.
 """
 
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from contract.vocabulary import SYSTEM_ACTOR, DomainStatus, MailboxStatus
 from jobs import queue
-from jobs.work import Retry, Run, WorkFailed, work
-from providers.sequencing import Refused, Sequencing, SequencingError, Unreachable, patience
-from storage.queries import nouns, records
-from storage.sessions import TenantSession
+from jobs.sequences import ATTEMPTS, failure_of
+from jobs.work import Retry, Run, work
+from providers.sequencing import Refused, Sequencing, SequencingError, patience
+from storage.base import Stored
+from storage.new_rows import model_of
+from storage.queries import listables, records
 from storage.tables import Mailbox, OutreachDomain
+from storage.tenancy.sessions import TenantSession
+
+Order = TypeVar("Order", OutreachDomain, Mailbox)
 
 PURCHASE: Final = "domain_purchase"
 PROVISION: Final = "mailbox_provision"
-_ATTEMPTS: Final = 12
 _LOOKS_AGAIN: Final = timedelta(minutes=10)
 AT_HAND: Final = timedelta(minutes=2)
 """The time after which a job asks the provider: the order's writer does at once, but may be cut off."""
@@ -37,11 +42,11 @@ async def order_mailbox(session: TenantSession, mailbox: Mailbox, delay: timedel
     await queue.enqueue(session, PROVISION, {"mailbox_id": mailbox.id}, key=mailbox.id, delay=delay)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
     """The provider's answer to an order, as values of its row."""
 
-    values: dict[str, Any]
+    values: dict[str, object]
     error: SequencingError | None = None
 
 
@@ -50,57 +55,61 @@ async def ask_for_domain(sequencing: Sequencing, name: str, *, awaited: bool = F
 
     `awaited` by a client, the answer comes in time for its own.
     """
-    try:
-        async with patience() if awaited else nullcontext():
-            state = await sequencing.purchase_domain(name)
-    except Refused as error:
-        return Answer({"status": DomainStatus.FAILED.value}, error)
-    except SequencingError as error:
-        return Answer({}, error)
-    return Answer({"status": state.status.value, "spf": state.spf, "dkim": state.dkim, "dmarc": state.dmarc})
+    async with _asking(DomainStatus.FAILED, awaited) as answer:
+        state = await sequencing.purchase_domain(name)
+        answer.values = {"status": state.status.value, "spf": state.spf, "dkim": state.dkim, "dmarc": state.dmarc}
+    return answer
 
 
 async def ask_for_mailbox(
     sequencing: Sequencing, address: str, display_name: str | None, *, awaited: bool = False
 ) -> Answer:
     """The same for a mailbox."""
+    async with _asking(MailboxStatus.ERROR, awaited) as answer:
+        answer.values = {"status": (await sequencing.provision_mailbox(address, display_name)).value}
+    return answer
+
+
+@asynccontextmanager
+async def _asking(refused: DomainStatus | MailboxStatus, awaited: bool) -> AsyncIterator[Answer]:
+    """An answer to be filled in, which says where the provider does not give one; `refused` is the status then."""
+    answer = Answer({})
     try:
         async with patience() if awaited else nullcontext():
-            status = await sequencing.provision_mailbox(address, display_name)
-    except Refused as error:
-        return Answer({"status": MailboxStatus.ERROR.value}, error)
+            yield answer
     except SequencingError as error:
-        return Answer({}, error)
-    return Answer({"status": status.value})
+        answer.error = error
+        if isinstance(error, Refused):
+            answer.values = {"status": refused.value}
 
 
 async def note(
     session: TenantSession,
-    record: OutreachDomain | Mailbox,
+    record: Order,
     answer: Answer,
     *,
     actor: str = SYSTEM_ACTOR,
     request_id: str | None = None,
-) -> None:
+) -> Order:
     """Write the answer on the order's row, and in the change log where it says something new (decision 56)."""
     new = {name: value for name, value in answer.values.items() if getattr(record, name) != value}
-    for name, value in new.items():
-        setattr(record, name, value)
     if new:
+        record = await session.update(record, **new)
         await log(session, "updated", record, actor=actor, request_id=request_id)
+    return record
 
 
-async def log(
-    session: TenantSession, past: str, record: OutreachDomain | Mailbox, *, actor: str, request_id: str | None
-) -> None:
+_NAMED: Mapping[type[Stored], tuple[str, str]] = {OutreachDomain: ("domain", "name"), Mailbox: ("mailbox", "email")}
+"""What the change log calls an order, and the column that it is known by."""
+
+
+async def log(session: TenantSession, past: str, record: Order, *, actor: str, request_id: str | None) -> None:
     """Write in the change log what happened to an order: it was `ordered` or `updated`."""
-    if isinstance(record, OutreachDomain):
-        noun, data = "domain", {"domain_id": record.id, "name": record.name}
-    else:
-        noun, data = "mailbox", {"mailbox_id": record.id, "email": record.email}
+    kind, named = _NAMED[model_of(record)]
+    data = {f"{kind}_id": record.id, named: getattr(record, named)}
     await records.append_event(
         session,
-        type=f"{noun}_{past}",
+        type=f"{kind}_{past}",
         area="outreach",
         actor=actor,
         request_id=request_id,
@@ -108,48 +117,43 @@ async def log(
     )
 
 
-@work(PURCHASE, attempts=_ATTEMPTS)
+@work(PURCHASE, attempts=ATTEMPTS)
 async def purchase_domain(run: Run, *, domain_id: str) -> None:
     """Ask for a domain that is not settled, until it is."""
     async with run.reading() as session:
-        row = await records.one(session, nouns.DOMAINS, domain_id)
+        row = await records.one(session, listables.DOMAINS, domain_id)
     if row is None or DomainStatus(row.status) not in OPEN_DOMAIN:
         return
     answer = await ask_for_domain(run.ports.sequencing, row.name)
     async with run.writing() as session:
-        domain = await records.to_change(session, OutreachDomain, domain_id)
-        if domain is not None and DomainStatus(domain.status) in OPEN_DOMAIN:
-            await note(session, domain, answer)
-            is_open = DomainStatus(domain.status) in OPEN_DOMAIN
-        else:
+        domain = await records.lock_for_update(session, OutreachDomain, domain_id)
+        if domain is None or DomainStatus(domain.status) not in OPEN_DOMAIN:
             return
+        domain = await note(session, domain, answer)
+        is_open = DomainStatus(domain.status) in OPEN_DOMAIN
     _end(run, answer, is_open)
 
 
-@work(PROVISION, attempts=_ATTEMPTS)
+@work(PROVISION, attempts=ATTEMPTS)
 async def provision_mailbox(run: Run, *, mailbox_id: str) -> None:
     """Ask for a mailbox that is not settled, until it is."""
     async with run.reading() as session:
-        row = await records.one(session, nouns.MAILBOXES, mailbox_id)
+        row = await records.one(session, listables.MAILBOXES, mailbox_id)
     if row is None or row.status != MailboxStatus.PENDING:
         return
     answer = await ask_for_mailbox(run.ports.sequencing, row.email, row.display_name)
     async with run.writing() as session:
-        mailbox = await records.to_change(session, Mailbox, mailbox_id)
+        mailbox = await records.lock_for_update(session, Mailbox, mailbox_id)
         if mailbox is None or mailbox.status != MailboxStatus.PENDING:
             return
-        await note(session, mailbox, answer)
+        mailbox = await note(session, mailbox, answer)
         is_open = mailbox.status == MailboxStatus.PENDING
     _end(run, answer, is_open)
 
 
 def _end(run: Run, answer: Answer, is_open: bool) -> None:
     """Raise what makes the job end as it should: failed, or tried again while the provider is at it."""
-    error = answer.error
-    if isinstance(error, Refused):
-        raise WorkFailed(error.words)
-    if error is not None:
-        after = error.after if isinstance(error, Unreachable) else None
-        raise Retry(error.words, after=None if after is None else timedelta(seconds=after))
+    if answer.error is not None:
+        raise failure_of(answer.error)
     if is_open and not run.is_last:
         raise Retry("The provider is still at it", after=_LOOKS_AGAIN)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
 
 from storage.base import now
-from storage.queries import jobs, nouns, records
-from storage.sessions import TenantSession
+from storage.new_rows import new_row
+from storage.queries import jobs, listables, records
+from storage.rows import JobRow
 from storage.tables import Job
+from storage.tenancy.sessions import TenantSession
 
 AT_ONCE = timedelta()
 
@@ -15,7 +16,7 @@ AT_ONCE = timedelta()
 async def enqueue(
     session: TenantSession,
     kind: str,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, object],
     *,
     delay: timedelta = AT_ONCE,
     key: str | None = None,
@@ -26,44 +27,51 @@ async def enqueue(
     Any writing session of an organization will do; with a `key` an appending one will not. While a job of this kind
     and key is unfinished there is no second one, and the row is that job's.
     """
-    return await _put(session, Job(kind=kind, key=key, arguments=dict(arguments)), delay)
+    return await _put(
+        session, new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=dict(arguments)), delay
+    )
 
 
-async def enqueue_each(session: TenantSession, kind: str, arguments: Sequence[Mapping[str, Any]]) -> list[Job]:
+async def enqueue_each(session: TenantSession, kind: str, arguments: Sequence[Mapping[str, object]]) -> list[Job]:
     """The same for many at once, in as many statements as for one; their rows."""
-    made = [Job(org_id=session.org_id, kind=kind, arguments=dict(each)) for each in arguments]
+    made = [new_row(Job, org_id=session.org_id, kind=kind, arguments=dict(each)) for each in arguments]
     await jobs.put(session, *made, due_at=now())
     return made
 
 
-async def enqueue_missing(session: TenantSession, kind: str, arguments: Mapping[str, Mapping[str, Any]]) -> None:
+async def enqueue_missing(session: TenantSession, kind: str, arguments: Mapping[str, Mapping[str, object]]) -> None:
     """The same for those of these keys under which no job of the kind is unfinished."""
-    made = [Job(org_id=session.org_id, kind=kind, key=key, arguments=dict(each)) for key, each in arguments.items()]
+    made = [
+        new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=dict(each)) for key, each in arguments.items()
+    ]
     await jobs.put_missing(session, *made, due_at=now())
 
 
 async def schedule(
-    session: TenantSession, kind: str, arguments: Mapping[str, Any], *, every: timedelta, key: str = ""
+    session: TenantSession, kind: str, arguments: Mapping[str, object], *, every: timedelta, key: str = ""
 ) -> Job:
     """Have the work done now and again and again, `every` (at least a second) after a run has ended; the job's row.
 
     One job for all runs, whatever becomes of them, until it is superseded; scheduling it again changes nothing.
     """
     seconds = max(1, round(every.total_seconds()))
-    return await _put(session, Job(kind=kind, key=key, arguments=dict(arguments), repeat_seconds=seconds), AT_ONCE)
+    return await _put(
+        session,
+        new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=dict(arguments), repeat_seconds=seconds),
+        AT_ONCE,
+    )
 
 
 async def _put(session: TenantSession, job: Job, delay: timedelta) -> Job:
-    job.org_id = session.org_id
     if job.key is not None:
         return await jobs.put_once(session, job, now() + delay)
     await jobs.put(session, job, due_at=now() + delay)
     return job
 
 
-async def status(session: TenantSession, job_id: object) -> Any:
+async def status(session: TenantSession, job_id: object) -> JobRow | None:
     """The job's row; None where the organization has none such."""
-    return await records.one(session, nouns.JOBS, job_id)
+    return await records.one(session, listables.JOBS, job_id)
 
 
 async def supersede(session: TenantSession, job_id: str) -> bool:

@@ -5,19 +5,19 @@ an import contract says so.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from jobs.queue import enqueue
 from jobs.work import SECONDS_MAX, LeaseLost, Retry, Run, WorkFailed, work
 from providers.artifacts import Artifacts
 from providers.children import ChildError, OutOfMemory, OutOfTime
+from reports.reading import Stored
 from reports.rendering import DRAWING, RENDERING, RenderedFile, is_drawable, render_stored
 from storage.base import new_id
 from storage.queries import artifacts, research
-from storage.sessions import TenantSession
 from storage.tables import Artifact, CXReport, Job
+from storage.tenancy.sessions import TenantSession
 
 RENDER = "cx_report_render"
 
@@ -25,7 +25,7 @@ RENDER = "cx_report_render"
 async def enqueue_render(session: TenantSession, report: CXReport) -> Job:
     """Have the newest revision of the report rendered; the report notes the job."""
     job = await enqueue(session, RENDER, {"report_id": report.id, "revision": report.revision})
-    report.render_job_id = job.id
+    await session.update(report, render_job_id=job.id)
     return job
 
 
@@ -54,7 +54,7 @@ async def render_report(run: Run, report_id: str, revision: int) -> None:
     await _delete(run.ports.artifacts, obsolete)
 
 
-async def _stored(run: Run, report_id: str, revision: int) -> dict[str, Any] | None:
+async def _stored(run: Run, report_id: str, revision: int) -> Stored | None:
     """Reads what is to be rendered; None where newer files are there, or the report is not."""
     async with run.reading() as session:
         written = await research.to_render(session, report_id, revision)
@@ -74,7 +74,7 @@ async def _stored(run: Run, report_id: str, revision: int) -> dict[str, Any] | N
     }
 
 
-async def _drawable(run: Run, brand: dict[str, Any] | None) -> dict[str, Any] | None:
+async def _drawable(run: Run, brand: Mapping[str, object] | None) -> Mapping[str, object] | None:
     """The brand, without a logo that cannot be drawn: tried alone, so that it costs only itself (decision 131)."""
     logo = (brand or {}).get("logo")
     if brand is None or not isinstance(logo, str) or not logo:
@@ -88,7 +88,7 @@ async def _drawable(run: Run, brand: dict[str, Any] | None) -> dict[str, Any] | 
     return {name: value for name, value in brand.items() if name != "logo"}
 
 
-async def _rendered(run: Run, stored: dict[str, Any]) -> tuple[RenderedFile, ...]:
+async def _rendered(run: Run, stored: Stored) -> tuple[RenderedFile, ...]:
     """The files. Raises WorkFailed, or Retry where its process failed (decision 132)."""
     try:
         made = await run.ports.children.run(RENDERING, render_stored, stored)
@@ -121,8 +121,7 @@ async def _publish(run: Run, report_id: str, revision: int, files: list[Artifact
         if report is None or report.published_revision >= revision:
             return [file.storage_name for file in files]
         await artifacts.publish(session, *files)
-        report.published_revision = revision
-        await session.flush()
+        await session.update(report, published_revision=revision)
         return await artifacts.remove_before(session, report_id, revision)
 
 

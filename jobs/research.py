@@ -1,18 +1,17 @@
 """Looking at one company of a research run: its web site is read and scored, a report drafted (specification 4.3)."""
 
 import asyncio
-from typing import Any
 
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
 from jobs.cx.brand import brand_of
 from jobs.cx.copywriting import draft
-from jobs.cx.signals import assess
+from jobs.cx.signals import Assessment, assess
 from jobs.cx.site import Site, SiteReader, SiteUnreadable
 from jobs.render import enqueue_render
 from jobs.work import Retry, Run, WorkFailed, work
 from storage.queries import records, research
-from storage.sessions import TenantSession
 from storage.tables import CXReport, CXReportRevision, ResearchResult, ResearchRun
+from storage.tenancy.sessions import TenantSession
 
 RESEARCH = "research_company"
 
@@ -52,7 +51,7 @@ async def research_company(run: Run, result_id: str) -> None:
         return
 
 
-async def _look(run: Run, result_id: str, company: str, domain: str) -> tuple[Site, dict[str, Any]]:
+async def _look(run: Run, result_id: str, company: str, domain: str) -> tuple[Site, dict[str, object]]:
     """The site and the brand. Raises SiteUnreadable, or _Stopped between two requests."""
 
     async def checkpoint() -> None:
@@ -70,26 +69,32 @@ async def _begin(run: Run, result_id: str) -> tuple[str, str | None]:
     """The company's name and domain, with its run marked as running."""
     async with run.writing() as session:
         parent, result = await _wanted(session, result_id)
-        parent.status = ResearchRunStatus.RUNNING.value
+        await session.update(parent, status=ResearchRunStatus.RUNNING.value)
         return result.company_name, result.domain
 
 
-async def _finish(run: Run, result_id: str, site: Site, brand: dict[str, Any]) -> None:
+async def _finish(run: Run, result_id: str, site: Site, brand: dict[str, object]) -> None:
     """Write the result, its report, the job that renders it and what that means for the run, in one commit."""
     assessed = assess(site)
     async with run.finishing() as session:
         parent, result = await _wanted(session, result_id)
-        result.status = ResearchResultStatus.SCORED.value
-        result.score = assessed.score
-        result.factors = [factor.document() for factor in assessed.factors]
-        copy_blobs, analysis = draft(result.company_name, site, assessed)
-        report = CXReport(result_id=result.id)
-        await session.insert(report)
-        await session.insert(
-            CXReportRevision(report_id=report.id, revision=1, copy_blobs=copy_blobs, analysis=analysis, brand=brand)
-        )
-        await enqueue_render(session, report)
+        factors = [factor.document() for factor in assessed.factors]
+        status = ResearchResultStatus.SCORED.value
+        result = await session.update(result, status=status, score=assessed.score, factors=factors)
+        await write_report(session, result, site, assessed, brand)
         await _settle(session, parent, run)
+
+
+async def write_report(
+    session: TenantSession, result: ResearchResult, site: Site, assessed: Assessment, brand: dict[str, object]
+) -> None:
+    """Write the first revision of a result's report, and the job that renders it."""
+    copy_blobs, analysis = draft(result.company_name, site, assessed)
+    [report] = await session.insert(CXReport(result_id=result.id))
+    await session.insert(
+        CXReportRevision(report_id=report.id, revision=1, copy_blobs=copy_blobs, analysis=analysis, brand=brand)
+    )
+    await enqueue_render(session, report)
 
 
 async def _failed_try(run: Run, result_id: str, words: str) -> None:
@@ -103,14 +108,14 @@ async def _give_up(run: Run, result_id: str, words: str) -> None:
     """Mark the result as failed, for this reason; raises WorkFailed."""
     async with run.writing() as session:
         parent, result = await _wanted(session, result_id)
-        result.status = ResearchResultStatus.FAILED.value
-        result.error = words
+        await session.update(result, status=ResearchResultStatus.FAILED.value, error=words)
         await _settle(session, parent, run)
     raise WorkFailed(words)
 
 
 async def _settle(session: TenantSession, parent: ResearchRun, run: Run) -> None:
-    if await research.settle(session, parent):
+    parent, has_ended = await research.settle(session, parent)
+    if has_ended:
         await records.append_event(
             session,
             type="research_run_completed",
@@ -119,7 +124,6 @@ async def _settle(session: TenantSession, parent: ResearchRun, run: Run) -> None
             request_id=run.job_id,
             data={"run_id": parent.id, "name": parent.name, "status": parent.status},
         )
-    await session.flush()
 
 
 async def _wanted(session: TenantSession, result_id: str) -> tuple[ResearchRun, ResearchResult]:

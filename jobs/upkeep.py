@@ -1,11 +1,11 @@
-"""Looks after what a worker has beside the jobs that are due: webhooks that are behind, jobs that ended long ago, and
-idempotency keys that have expired.
+"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, jobs that ended long
+ago, and idempotency keys that have expired.
 """
 
 import time
 from datetime import timedelta
 
-from jobs import webhooks
+from jobs import reminders, webhooks
 from storage.base import now
 from storage.database import Database
 from storage.queries import idempotency, jobs
@@ -18,7 +18,9 @@ _ROUND_SECONDS = 3_600.0
 
 
 class Upkeep:
-    """Takes turns of a second; in each it wakes the webhooks and looks at one organization's old jobs."""
+    """Takes turns of a second; in each it tells the reminders that are due, wakes the webhooks and looks at one
+    organization's old jobs.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -28,6 +30,7 @@ class Upkeep:
 
     async def turn(self) -> float:
         """The seconds until the next turn."""
+        await reminders.remind(self._database)
         await webhooks.wake(self._database)
         await self._prune()
         if self._has_keys:

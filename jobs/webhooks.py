@@ -4,10 +4,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import orjson
-from standardwebhooks.webhooks import Webhook as Signer
 
 from contract.event_types import WebhookEnd, areas_seen
 from contract.scopes import ScopeGroup
@@ -16,11 +14,13 @@ from identity.webhook_secrets import webhook_secret
 from jobs.queue import enqueue_missing
 from jobs.work import Retry, Run, work
 from providers.outbound import Limits, Outbound, OutboundError, retry_after
+from providers.signing import signed_headers
 from storage.base import now
 from storage.database import Database
 from storage.queries import events as log
-from storage.queries import jobs, organizations, webhooks
-from storage.tables import Webhook, WebhookDelivery
+from storage.queries import jobs, members, webhooks
+from storage.rows import EventRow
+from storage.tables import Event, Webhook, WebhookDelivery
 
 KIND = "webhook_delivery"
 TESTED = "webhook_tested"
@@ -30,6 +30,8 @@ PAUSES = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_2
 """Between the attempts at an event; the last one again and again."""
 LIMITS = Limits(seconds=15.0, read_seconds=15.0, body_bytes=16_384, cut=True)
 _SECONDS_OF_A_RUN = 60.0
+_SUSPENDED = timedelta(minutes=1)
+"""The wait for a maker who may come back (decision 224)."""
 _ENOUGH = 10_000  # attempts of a job: it is the three days that end it
 
 
@@ -42,7 +44,7 @@ class Result:
     wait: timedelta = timedelta()
     """The time for which the receiver asked to be left alone."""
 
-    def of(self, webhook_id: str, event: Any, attempt: int) -> WebhookDelivery:
+    def of(self, webhook_id: str, event: Event | EventRow, attempt: int) -> WebhookDelivery:
         """The entry of the webhook's delivery log."""
         return WebhookDelivery(
             webhook_id=webhook_id,
@@ -55,19 +57,11 @@ class Result:
         )
 
 
-async def call(outbound: Outbound, pepper: bytes, org_id: str, webhook: Webhook, event: Any) -> Result:
+async def call(outbound: Outbound, pepper: bytes, org_id: str, webhook: Webhook, event: Event | EventRow) -> Result:
     """Hand an event to the receiver, signed as Standard Webhooks says; never inside a transaction."""
-    moment = now()
     body = _body(event)
-    signatures = (
-        Signer(webhook_secret(one, org_id, webhook.id)).sign(event.id, moment, body) for one in peppers(pepper)
-    )
-    headers = {
-        "content-type": "application/json",
-        "webhook-id": event.id,
-        "webhook-timestamp": str(int(moment.timestamp())),
-        "webhook-signature": " ".join(signatures),
-    }
+    secrets = (webhook_secret(one, org_id, webhook.id) for one in peppers(pepper))
+    headers = signed_headers(secrets, event.id, now(), body)
     try:
         answer = await outbound.request("POST", webhook.url, headers=headers, content=body.encode(), limits=LIMITS)
     except OutboundError as error:
@@ -80,7 +74,7 @@ async def call(outbound: Outbound, pepper: bytes, org_id: str, webhook: Webhook,
     return Result(answer.status, f"the receiver answered {answer.status}; {words}", wait)
 
 
-def _body(event: Any) -> str:
+def _body(event: Event | EventRow) -> str:
     content = {
         "type": event.type,
         "timestamp": event.occurred_at,
@@ -94,7 +88,7 @@ def _body(event: Any) -> str:
 
 
 async def wake(database: Database) -> None:
-    """Have those told that are behind, of any organization; reads alone where nobody is."""
+    """Have those notified that are behind, of any organization; reads alone where none is."""
     async with database.directory() as session:
         found = await webhooks.organizations(session)
     for org_id in found:
@@ -131,12 +125,15 @@ async def _areas(run: Run, webhook: Webhook) -> frozenset[str] | None:
     """Says which areas of the log the webhook gets: those that its maker saw then and sees now.
 
     None, and it is off, where the maker could not make it any more (decision 155): what ends a membership switches its
-    webhooks off, and this is for what came in between. One that no member made is told what it says.
+    webhooks off, and this is for what came in between. One that no member made gets the areas that it names.
     """
     if webhook.created_by is None:
         return frozenset(webhook.areas)
-    async with run.directory() as session:
-        scopes = await organizations.scopes_in(session, run.org_id, webhook.created_by)
+    async with run.reading() as session:
+        found = await members.membership(session, webhook.created_by)
+    if members.is_suspended(found):
+        raise Retry("The maker of the webhook is suspended", after=_SUSPENDED)
+    scopes = None if found is None or found.ended_at is not None else frozenset(found.scopes)
     if scopes is not None and ScopeGroup.ORG_ADMIN.passes(scopes):
         return frozenset(webhook.areas) & frozenset(areas_seen(scopes))
     async with run.writing() as session:
@@ -147,7 +144,7 @@ async def _areas(run: Run, webhook: Webhook) -> frozenset[str] | None:
     return None
 
 
-async def _deliver(run: Run, webhook: Webhook, areas: frozenset[str], events: Sequence[Any], end: float) -> bool:
+async def _deliver(run: Run, webhook: Webhook, areas: frozenset[str], events: Sequence[EventRow], end: float) -> bool:
     """One batch; False once the webhook is gone or the run has lasted long enough."""
     unwanted = None
     for event in events:
@@ -165,17 +162,17 @@ async def _deliver(run: Run, webhook: Webhook, areas: frozenset[str], events: Se
             current = await webhooks.find(session, webhook.id, lock=True)
             if current is None:
                 return False
-            current.cursor = unwanted
+            await session.update(current, cursor=unwanted)
     return True
 
 
-def _wants(webhook: Webhook, areas: frozenset[str], event: Any) -> bool:
+def _wants(webhook: Webhook, areas: frozenset[str], event: EventRow) -> bool:
     if event.type == TESTED or event.area not in areas:
         return False
     return not webhook.types or event.type in webhook.types
 
 
-async def _note(run: Run, webhook_id: str, event: Any, result: Result) -> bool:
+async def _note(run: Run, webhook_id: str, event: EventRow, result: Result) -> bool:
     """Keep what came of an attempt. False where the webhook is gone or off now; raises Retry for another attempt."""
     async with run.writing() as session:
         webhook = await webhooks.find(session, webhook_id, lock=True)
@@ -183,16 +180,15 @@ async def _note(run: Run, webhook_id: str, event: Any, result: Result) -> bool:
             return False
         await webhooks.log(session, result.of(webhook.id, event, webhook.failures + 1))
         if result.error is None:
-            webhook.cursor, webhook.failures, webhook.failing_since = event.sequence, 0, None
+            await session.update(webhook, cursor=event.sequence, failures=0, failing_since=None)
             return True
         moment = now()
-        webhook.failures += 1
-        webhook.failing_since = webhook.failing_since or moment
-        if moment - webhook.failing_since >= GIVE_UP:
-            since = webhook.failing_since.isoformat()
-            await webhooks.switch_off(session, webhook, WebhookEnd.FAILING, failing_since=since)
+        failures, since = webhook.failures + 1, webhook.failing_since or moment
+        webhook = await session.update(webhook, failures=failures, failing_since=since)
+        if moment - since >= GIVE_UP:
+            await webhooks.switch_off(session, webhook, WebhookEnd.FAILING, failing_since=since.isoformat())
             return False
-        after = pause(webhook.failures, webhook.failing_since, moment, result.wait)
+        after = pause(failures, since, moment, result.wait)
     raise Retry(result.error, after=after)
 
 

@@ -11,7 +11,8 @@ from providers.ports import Ports
 from storage.base import now
 from storage.database import Database
 from storage.queries import jobs
-from storage.sessions import TenantSession
+from storage.tables import Job
+from storage.tenancy.sessions import TenantSession
 
 ATTEMPTS = 5
 SECONDS_MAX = 600.0
@@ -52,11 +53,9 @@ class Run:
     is_finished: bool = field(default=False, init=False)
 
     def reading(self) -> AbstractAsyncContextManager[TenantSession]:
-        """Reads of the job's organization."""
         return self._database.reading(self.org_id)
 
     def directory(self) -> AbstractAsyncContextManager[TenantSession]:
-        """Reads of the directory."""
         return self._database.directory()
 
     @asynccontextmanager
@@ -81,10 +80,7 @@ class Run:
             if job is None:
                 raise LeaseLost
             if ends := job.repeat_seconds is None:
-                job.status = JobStatus.SUCCEEDED.value
-                job.progress, job.error, job.finished_at = 1.0, None, now()
-                await session.flush()
-                await jobs.remove(session, job.id)
+                await finish(session, job)
         self.is_finished = ends  # not before the commit, which may fail
 
     async def progress(self, fraction: float) -> None:
@@ -92,8 +88,14 @@ class Run:
         async with self.writing() as session:
             job = await jobs.find(session, self.job_id, lock=True)
             if job is not None:
-                job.progress = min(1.0, max(0.0, fraction))
-                await session.flush()
+                await session.update(job, progress=min(1.0, max(0.0, fraction)))
+
+
+async def finish(session: TenantSession, job: Job, error: str | None = None) -> None:
+    """Write that the job has succeeded, or failed with this error, and take it off the queue."""
+    status, progress = (JobStatus.SUCCEEDED, 1.0) if error is None else (JobStatus.FAILED, job.progress)
+    await session.update(job, status=status.value, error=error, finished_at=now(), progress=progress)
+    await jobs.remove(session, job.id)
 
 
 Function = Callable[..., Awaitable[None]]

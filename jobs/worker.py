@@ -61,7 +61,6 @@ class Worker:
 
     @property
     def running(self) -> Counter[str]:
-        """The number of jobs of each kind that run now."""
         return Counter(attempt.kind for attempt in self._attempts)
 
     def start(self) -> None:
@@ -75,10 +74,7 @@ class Worker:
         ]
 
     async def stop(self, seconds: float) -> None:
-        """Take nothing more, let what runs finish for so long, give back the rest, and say goodbye.
-
-        Whoever else asks for it waits for the same end.
-        """
+        """Take nothing more, let what runs finish for so long, give back the rest. Every caller waits for one end."""
         if self._stopped is None:
             self._stopped = asyncio.create_task(self._stop(seconds))
         await asyncio.shield(self._stopped)
@@ -111,7 +107,7 @@ class Worker:
             except Exception as error:
                 if not in_trouble:
                     at = origin_of(error)
-                    _log.error("worker cannot go on worker=%s type=%s at=%s", self._row.id, _type(error), at)
+                    _log.error("worker cannot go on worker=%s type=%s at=%s", self._row.id, type(error).__name__, at)
                 in_trouble, wait = True, _AFTER_TROUBLE_SECONDS
             if wait:
                 with suppress(TimeoutError):
@@ -133,7 +129,6 @@ class Worker:
         return self._lease.total_seconds() / 3
 
     async def _take(self) -> float:
-        """Claim a job if there is room and one is due."""
         if len(self._running) >= SLOTS:
             return _POLL_SECONDS
         async with self._database.directory() as session:
@@ -181,7 +176,3 @@ async def _ended(tasks: Collection[asyncio.Task[None]], seconds: float) -> None:
             task.cancel()
         if late:
             await asyncio.wait(late, timeout=_FAREWELL_SECONDS)
-
-
-def _type(error: Exception) -> str:
-    return type(error).__name__

@@ -25,7 +25,7 @@ class ArtifactMissing(LookupError):
 
 
 class Pieces(Protocol):
-    """Bytes as they are read, in order; closed by whoever asked for them, read to their end or not."""
+    """Bytes as they are read, in order; closed by the caller, read to their end or not."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """The pieces."""
@@ -126,7 +126,6 @@ class Files:
         _sync_folder(path.parent)
 
     async def open(self, name: str, start: int, length: int) -> Pieces:
-        """The bytes from there on."""
         path = self.folder / checked(name)
         try:
             file = await asyncio.to_thread(_opened, path)
@@ -135,7 +134,6 @@ class Files:
         return _FilePieces(file, start, length)
 
     async def delete(self, name: str) -> None:
-        """Remove the file."""
         await asyncio.to_thread((self.folder / checked(name)).unlink, missing_ok=True)
 
 
@@ -160,7 +158,6 @@ class _FilePieces:
             yield piece
 
     async def aclose(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

@@ -44,7 +44,6 @@ class ObjectStore:
             raise OSError("the artifact store refused a file") from error
 
     async def open(self, name: str, start: int, length: int) -> Pieces:
-        """The bytes from there on, as they arrive."""
         try:
             found = await obstore.get_async(
                 self._store, checked(name), options={"range": (start, start + length)} if length else None
@@ -56,7 +55,6 @@ class ObjectStore:
         return _ObjectPieces(found, length)
 
     async def delete(self, name: str) -> None:
-        """Remove the object."""
         try:
             await obstore.delete_async(self._store, checked(name))
         except FileNotFoundError:

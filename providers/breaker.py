@@ -1,10 +1,11 @@
-"""A breaker: whoever fails again and again is left alone for a while, so that nobody waits for what will not come."""
+"""A breaker: a provider that fails again and again is left alone for a while, so that nobody waits for it in vain."""
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from providers import calls
+from providers.calls import Calls
 
 _log = logging.getLogger(__name__)
 
@@ -24,9 +25,12 @@ class Breaker:
     others are held back until that has ended. Its success closes the breaker.
     """
 
-    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic, *, label: str = "") -> None:
-        """`label` is what its calls are counted under; the name in small letters unless told."""
+    def __init__(
+        self, name: str, clock: Callable[[], float] = time.monotonic, *, calls: Calls | None = None, label: str = ""
+    ) -> None:
+        """`label` is what its calls are counted under; the name in small letters unless given."""
         self._name = name
+        self._calls = calls or Calls()
         self._label = label or name.lower()
         self._clock = clock
         self._failures = 0
@@ -39,8 +43,23 @@ class Breaker:
         """Whether the provider is left alone, but for a trial now and then."""
         return self._open_until is not None
 
+    @contextmanager
+    def call(self, refusal: Exception, answers: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+        """One call, or the refusal while the provider is left alone. Exceptions among `answers` are answers of it."""
+        if not self.lets_through():
+            raise refusal
+        try:
+            yield
+        except answers:
+            self.succeeded()
+            raise
+        except BaseException:  # the caller may have given up waiting
+            self.failed()
+            raise
+        self.succeeded()
+
     def lets_through(self) -> bool:
-        """Whether a call may be made now; whoever makes it reports what came of it."""
+        """Whether a call may be made now; its caller reports what came of it."""
         if self._open_until is None:
             return True
         now = self._clock()
@@ -50,10 +69,10 @@ class Breaker:
         return True
 
     def succeeded(self) -> None:
-        """The provider answered, whatever it said."""
+        """Notes that the provider answered, whatever it said."""
         if self._open_until is not None:
             _log.info("provider %s answers again", self._name)
-            calls.turned(self._label, is_open=False)
+            self._calls.turned(self._label, is_open=False)
         self._failures, self._pause, self._open_until, self._is_trial = 0, FIRST_PAUSE, None, False
 
     def failed(self) -> None:
@@ -63,7 +82,7 @@ class Breaker:
             if self._failures < FAILURES:
                 return
             _log.warning("provider %s is left alone after %s failures in a row", self._name, self._failures)
-            calls.turned(self._label, is_open=True)
+            self._calls.turned(self._label, is_open=True)
         elif self._is_trial:
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
         else:  # a call from before it opened

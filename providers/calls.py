@@ -1,25 +1,11 @@
-"""Calls to the outside, for whoever counts them: how they ended, and how long they took."""
+"""Watches calls to the outside: how they ended, how long they took, and which providers are left alone."""
 
 import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-
-Observer = Callable[[str, str, float], None]
-
-observers: set[Observer] = set()
-"""Called with the provider, the outcome and the seconds of every call: words of the service, few enough to count by."""
-
-breakers: set[Callable[[str, bool], None]] = set()
-"""Called with the provider, and whether it is left alone from now on."""
-
-left_alone: set[str] = set()
-"""The providers that are."""
-
-last: dict[str, "Last"] = {}
-"""The latest call to each provider."""
+from dataclasses import dataclass, field
 
 OK = "ok"
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -40,27 +26,36 @@ class Call:
     outcome: str = OK
 
 
-@contextmanager
-def calling(provider: str) -> Iterator[Call]:
-    """Watch a call."""
-    call, began = Call(), time.monotonic()
-    try:
-        yield call
-    except asyncio.CancelledError:
-        call.outcome = "cancelled"
-        raise
-    except Exception as error:
-        call.outcome = _WORDS.sub("_", type(error).__name__).lower().lstrip("_")
-        raise
-    finally:
-        ended = time.monotonic()
-        last[provider] = Last(call.outcome, ended)
-        for observe in observers:
-            observe(provider, call.outcome, ended - began)
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls of one process. Providers and outcomes are words of the service, few enough to count by."""
 
+    count: Callable[[str, str, float], None] = lambda _provider, _outcome, _seconds: None
+    """Called with the provider, the outcome and the seconds of every call."""
+    note_breaker: Callable[[str, bool], None] = lambda _provider, _is_open: None
+    """Called with the provider, and whether it is left alone from now on."""
+    last: dict[str, Last] = field(default_factory=dict)
+    """The latest call to each provider."""
+    left_alone: set[str] = field(default_factory=set)
 
-def turned(provider: str, *, is_open: bool) -> None:
-    """A breaker has opened or closed."""
-    (left_alone.add if is_open else left_alone.discard)(provider)
-    for told in breakers:
-        told(provider, is_open)
+    @contextmanager
+    def one(self, provider: str) -> Iterator[Call]:
+        """Watch a call."""
+        call, began = Call(), time.monotonic()
+        try:
+            yield call
+        except asyncio.CancelledError:
+            call.outcome = "cancelled"
+            raise
+        except Exception as error:
+            call.outcome = _WORDS.sub("_", type(error).__name__).lower().lstrip("_")
+            raise
+        finally:
+            ended = time.monotonic()
+            self.last[provider] = Last(call.outcome, ended)
+            self.count(provider, call.outcome, ended - began)
+
+    def turned(self, provider: str, *, is_open: bool) -> None:
+        """Note that a breaker has opened or closed."""
+        (self.left_alone.add if is_open else self.left_alone.discard)(provider)
+        self.note_breaker(provider, is_open)

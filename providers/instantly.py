@@ -3,16 +3,19 @@
 There is no idempotency key, so what makes or buys something is not repeated but looked for first.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Final
+from typing import Final, Literal
 from urllib.parse import quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
+from providers.calls import Calls
 from providers.instantly_zones import ZONES
-from providers.provider_http import DEADLINE, PAUSE, Api, list_of, text_of
+from providers.provider_http import DEADLINE, PAUSE, Api, field_of, list_of, text_of
+from providers.remote_sequencing import ASKS_AGAIN, PAGE, PAGES_MAX, html_of, is_of, lead_body, mark, title_of
 from providers.sequencing import (
     DomainState,
     Garbage,
@@ -24,13 +27,11 @@ from providers.sequencing import (
     Refused,
     Running,
     State,
+    utc_now,
 )
 
 URL: Final = "https://api.instantly.ai/"
-ASKS_AGAIN: Final = timedelta(minutes=5)
 _NAME: Final = "Instantly"
-_PAGE: Final = 100
-_PAGES_MAX: Final = 1_000
 _GOOGLE: Final = 1
 
 _STATES: Final = {0: State.STOPPED, 1: State.RUNNING, 2: State.STOPPED, 3: State.COMPLETED, 4: State.RUNNING}
@@ -50,10 +51,6 @@ _LEADS: Final = {
 _ACCOUNTS: Final = {1: MailboxStatus.ACTIVE, 2: MailboxStatus.PAUSED, 3: MailboxStatus.PAUSED}
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class InstantlySequencing:
     """The provider; `key` is an API key of version 2."""
 
@@ -66,15 +63,17 @@ class InstantlySequencing:
         *,
         deadline: float = DEADLINE,
         pause: float = PAUSE,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
+        calls: Calls | None = None,
     ) -> None:
-        self._api = Api(_NAME, url or URL, headers={"Authorization": f"Bearer {key}"}, deadline=deadline, pause=pause)
+        headers = {"Authorization": f"Bearer {key}"}
+        self._api = Api(_NAME, url or URL, headers=headers, deadline=deadline, pause=pause, calls=calls)
         self._clock = clock
 
     async def find(self, key: str) -> str | None:
         """Finds the campaign by its identifier at the end of the name."""
         async for campaign in self._pages("GET", "api/v2/campaigns", {"search": key}):
-            if str(campaign.get("name", "")).endswith(_mark(key)):
+            if str(campaign.get("name", "")).endswith(mark(key)):
                 return text_of(campaign, "id", _NAME)
         return None
 
@@ -88,11 +87,9 @@ class InstantlySequencing:
         await self._api.call("PATCH", _campaign_path(sequence_id), body=self._campaign(sequence), repeat=True)
 
     async def activate(self, sequence_id: str) -> None:
-        """Start, or resume."""
         await self._api.call("POST", f"{_campaign_path(sequence_id)}/activate", repeat=True)
 
     async def pause(self, sequence_id: str) -> None:
-        """Pause."""
         await self._api.call("POST", f"{_campaign_path(sequence_id)}/pause", repeat=True)
 
     async def delete(self, sequence_id: str) -> None:
@@ -104,7 +101,7 @@ class InstantlySequencing:
         body = {
             "campaign_id": sequence_id,
             "skip_if_in_campaign": True,
-            "leads": [_lead(lead) for lead in leads],
+            "leads": [lead_body(lead, _FIELDS, "custom_variables") for lead in leads],
         }
         await self._api.call("POST", "api/v2/leads/add", body=body, repeat=True)
 
@@ -112,15 +109,12 @@ class InstantlySequencing:
         """Removes it by the lead's identifier, which the address leads to."""
         body = {"campaign": sequence_id, "search": email}
         async for lead in self._pages("POST", "api/v2/leads/list", body):
-            if str(lead.get("email", "")).casefold() == email.casefold():
+            if is_of(lead, email):
                 path = f"api/v2/leads/{quote(text_of(lead, 'id', _NAME), safe='')}"
-                try:
+                with suppress(Gone):
                     await self._api.call("DELETE", path, repeat=True)
-                except Gone:
-                    continue
 
     async def progress(self, running: Running) -> Progress:
-        """Asks for the state of the campaign and of all its leads."""
         state, reason = await self._state(running.sequence_id)
         moves = []
         async for lead in self._pages("POST", "api/v2/leads/list", {"campaign": running.sequence_id}):
@@ -146,7 +140,7 @@ class InstantlySequencing:
         answer = await self._api.call(
             "POST", "api/v2/dfy-email-account-orders/domains/check", body={"domains": [name]}, repeat=True
         )
-        found = [d for d in list_of(_items(answer, "results"), _NAME) if d.get("domain") == name]
+        found = [d for d in list_of(field_of(answer, "results"), _NAME) if d.get("domain") == name]
         if not found or not isinstance(found[0].get("available"), bool):
             raise Garbage(f"{_NAME} gave an answer without the domain")
         if not found[0]["available"]:
@@ -155,11 +149,8 @@ class InstantlySequencing:
 
     async def provision_mailbox(self, address: str, display_name: str | None) -> MailboxStatus:
         """The account where there is one; else an order, for the domain too unless that was ordered before."""
-        try:
-            account = await self._api.call("GET", f"api/v2/accounts/{quote(address, safe='')}")
-            return _account_status(account)
-        except Gone:
-            pass
+        with suppress(Gone):
+            return _account_status(await self._api.call("GET", f"api/v2/accounts/{quote(address, safe='')}"))
         if await self._is_ordered(address):
             return MailboxStatus.PENDING
         prefix, _, domain = address.partition("@")
@@ -171,14 +162,14 @@ class InstantlySequencing:
             "order_type": "extra_accounts" if bought else "dfy",
         }
         answer = await self._api.call("POST", "api/v2/dfy-email-account-orders", body=body)
-        if not isinstance(answer, dict) or not isinstance(answer.get("order_placed"), bool):
+        is_placed = field_of(answer, "order_placed")
+        if not isinstance(is_placed, bool):
             raise Garbage(f"{_NAME} gave an answer without the order")
-        if not answer["order_placed"]:
+        if not is_placed:
             raise Refused(f"{_NAME} did not take the order")
         return MailboxStatus.PENDING
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._api.close()
 
     async def _is_ordered(self, address: str) -> bool:
@@ -188,30 +179,30 @@ class InstantlySequencing:
         return False
 
     async def _state(self, sequence_id: str) -> tuple[State, str | None]:
-        campaign = await self._api.call("GET", _campaign_path(sequence_id))
-        status = campaign.get("status") if isinstance(campaign, dict) else None
-        if status in _BLOCKS:
+        status = field_of(await self._api.call("GET", _campaign_path(sequence_id)), "status")
+        if isinstance(status, int) and status in _BLOCKS:
             return State.BLOCKED, _BLOCKS[status]
-        if status not in _STATES:
+        if not isinstance(status, int) or status not in _STATES:
             raise Garbage(f"{_NAME} gave an answer without a known status")
         return _STATES[status], None
 
-    async def _pages(self, method: Any, path: str, question: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def _pages(
+        self, method: Literal["GET", "POST"], path: str, question: Mapping[str, str]
+    ) -> AsyncIterator[dict[str, object]]:
         """The items of all pages; the last page may still name a next one, which is then empty."""
-        cursor: Any = None
-        for _ in range(_PAGES_MAX):
-            asked = {**question, "limit": _PAGE, **({} if cursor is None else {"starting_after": cursor})}
-            where = {"body": asked} if method == "POST" else {"params": asked}
-            answer = await self._api.call(method, path, repeat=True, **where)
-            items = list_of(_items(answer, "items"), _NAME)
+        asked: dict[str, str | int] = {**question, "limit": PAGE}
+        for _ in range(PAGES_MAX):
+            body, params = (asked, None) if method == "POST" else (None, asked)
+            answer = await self._api.call(method, path, body=body, params=params, repeat=True)
+            items = list_of(field_of(answer, "items"), _NAME)
             for item in items:
                 yield item
-            cursor = answer.get("next_starting_after")
-            if not items or not cursor:
+            if not items or not field_of(answer, "next_starting_after"):
                 return
+            asked["starting_after"] = text_of(answer, "next_starting_after", _NAME)
         raise Garbage(f"{_NAME} gave a list without an end")
 
-    def _campaign(self, sequence: Outline) -> dict[str, Any]:
+    def _campaign(self, sequence: Outline) -> dict[str, object]:
         """The body of a campaign. Instantly's delay of a step is the one before the next step.
 
         The delay before the first message becomes the day on which the schedule starts.
@@ -223,53 +214,30 @@ class InstantlySequencing:
             "days": {str(day): True for day in range(7)},
             "timezone": zone_for(sequence.timezone),
         }
-        start = self._clock().astimezone(ZoneInfo(sequence.timezone)).date() + timedelta(
-            days=delays[0] if delays else 0
-        )
+        today = self._clock().astimezone(ZoneInfo(sequence.timezone)).date()
+        start = today + timedelta(days=delays[0] if delays else 0)
+        messages = [
+            {"type": "email", "delay": following, "variants": [{"subject": step.subject, "body": html_of(step.body)}]}
+            for step, following in zip(sequence.steps, [*delays[1:], 0], strict=False)
+        ]
         return {
-            "name": f"{sequence.name}{_mark(sequence.key)}",
+            "name": title_of(sequence),
             "campaign_schedule": {"start_date": start.isoformat(), "schedules": [schedule]},
-            "sequences": [
-                {
-                    "steps": [
-                        {
-                            "type": "email",
-                            "delay": following,
-                            "variants": [{"subject": step.subject, "body": step.body.replace("\n", "<br/>")}],
-                        }
-                        for step, following in zip(sequence.steps, [*delays[1:], 0], strict=False)
-                    ]
-                }
-            ],
+            "sequences": [{"steps": messages}],
             "email_list": list(sequence.mailboxes),
             "daily_limit": sequence.daily_limit,
             "stop_on_reply": sequence.stop_on_reply,
         }
 
 
-def _mark(key: str) -> str:
-    return f" · {key}"
-
-
 def _campaign_path(sequence_id: str) -> str:
     return f"api/v2/campaigns/{quote(sequence_id, safe='')}"
-
-
-def _items(answer: Any, name: str) -> Any:
-    return answer.get(name) if isinstance(answer, dict) else None
 
 
 _FIELDS: Final = {"first_name", "last_name", "company_name", "website", "phone", "personalization"}
 
 
-def _lead(lead: Lead) -> dict[str, Any]:
-    """Variables that Instantly has a field for go there, the others are custom ones."""
-    own = {name: str(value) for name, value in lead.variables.items() if name in _FIELDS and value is not None}
-    custom = {name: value for name, value in lead.variables.items() if name not in _FIELDS}
-    return {"email": lead.email, **own, **({"custom_variables": custom} if custom else {})}
-
-
-def _status(lead: dict[str, Any]) -> EnrollmentStatus | None:
+def _status(lead: Mapping[str, object]) -> EnrollmentStatus | None:
     replies = lead.get("email_reply_count")
     if isinstance(replies, int) and replies > 0:
         return EnrollmentStatus.REPLIED
@@ -277,8 +245,8 @@ def _status(lead: dict[str, Any]) -> EnrollmentStatus | None:
     return _LEADS.get(status) if isinstance(status, int) else None
 
 
-def _account_status(account: Any) -> MailboxStatus:
-    status = account.get("status") if isinstance(account, dict) else None
+def _account_status(account: object) -> MailboxStatus:
+    status = field_of(account, "status")
     if not isinstance(status, int) or isinstance(status, bool):
         raise Garbage(f"{_NAME} gave an answer without a known status")
     return _ACCOUNTS.get(status, MailboxStatus.ERROR)

@@ -1,12 +1,12 @@
 """The embedded sequencing provider: it notes what it would send and moves recipients on a clock. It sends nothing.
 
-It remembers nothing: what a sequence is and who is on it, it is told each time, so it needs no table of its own.
+It remembers nothing: what a sequence is and who is on it, it is given each time, so it needs no table of its own.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
@@ -20,6 +20,7 @@ from providers.sequencing import (
     Recipient,
     Running,
     State,
+    utc_now,
 )
 
 REPLY_WINDOW: Final = timedelta(days=1)
@@ -29,28 +30,22 @@ _PLACEHOLDER: Final = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _FINAL = EnrollmentStatus.COMPLETED
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class LocalSequencing:
     """The provider; `clock` says what time it is."""
 
     name = "local"
 
-    def __init__(self, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, clock: Callable[[], datetime] = utc_now) -> None:
         self._clock = clock
 
     async def find(self, key: str) -> str | None:
-        """A sequence has its campaign's identifier."""
         return f"local-{key}"
 
     async def create(self, sequence: Outline) -> str:
-        """A sequence has its campaign's identifier."""
         return f"local-{sequence.key}"
 
     async def update(self, sequence_id: str, sequence: Outline) -> None:
-        """It will be told again when it matters."""
+        """It is given again when it matters."""
 
     async def activate(self, sequence_id: str) -> None:
         """It is asked only how running sequences stand."""
@@ -62,13 +57,12 @@ class LocalSequencing:
         """Does nothing: there is nothing of it here."""
 
     async def add_leads(self, sequence_id: str, leads: Sequence[Lead]) -> None:
-        """It will be told again when they are due."""
+        """They are given again when they are due."""
 
     async def remove_lead(self, sequence_id: str, email: str) -> None:
         """Does nothing: there is nothing of it here."""
 
     async def blocked(self, sequence_id: str | None) -> str | None:
-        """It blocks nothing."""
         return None
 
     async def purchase_domain(self, name: str) -> DomainState:
@@ -99,7 +93,7 @@ class LocalSequencing:
             else:
                 waits = True
         times = [m.at for m in moves if m.at is not None]
-        times += [_midnight(now, sequence.timezone)] if waits else []
+        times += [midnight(now, sequence.timezone, days=1)] if waits else []
         times += [running.next_at] if running.next_at is not None else []
         if not times:
             return Progress(State.COMPLETED, moves, now + LOOKS_AGAIN)
@@ -117,13 +111,8 @@ def _sent(sequence: Outline, recipient: Recipient, sender: str, now: datetime) -
 
 def filled(text: str, lead: Lead) -> str:
     """The text with each `{{name}}` replaced by the recipient's variable of that name, or by nothing."""
-    values: dict[str, Any] = {"email": lead.email, **lead.variables}
-
-    def value(match: re.Match[str]) -> str:
-        found = values.get(match[1])
-        return "" if found is None else str(found)
-
-    return _PLACEHOLDER.sub(value, text)
+    values = {"email": lead.email, **lead.variables}
+    return _PLACEHOLDER.sub(lambda match: str(found) if (found := values.get(match[1])) is not None else "", text)
 
 
 def midnight(now: datetime, timezone: str, *, days: int = 0) -> datetime:
@@ -131,7 +120,3 @@ def midnight(now: datetime, timezone: str, *, days: int = 0) -> datetime:
     zone = ZoneInfo(timezone)
     day = now.astimezone(zone).date() + timedelta(days=days)
     return datetime.combine(day, time(), zone).astimezone(UTC)
-
-
-def _midnight(now: datetime, timezone: str) -> datetime:
-    return midnight(now, timezone, days=1)

@@ -5,16 +5,19 @@ An event can be lost; it can never fail or delay the answer. Its fate is one log
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import httpx
+import orjson
 
 from providers.breaker import Breaker
-from providers.calls import calling
+from providers.calls import Calls
+from providers.signing import signed_headers
 
 _log = logging.getLogger(__name__)
 
@@ -34,12 +37,14 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """An event for the workflow actor of one organization."""
+    """An event for the workflow actor of one organization, which is named as tokens name it (decision 216)."""
 
+    id: str
     organization: str
     type: str
+    occurred_at: datetime
     request_id: str
-    data: dict[str, Any] = field(default_factory=dict)
+    data: Mapping[str, object] = field(default_factory=dict)
 
 
 class Notifications(Protocol):
@@ -69,7 +74,6 @@ class WorkflowActors:
         self._closed = False
 
     def hand(self, notification: Notification) -> None:
-        """Queue the notification for its organization's actor."""
         try:
             if self._closed:
                 raise asyncio.QueueFull
@@ -78,7 +82,7 @@ class WorkflowActors:
             self._settle(notification, Fate.DROPPED)
 
     async def close(self) -> None:
-        """Wait briefly for the queues; what is left is dropped, and said so."""
+        """Wait briefly for the queues; what is left is dropped, and logged."""
         self._closed = True
         actors = list(self._actors.values())
         with suppress(TimeoutError):
@@ -139,34 +143,34 @@ async def embedded(_notification: Notification) -> None:
 class HttpDelivery:
     """Posts each notification to a workflow service; anything but a 2xx is a failure.
 
-    One that fails again and again is left alone for a while: what comes then has failed at once.
+    It is signed by Standard Webhooks where there is a secret. A service that fails again and again is left alone for a
+    while: what comes then has failed at once.
     """
 
-    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+    def __init__(self, client: httpx.AsyncClient, url: str, calls: Calls | None = None, secret: str = "") -> None:
         self._client = client
         self._url = url
-        self._breaker = Breaker("of notifications", label="workflow")
+        self._secret = secret
+        self._calls = calls or Calls()
+        self._breaker = Breaker("of notifications", calls=self._calls, label="workflow")
 
     async def __call__(self, notification: Notification) -> None:
         """POST the notification, once, within five seconds."""
-        if not self._breaker.lets_through():
-            raise ConnectionError("the workflow service is left alone")
-        try:
-            await self._post(notification)
-        except BaseException:
-            self._breaker.failed()
-            raise
-        self._breaker.succeeded()
-
-    async def _post(self, notification: Notification) -> None:
-        body = {"type": notification.type, "organization_id": notification.organization, "data": notification.data}
-        headers = {"X-Request-Id": notification.request_id}
-        with calling("workflow"):
-            await self._send(body, headers)
-
-    async def _send(self, body: Any, headers: dict[str, str]) -> None:
-        async with (
-            asyncio.timeout(_DEADLINE),  # over all of it, where the client's own deadlines begin anew with every byte
-            self._client.stream("POST", self._url, json=body, headers=headers) as response,
-        ):
-            response.raise_for_status()
+        content = {
+            "id": notification.id,
+            "type": notification.type,
+            "occurred_at": notification.occurred_at,
+            "organization_id": notification.organization,
+            "data": notification.data,
+        }
+        body = orjson.dumps(content, option=orjson.OPT_UTC_Z).decode()
+        headers = {"content-type": "application/json", "X-Request-Id": notification.request_id}
+        if self._secret:
+            headers |= signed_headers([self._secret], notification.id, datetime.now(UTC), body)
+        left_alone = ConnectionError("the workflow service is left alone")
+        with self._breaker.call(left_alone), self._calls.one("workflow"):
+            async with (
+                asyncio.timeout(_DEADLINE),  # over all of it, where the client's deadlines begin anew with every byte
+                self._client.stream("POST", self._url, content=body, headers=headers) as response,
+            ):
+                response.raise_for_status()

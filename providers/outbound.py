@@ -4,15 +4,7 @@ A name is resolved here, all of its addresses are checked, and the connection go
 second answer of the name service cannot lead elsewhere; Host and the name in the TLS handshake stay what the caller
 wrote. Redirects are followed by hand, each through the same checks. Proxies of the environment play no part.
 
-OutboundError
-├── NotAllowed        the address is none that the service calls
-├── Unreachable       no such name, no connection, no valid certificate, or an answer that broke off or is none
-├── TooSlow           a deadline passed
-├── TooLarge          the body is over the limit, decoded
-├── TooManyRedirects
-└── WrongType         the content is of another type than asked for
-
-Their messages name nothing but the host that the caller wrote, and may be shown to clients.
+The messages of errors name nothing but the host that the caller wrote, and may be shown to clients.
 """
 
 import asyncio
@@ -22,12 +14,13 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 
 import httpx
 
 from contract.limits import VERSION
-from providers.addresses import Resolve, is_allowed, read_address, system_resolve
-from providers.calls import OK, calling
+from providers.addresses import Resolve, is_allowed, system_resolve
+from providers.calls import OK, Calls
 
 USER_AGENT = f"crm-gateway/{VERSION}"
 REDIRECTS_MAX = 5
@@ -106,7 +99,7 @@ class Answer:
 
 
 class Outbound:
-    """The client; one per process, used at the same time by whoever needs it.
+    """The client; one per process, used by any number of callers at the same time.
 
     `allow_loopback` lets this machine be called (for tests). `certificates` replaces the usual authorities.
     """
@@ -117,7 +110,9 @@ class Outbound:
         allow_loopback: bool = False,
         resolve: Resolve = system_resolve,
         certificates: ssl.SSLContext | None = None,
+        calls: Calls | None = None,
     ) -> None:
+        self._calls = calls or Calls()
         self._loopback = allow_loopback
         self._resolve = resolve
         # No connection is kept: two names at one address must never share one.
@@ -141,7 +136,6 @@ class Outbound:
             return
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._transport.aclose()
 
     async def request(
@@ -161,7 +155,7 @@ class Outbound:
         address that one leads to, and raises to have it left alone. `types` are the media types of which a successful
         answer has to be one.
         """
-        with calling("web") as call:
+        with self._calls.one("web") as call:
             answer = await self._request(method, url, headers or {}, content, types, limits, before_redirect)
             call.outcome = OK if 200 <= answer.status < 300 else f"{answer.status // 100}xx"
             return answer
@@ -239,7 +233,7 @@ class Outbound:
             raise Unreachable(f"the name {name} cannot be resolved") from None
         for text in found:
             try:
-                allowed = is_allowed(read_address(text), loopback=self._loopback)
+                allowed = is_allowed(ip_address(text), loopback=self._loopback)
             except ValueError:
                 allowed = False
             if not allowed:

@@ -7,13 +7,13 @@ it is part of the client, never an argument.
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import httpx
 import orjson
 
 from providers.breaker import Breaker
-from providers.calls import calling
+from providers.calls import Calls
 from providers.outbound import retry_after
 from providers.sequencing import Garbage, Gone, Refused, SequencingError, Unreachable
 
@@ -28,6 +28,7 @@ ANSWER_MAX: Final = 4 * 1024 * 1024
 _AFTER_MAX: Final = 600.0
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Params = Mapping[str, str | int]
 _BUSY: Final = frozenset({408, 425, 429})
 _REFUSALS: Final = {
     401: "{name} does not accept the API key",
@@ -48,10 +49,12 @@ class Api:
         params: Mapping[str, str] | None = None,
         deadline: float = DEADLINE,
         pause: float = PAUSE,
+        calls: Calls | None = None,
     ) -> None:
         self.name = name
         self._deadline = deadline
-        self._breaker = Breaker(name)
+        self._calls = calls or Calls()
+        self._breaker = Breaker(name, calls=self._calls)
         self._pause = pause
         self._client = httpx.AsyncClient(
             base_url=url,
@@ -66,45 +69,31 @@ class Api:
         method: Method,
         path: str,
         *,
-        body: Any = None,
-        params: Mapping[str, Any] | None = None,
+        body: object = None,
+        params: Params | None = None,
         repeat: bool | None = None,
-    ) -> Any:
+    ) -> object:
         """The answer's JSON, None where it has no body. Raises a SequencingError.
 
-        `repeat` says whether the call may be made again when its outcome is unknown; unless told, only GET may.
+        `repeat` says whether the call may be made again when its outcome is unknown; unless given, only GET may.
         """
         tries = TRIES if (method == "GET" if repeat is None else repeat) else 1
         for number in range(1, tries + 1):
             try:
-                with calling(self.name.lower()):
-                    return await self._once(method, path, body, params)
+                left_alone = Unreachable(f"{self.name} cannot be reached just now")
+                # What the provider says is its answer, whatever the status.
+                with self._calls.one(self.name.lower()), self._breaker.call(left_alone, (Gone, Refused)):
+                    return await self._try(method, path, body, params)
             except Unreachable as error:
                 if number == tries or error.after is not None or self._breaker.is_open:
                     raise
                 await asyncio.sleep(self._pause * 2 ** (number - 1))
         raise AssertionError("unreachable")
 
-    async def _once(self, method: Method, path: str, body: Any, params: Mapping[str, Any] | None) -> Any:
-        """One try, unless the provider is left alone just now; what it says is its answer, whatever the status."""
-        if not self._breaker.lets_through():
-            raise Unreachable(f"{self.name} cannot be reached just now")
-        try:
-            answer = await self._try(method, path, body, params)
-        except (Gone, Refused):
-            self._breaker.succeeded()
-            raise
-        except BaseException:  # whoever waited may have given up
-            self._breaker.failed()
-            raise
-        self._breaker.succeeded()
-        return answer
-
-    async def _try(self, method: Method, path: str, body: Any, params: Mapping[str, Any] | None) -> Any:
+    async def _try(self, method: Method, path: str, body: object, params: Params | None) -> object:
         try:
             async with asyncio.timeout(self._deadline):  # httpx's own deadlines begin anew with every byte
-                content = {} if body is None else {"json": body}
-                async with self._client.stream(method, path.lstrip("/"), params=params, **content) as response:
+                async with self._client.stream(method, path.lstrip("/"), params=params, json=body) as response:
                     text = await self._bounded(response)
         except (TimeoutError, httpx.TimeoutException):
             raise self._failed(method, Unreachable(f"{self.name} did not answer in time")) from None
@@ -125,13 +114,12 @@ class Api:
             chunks.append(chunk)
         return b"".join(chunks)
 
-    def _read(self, method: str, text: bytes) -> Any:
-        if not text.strip():
-            return None
+    def _read(self, method: str, text: bytes) -> object:
         try:
-            return orjson.loads(text)
+            answer: object = orjson.loads(text) if text.strip() else None
         except orjson.JSONDecodeError:
             raise self._failed(method, Garbage(f"{self.name} gave an answer that cannot be read")) from None
+        return answer
 
     def _refusal(self, response: httpx.Response) -> SequencingError:
         status = response.status_code
@@ -151,7 +139,6 @@ class Api:
         return error
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._client.aclose()
 
 
@@ -160,15 +147,20 @@ def _after(header: str | None) -> float | None:
     return None if seconds is None else min(_AFTER_MAX, seconds)
 
 
-def text_of(value: Any, name: str, provider: str) -> str:
+def field_of(answer: object, name: str) -> object:
+    """A member of an object; None where there is none, or it is no object."""
+    return answer.get(name) if isinstance(answer, dict) else None
+
+
+def text_of(answer: object, name: str, provider: str) -> str:
     """A field of an object that has to be a text or a number, as text. Raises Garbage."""
-    found = value.get(name) if isinstance(value, dict) else None
+    found = field_of(answer, name)
     if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
         raise Garbage(f"{provider} gave an answer without its {name}")
     return str(found)
 
 
-def list_of(value: Any, provider: str) -> list[dict[str, Any]]:
+def list_of(value: object, provider: str) -> list[dict[str, object]]:
     """A list of objects. Raises Garbage."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise Garbage(f"{provider} gave an answer without its list")

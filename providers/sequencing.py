@@ -1,4 +1,4 @@
-"""The port to an e-mail sequencing provider: what it is told of a campaign, and what it tells (specification 4.7, 4.8).
+"""The port to an e-mail sequencing provider: what it learns of a campaign, and what it says (specification 4.7, 4.8).
 
 Every method may raise a SequencingError and nothing else that a provider can cause. None may be called inside a
 database transaction.
@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 from contract.limits import PROVIDER_SECONDS
 from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
@@ -71,7 +71,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A campaign as the provider is told of it; `key` is the campaign's identifier, which finds it again there."""
+    """A campaign as the provider gets it; `key` is the campaign's identifier, which finds it again there."""
 
     key: str
     name: str
@@ -87,7 +87,7 @@ class Lead:
     """A recipient; `variables` fill the placeholders of the messages, values are text, numbers, booleans or null."""
 
     email: str
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +220,8 @@ class Sequencing(Protocol):
 
 LEADS_MAX = 100
 """Recipients in one call: fewer than any provider's own limit."""
+
+
+def utc_now() -> datetime:
+    """The clock of the providers, unless a test brings its own."""
+    return datetime.now(UTC)

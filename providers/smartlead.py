@@ -5,12 +5,14 @@ A campaign's content cannot change while it is active, and an active campaign ca
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
 from urllib.parse import quote
 
 from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
-from providers.provider_http import DEADLINE, PAUSE, Api, list_of, text_of
+from providers.calls import Calls
+from providers.provider_http import DEADLINE, PAUSE, Api, Method, Params, field_of, list_of, text_of
+from providers.remote_sequencing import ASKS_AGAIN, PAGE, PAGES_MAX, html_of, is_of, lead_body, mark, title_of
 from providers.sequencing import (
     DomainState,
     Garbage,
@@ -22,14 +24,12 @@ from providers.sequencing import (
     Refused,
     Running,
     State,
+    utc_now,
 )
 
 URL: Final = "https://server.smartlead.ai/"
 SENDERS_URL: Final = "https://smart-senders.smartlead.ai/"
-ASKS_AGAIN: Final = timedelta(minutes=5)
 _NAME: Final = "Smartlead"
-_PAGE: Final = 100
-_PAGES_MAX: Final = 1_000
 
 _STATES: Final = {
     "ACTIVE": State.RUNNING,
@@ -55,10 +55,6 @@ _MARKS: Final = (
 """The lists that say what became of a lead; a later one has the last word."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class SmartleadSequencing:
     """The provider; `key` is the account's API key. An address of one's own is that of both of its services."""
 
@@ -71,23 +67,25 @@ class SmartleadSequencing:
         *,
         deadline: float = DEADLINE,
         pause: float = PAUSE,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
+        calls: Calls | None = None,
     ) -> None:
-        params = {"api_key": key}
-        self._api = Api(_NAME, url or URL, params=params, deadline=deadline, pause=pause)
-        self._senders = Api(_NAME, url or SENDERS_URL, params=params, deadline=deadline, pause=pause)
+        self._api, self._senders = (
+            Api(_NAME, url or usual, params={"api_key": key}, deadline=deadline, pause=pause, calls=calls)
+            for usual in (URL, SENDERS_URL)
+        )
         self._clock = clock
 
     async def find(self, key: str) -> str | None:
         """Finds the campaign by its identifier at the end of the name; the list has no pages."""
         for campaign in list_of(await self._call("GET", "campaigns/"), _NAME):
-            if str(campaign.get("name", "")).endswith(_mark(key)):
+            if str(campaign.get("name", "")).endswith(mark(key)):
                 return text_of(campaign, "id", _NAME)
         return None
 
     async def create(self, sequence: Outline) -> str:
         """A draft with nothing but a name; `update` makes it the sequence."""
-        made = await self._call("POST", "campaigns/create", body={"name": f"{sequence.name}{_mark(sequence.key)}"})
+        made = await self._call("POST", "campaigns/create", body={"name": title_of(sequence)})
         return text_of(made, "id", _NAME)
 
     async def update(self, sequence_id: str, sequence: Outline) -> None:
@@ -95,32 +93,25 @@ class SmartleadSequencing:
         path = _campaign_path(sequence_id)
         if await self._state(sequence_id) is State.RUNNING:
             await self.pause(sequence_id)
-        settings: dict[str, Any] = {
-            "name": f"{sequence.name}{_mark(sequence.key)}",
+        settings = {
+            "name": title_of(sequence),
             "sending_limit": sequence.daily_limit,
             "stop_lead_settings": "REPLY_TO_AN_EMAIL" if sequence.stop_on_reply else "NEVER",
         }
-        schedule = {
-            "timezone": sequence.timezone,
-            "days": list(range(7)),
-            "start_hour": "09:00",
-            "end_hour": "17:00",
-        }
+        hours = {"start_hour": "09:00", "end_hour": "17:00"}
+        schedule = {"timezone": sequence.timezone, "days": list(range(7)), **hours}
         await self._call("POST", f"{path}/settings", body=settings, repeat=True)
         await self._call("POST", f"{path}/schedule", body={"schedule": schedule}, repeat=True)
         await self._messages(path, sequence)
         await self._mailboxes(path, sequence.mailboxes)
 
     async def activate(self, sequence_id: str) -> None:
-        """Start, or resume."""
         await self._status(sequence_id, "START")
 
     async def pause(self, sequence_id: str) -> None:
-        """Pause."""
         await self._status(sequence_id, "PAUSED")
 
     async def delete(self, sequence_id: str) -> None:
-        """Stop, since an active campaign is not deleted, then delete."""
         if await self._state(sequence_id) is State.RUNNING:
             await self._status(sequence_id, "STOPPED")
         await self._call("DELETE", _campaign_path(sequence_id), repeat=True)
@@ -128,16 +119,16 @@ class SmartleadSequencing:
     async def add_leads(self, sequence_id: str, leads: Sequence[Lead]) -> None:
         """Adds them in one call; Smartlead passes over those that are in the campaign, so that it may be repeated."""
         body = {
-            "lead_list": [_lead(lead) for lead in leads],
+            "lead_list": [lead_body(lead, _FIELDS, "custom_fields") for lead in leads],
             "settings": {"ignore_duplicate_leads_in_other_campaign": True},
         }
         await self._call("POST", f"{_campaign_path(sequence_id)}/leads", body=body, repeat=True)
 
     async def remove_lead(self, sequence_id: str, email: str) -> None:
         """Removes it by the lead's identifier, which only the campaign's list has."""
-        async for lead in self._leads(sequence_id):
-            if str(lead["lead"].get("email", "")).casefold() == email.casefold():
-                path = f"{_campaign_path(sequence_id)}/leads/{quote(text_of(lead['lead'], 'id', _NAME), safe='')}"
+        async for _, lead in self._leads(sequence_id):
+            if is_of(lead, email):
+                path = f"{_campaign_path(sequence_id)}/leads/{quote(text_of(lead, 'id', _NAME), safe='')}"
                 with suppress(Gone):
                     await self._call("DELETE", path, repeat=True)
                 return
@@ -146,13 +137,12 @@ class SmartleadSequencing:
         """The campaign's status, and the leads' by the lists that tell it."""
         state = await self._state(running.sequence_id)
         found: dict[str, EnrollmentStatus] = {}
-        async for lead in self._leads(running.sequence_id):
-            status = _LEADS.get(str(lead.get("status")))
-            if isinstance(email := lead["lead"].get("email"), str) and status is not None:
-                found[email] = status
-        for mark, status in _MARKS:
-            async for lead in self._leads(running.sequence_id, emailStatus=mark):
-                if isinstance(email := lead["lead"].get("email"), str):
+        async for shown, lead in self._leads(running.sequence_id):
+            if isinstance(email := lead.get("email"), str) and shown in _LEADS:
+                found[email] = _LEADS[shown]
+        for listed, status in _MARKS:
+            async for _, lead in self._leads(running.sequence_id, emailStatus=listed):
+                if isinstance(email := lead.get("email"), str):
                     found[email] = status
         moves = [Move(email, status) for email, status in found.items()]
         return Progress(state, moves, self._clock() + ASKS_AGAIN)
@@ -171,7 +161,7 @@ class SmartleadSequencing:
     async def purchase_domain(self, name: str) -> DomainState:
         """A domain that was bought in Smartlead's marketplace; buying there needs a person (decision 54)."""
         answer = await self._senders.call("GET", "api/v1/smart-senders/get-domain-list")
-        data = answer.get("data") if isinstance(answer, dict) else None
+        data = field_of(answer, "data")
         if not isinstance(data, list):
             raise Garbage(f"{_NAME} gave an answer without its list")
         if name in {_domain_name(item) for item in data}:
@@ -184,28 +174,34 @@ class SmartleadSequencing:
             account = await self._account(address)
         except Gone:
             raise Refused(f"{_NAME} has no such mailbox: connect it there, then ask again") from None
-        marks = [account.get(name) for name in ("is_smtp_success", "is_imap_success")]
+        marks = [field_of(account, name) for name in ("is_smtp_success", "is_imap_success")]
         if not all(isinstance(mark, bool) for mark in marks):
             raise Garbage(f"{_NAME} gave an answer without the mailbox's state")
         return MailboxStatus.ACTIVE if all(marks) else MailboxStatus.ERROR
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._api.close()
         await self._senders.close()
 
-    async def _call(self, method: Any, path: str, **options: Any) -> Any:
-        answer = await self._api.call(method, f"api/v1/{path}", **options)
-        if isinstance(answer, dict) and (answer.get("success") is False or answer.get("ok") is False):
-            raise Refused(f"{_NAME} does not accept the request")  # said in an answer with the status of a success
+    async def _call(
+        self,
+        method: Method,
+        path: str,
+        *,
+        body: object = None,
+        params: Params | None = None,
+        repeat: bool | None = None,
+    ) -> object:
+        answer = await self._api.call(method, f"api/v1/{path}", body=body, params=params, repeat=repeat)
+        if field_of(answer, "success") is False or field_of(answer, "ok") is False:
+            raise Refused(f"{_NAME} does not accept the request")  # in an answer with the status of a success
         return answer
 
     async def _status(self, sequence_id: str, status: str) -> None:
         await self._call("POST", f"{_campaign_path(sequence_id)}/status", body={"status": status}, repeat=True)
 
     async def _state(self, sequence_id: str) -> State:
-        campaign = await self._call("GET", _campaign_path(sequence_id))
-        status = campaign.get("status") if isinstance(campaign, dict) else None
+        status = field_of(await self._call("GET", _campaign_path(sequence_id)), "status")
         if not isinstance(status, str) or status not in _STATES:
             raise Garbage(f"{_NAME} gave an answer without a known status")
         return _STATES[status]
@@ -213,8 +209,7 @@ class SmartleadSequencing:
     async def _messages(self, path: str, sequence: Outline) -> None:
         """Messages keep their identifiers by their numbers, or a repeated call would make them twice."""
         known = {
-            item.get("seq_number"): item.get("id")
-            for item in _listed(await self._call("GET", f"{path}/sequences"), _NAME)
+            item.get("seq_number"): item.get("id") for item in _listed(await self._call("GET", f"{path}/sequences"))
         }
         if len(known) > len(sequence.steps):
             raise Refused(f"{_NAME} cannot take messages away from a campaign")
@@ -223,7 +218,7 @@ class SmartleadSequencing:
                 "id": known.get(number),
                 "seq_number": number,
                 "subject": step.subject,
-                "email_body": step.body.replace("\n", "<br/>"),
+                "email_body": html_of(step.body),
                 "seq_delay_details": {"delay_in_days": step.delay_days},
             }
             for number, step in enumerate(sequence.steps, 1)
@@ -231,52 +226,48 @@ class SmartleadSequencing:
         await self._call("POST", f"{path}/sequences", body={"sequences": messages})
 
     async def _mailboxes(self, path: str, addresses: Sequence[str]) -> None:
-        """Let the campaign's senders be these."""
         wanted = set()
         for address in addresses:
             try:
                 wanted.add(text_of(await self._account(address), "id", _NAME))
             except Gone:
                 raise Refused(f"{_NAME} has no mailbox {address}") from None
-        now = {text_of(item, "id", _NAME) for item in _listed(await self._call("GET", f"{path}/email-accounts"), _NAME)}
-        for method, ids in (("POST", wanted - now), ("DELETE", now - wanted)):
+        now = {text_of(item, "id", _NAME) for item in _listed(await self._call("GET", f"{path}/email-accounts"))}
+        changes: tuple[tuple[Method, set[str]], ...] = (("POST", wanted - now), ("DELETE", now - wanted))
+        for method, ids in changes:
             if ids:
                 body = {"email_account_ids": sorted(map(_number, ids))}
                 await self._call(method, f"{path}/email-accounts", body=body, repeat=True)
 
-    async def _account(self, address: str) -> dict[str, Any]:
+    async def _account(self, address: str) -> object:
         account = await self._call("GET", "email-accounts/fetch-email-account-details", params={"email": address})
         if not isinstance(account, dict):
             raise Garbage(f"{_NAME} gave an answer without the mailbox")
         return account
 
-    async def _leads(self, sequence_id: str, **filters: str) -> AsyncIterator[dict[str, Any]]:
-        """The campaign's leads, page by page, each an object with `status` and `lead`."""
+    async def _leads(self, sequence_id: str, **filters: str) -> AsyncIterator[tuple[str, dict[str, object]]]:
+        """The campaign's leads, page by page, each behind its status."""
         path = f"{_campaign_path(sequence_id)}/leads"
-        for page in range(_PAGES_MAX):
-            params = {"offset": page * _PAGE, "limit": _PAGE, **filters}
-            answer = await self._call("GET", path, params=params)
-            items = list_of(answer.get("data") if isinstance(answer, dict) else None, _NAME)
+        for page in range(PAGES_MAX):
+            answer = await self._call("GET", path, params={"offset": page * PAGE, "limit": PAGE, **filters})
+            items = list_of(field_of(answer, "data"), _NAME)
             for item in items:
-                if not isinstance(item.get("lead"), dict):
+                lead = item.get("lead")
+                if not isinstance(lead, dict):
                     raise Garbage(f"{_NAME} gave an answer without its leads")
-                yield item
-            if len(items) < _PAGE:
+                yield str(item.get("status")), lead
+            if len(items) < PAGE:
                 return
         raise Garbage(f"{_NAME} gave a list without an end")
-
-
-def _mark(key: str) -> str:
-    return f" · {key}"
 
 
 def _campaign_path(sequence_id: str) -> str:
     return f"campaigns/{quote(sequence_id, safe='')}"
 
 
-def _listed(answer: Any, provider: str) -> list[dict[str, Any]]:
+def _listed(answer: object) -> list[dict[str, object]]:
     """A list, bare or as the `data` of an object: Smartlead documents both for the same addresses."""
-    return list_of(answer.get("data") or [] if isinstance(answer, dict) else answer, provider)
+    return list_of(field_of(answer, "data") or [] if isinstance(answer, dict) else answer, _NAME)
 
 
 def _number(identifier: str) -> int:
@@ -285,25 +276,18 @@ def _number(identifier: str) -> int:
     return int(identifier)
 
 
-def _domain_name(item: Any) -> str:
+def _domain_name(item: object) -> str:
     name = (item.get("domain_name") or item.get("domain")) if isinstance(item, dict) else item
     return str(name).lower()
 
 
 _FIELDS: Final = {
+    "company_name",
+    "company_url",
     "first_name",
     "last_name",
-    "company_name",
+    "linkedin_profile",
+    "location",
     "phone_number",
     "website",
-    "location",
-    "linkedin_profile",
-    "company_url",
 }
-
-
-def _lead(lead: Lead) -> dict[str, Any]:
-    """Variables that Smartlead has a field for go there, the others are custom ones."""
-    own = {name: str(value) for name, value in lead.variables.items() if name in _FIELDS and value is not None}
-    custom = {name: value for name, value in lead.variables.items() if name not in _FIELDS}
-    return {"email": lead.email, **own, **({"custom_fields": custom} if custom else {})}

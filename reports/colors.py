@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 _HEX = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{6})", re.IGNORECASE)
-_WHITE, _INK = "#ffffff", "#1b2430"
+_WHITE, INK, MUTED, HAIR = "#ffffff", "#1b2430", "#5b6675", "#dfe4ea"
 _VISIBLE = 1.6
 _READABLE = 4.5  # the contrast that WCAG 2.2 AA asks of text, 1.4.3
 
@@ -29,7 +29,6 @@ class Palette:
 
     @property
     def on_primary(self) -> str:
-        """The color that is readable on the primary color."""
         return readable_on(self.primary)
 
 
@@ -50,18 +49,18 @@ def contrast(one: str, other: str) -> float:
 
 def readable_on(background: str) -> str:
     """White or ink, whichever reads better there; white wins where it is readable."""
-    if contrast(_WHITE, background) >= _READABLE or contrast(_WHITE, background) >= contrast(_INK, background):
+    if contrast(_WHITE, background) >= _READABLE or contrast(_WHITE, background) >= contrast(INK, background):
         return _WHITE
-    return _INK
+    return INK
 
 
 def darkened(color: str, against: str = _WHITE) -> str:
     """The color, mixed with ink until it is readable against a light background."""
     for tenths in range(11):
-        mixed = mix(color, _INK, tenths / 10)
+        mixed = mix(color, INK, tenths / 10)
         if contrast(mixed, against) >= _READABLE:
             return mixed
-    return _INK
+    return INK
 
 
 def mix(color: str, other: str, part: float) -> str:

@@ -1,21 +1,18 @@
 """The deck of a CX report: ten slides or so to speak to, with native charts and the full texts in the speaker's notes.
 
-CPU-bound, 0.1 to 1 second of pure Python: call it in a worker thread, or in a process where many are made. The same
-content gives the same bytes.
+CPU-bound, 0.1 to 1 second, and done in a child process. The same content gives the same bytes.
 """
 
 from io import BytesIO
-from typing import Any
 
 from pptx import Presentation
 from pptx.util import Inches
 
 from reports import facts
-from reports.adapters.pptx import to_front
-from reports.content import Content, Factor, Finding, Section
+from reports.adapters.pptx import Part, to_front
+from reports.colors import HAIR, MUTED
+from reports.content import SLOTS, Content, Factor, Finding, Section
 from reports.deck_parts import (
-    HAIR,
-    MUTED,
     WASH,
     bars,
     block,
@@ -29,7 +26,7 @@ from reports.deck_parts import (
 )
 from reports.fitting import Frame, Paragraphs, best_size, height, parted
 from reports.logo_images import on_plate
-from reports.scores import SEVERITY_COLORS, UNMEASURED, band
+from reports.scores import band, severity_band
 from reports.text import cut
 
 _SIZES = (24, 20, 18, 16, 15, 14)
@@ -59,7 +56,7 @@ class _Deck:
     def __init__(self, content: Content) -> None:
         self.content = content
         self.colors = content.brand.colors
-        self.file: Any = Presentation()
+        self.file: Part = Presentation()
         self.file.slide_width, self.file.slide_height = Inches(13.333), Inches(7.5)
         properties = self.file.core_properties
         properties.title = cut(f"{content.company} – {content.title}", 250)
@@ -78,11 +75,11 @@ class _Deck:
         for name in ("recommendations", "next_steps"):
             self.section(self.content.section(name))
         for section in self.content.sections:
-            if section.name not in facts.PLACED:
+            if section.name not in SLOTS:
                 self.section(section)
         self.section(self.content.section("methodology"))
 
-    def slide(self, title: str, notes: str = "") -> Any:
+    def slide(self, title: str, notes: str = "") -> Part:
         """A slide with its title, its foot and the speaker's notes."""
         slide = self.file.slides.add_slide(self.file.slide_layouts[_TITLE_ONLY])
         retitle(slide, cut(title, 70), self.colors.strong, self.colors.mark, 28 if len(title) <= 50 else 22)
@@ -94,7 +91,7 @@ class _Deck:
         self.notes(slide, notes)
         return slide
 
-    def notes(self, slide: Any, text: str) -> None:
+    def notes(self, slide: Part, text: str) -> None:
         if text:
             slide.notes_slide.notes_text_frame.text = cut(text, 30_000)
 
@@ -145,7 +142,7 @@ class _Deck:
         ):
             self.card(slide, (8.6, 4.98 + 0.88 * index, 4.03, 0.78), label, factor)
 
-    def card(self, slide: Any, box: tuple[float, float, float, float], label: str, factor: Factor) -> None:
+    def card(self, slide: Part, box: tuple[float, float, float, float], label: str, factor: Factor) -> None:
         left, top, _, _ = box
         block(slide, *box, WASH, rounded=True)
         color = band(factor.score).color
@@ -221,15 +218,14 @@ class _Deck:
             for index, one in enumerate(shown):
                 self.finding(slide, one, 1.75 + index * 1.26)
 
-    def finding(self, slide: Any, finding: Finding, top: float) -> None:
-        color = UNMEASURED.color if finding.severity is None else SEVERITY_COLORS[finding.severity.value]
+    def finding(self, slide: Part, finding: Finding, top: float) -> None:
+        shown = severity_band(finding.severity)
         block(slide, 0.7, top, 11.93, 1.14, WASH)
-        block(slide, 0.7, top, 0.07, 1.14, color)
+        block(slide, 0.7, top, 0.07, 1.14, shown.color)
         title = cut(finding.title, 95)
         words(slide, (1.0, top + 0.1, 9.9, 0.35), title, 16 if len(title) <= 80 else 14, bold=True)
-        if finding.severity is not None:
-            label = finding.severity.value.capitalize()
-            words(slide, (11.0, top + 0.12, 1.43, 0.3), label, 13, color, bold=True, align="end")
+        if shown.label:
+            words(slide, (11.0, top + 0.12, 1.43, 0.3), shown.label, 13, shown.color, bold=True, align="end")
         if finding.detail:
             self.text(
                 slide, (1.0, top + 0.48, 11.4, 0.62), [(False, " ".join(finding.detail.split()))], sizes=(14, 13, 12)
@@ -251,7 +247,7 @@ class _Deck:
 
     def text(
         self,
-        slide: Any,
+        slide: Part,
         box: tuple[float, float, float, float],
         paragraphs: Paragraphs,
         sizes: tuple[int, ...] = _SIZES,

@@ -5,8 +5,8 @@ import zipfile
 from collections.abc import Sequence
 from datetime import datetime
 from io import BytesIO
-from typing import Any
 
+from lxml import etree
 from pptx.chart.data import CategoryChartData
 from pptx.dml.color import RGBColor
 from pptx.enum.chart import XL_CHART_TYPE, XL_LABEL_POSITION, XL_TICK_LABEL_POSITION, XL_TICK_MARK
@@ -14,26 +14,26 @@ from pptx.enum.shapes import MSO_SHAPE
 from pptx.enum.text import MSO_ANCHOR, MSO_AUTO_SIZE, PP_ALIGN
 from pptx.util import Emu, Inches, Pt
 
-from reports.adapters.pptx import describe, element_of, paragraph_properties
+from reports.adapters.pptx import Part, describe, element_of, paragraph_properties
+from reports.colors import HAIR, INK, MUTED, rgb
 from reports.fitting import Paragraphs
 from reports.text import is_right_to_left
 
 FONT = "Calibri"
-INK, MUTED, HAIR, WASH, TRACK = "#1b2430", "#5b6675", "#dfe4ea", "#f5f7fa", "#e8ecf1"
+WASH, TRACK = "#f5f7fa", "#e8ecf1"
 _ALIGN = {"middle": PP_ALIGN.CENTER, "end": PP_ALIGN.RIGHT}
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _MOMENT = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def paint(color: str) -> RGBColor:
     """A color as the library takes it."""
-    made: Any = RGBColor  # the library has no types here
-    color_made: RGBColor = made.from_string(color.removeprefix("#").upper())
-    return color_made
+    return RGBColor(*rgb(color))  # type: ignore[no-untyped-call]  # the library has no types here
 
 
 def block(
-    slide: Any, left: float, top: float, width: float, height: float, color: str, *, rounded: bool = False
-) -> Any:
+    slide: Part, left: float, top: float, width: float, height: float, color: str, *, rounded: bool = False
+) -> None:
     """A plain area of a color; measures are inches."""
     kind = MSO_SHAPE.ROUNDED_RECTANGLE if rounded else MSO_SHAPE.RECTANGLE
     shape = slide.shapes.add_shape(kind, Inches(left), Inches(top), Inches(width), Inches(height))
@@ -43,28 +43,26 @@ def block(
     shape.shadow.inherit = False
     if rounded:
         shape.adjustments[0] = min(0.5, 0.08 / min(width, height))
-    return shape
 
 
 def words(
-    slide: Any,
+    slide: Part,
     box: tuple[float, float, float, float],
     text: str,
     size: float,
     color: str = INK,
     *,
     bold: bool = False,
-    anchor: Any = MSO_ANCHOR.TOP,
+    anchor: MSO_ANCHOR = MSO_ANCHOR.TOP,
     align: str = "",
-) -> Any:
+) -> None:
     """One paragraph in a box of (left, top, width, height) inches."""
     frame = _frame(slide.shapes.add_textbox(*(Inches(value) for value in box)), anchor)
     _fill(frame.paragraphs[0], text, size, color, bold=bold, align=align)
-    return frame
 
 
 def narrative(
-    slide: Any, box: tuple[float, float, float, float], paragraphs: Paragraphs, size: float, mark: str
+    slide: Part, box: tuple[float, float, float, float], paragraphs: Paragraphs, size: float, mark: str
 ) -> None:
     """Paragraphs below one another; bullets hang, with a mark of that color."""
     frame = _frame(slide.shapes.add_textbox(*(Inches(value) for value in box)), MSO_ANCHOR.TOP)
@@ -77,7 +75,7 @@ def narrative(
             _hang(paragraph, size, mark)
 
 
-def retitle(slide: Any, text: str, color: str, accent: str, size: float) -> None:
+def retitle(slide: Part, text: str, color: str, accent: str, size: float) -> None:
     """The slide's title in its place, below a short rule."""
     block(slide, 0.7, 0.55, 0.5, 0.06, accent)
     title = slide.shapes.title
@@ -85,13 +83,13 @@ def retitle(slide: Any, text: str, color: str, accent: str, size: float) -> None
     title_words(title, text, size, color)
 
 
-def title_words(title: Any, text: str, size: float, color: str) -> None:
+def title_words(title: Part, text: str, size: float, color: str) -> None:
     """The words of a title that has its place already."""
     _fill(_frame(title, MSO_ANCHOR.MIDDLE).paragraphs[0], text, size, color, bold=True)
 
 
 def bars(
-    slide: Any, box: tuple[float, float, float, float], rows: Sequence[tuple[str, float, str]], *, size: float = 12
+    slide: Part, box: tuple[float, float, float, float], rows: Sequence[tuple[str, float, str]], *, size: float = 12
 ) -> None:
     """A native bar chart of (name, score, color), the first on top."""
     data = _data([(name, score) for name, score, _ in rows])
@@ -122,7 +120,7 @@ def bars(
     scale.major_gridlines.format.line.color.rgb = paint(HAIR)
 
 
-def ring(slide: Any, box: tuple[float, float, float, float], score: int | None, color: str) -> None:
+def ring(slide: Part, box: tuple[float, float, float, float], score: int | None, color: str) -> None:
     """A native doughnut with the score in its middle."""
     data = _data([("Score", score or 0), ("To 100", 100 - (score or 0))])
     chart = slide.shapes.add_chart(XL_CHART_TYPE.DOUGHNUT, *(Inches(value) for value in box), data).chart
@@ -140,15 +138,14 @@ def ring(slide: Any, box: tuple[float, float, float, float], score: int | None, 
     words(slide, (left, top + height / 2 + 0.22, width, 0.3), "out of 100", 12, MUTED, align="middle")
 
 
-def _data(rows: Sequence[tuple[str, float]]) -> Any:
-    made: Any = CategoryChartData  # the library has no types here
-    data = made(number_format="0")
+def _data(rows: Sequence[tuple[str, float]]) -> Part:
+    data: Part = CategoryChartData(number_format="0")  # type: ignore[no-untyped-call]  # as above
     data.categories = [name for name, _ in rows]
     data.add_series("Score", [score for _, score in rows])
     return data
 
 
-def picture(slide: Any, data: bytes, box: tuple[float, float, float, float], description: str) -> None:
+def picture(slide: Part, data: bytes, box: tuple[float, float, float, float], description: str) -> None:
     """A picture as large as it fits in the box, in its proportions, from the left."""
     shape = slide.shapes.add_picture(BytesIO(data), Inches(box[0]), Inches(box[1]))
     scale = min(Inches(box[2]) / shape.width, Inches(box[3]) / shape.height)
@@ -173,7 +170,7 @@ def repacked(data: bytes, moment: datetime) -> bytes:
     return made.getvalue()
 
 
-def _frame(shape: Any, anchor: Any) -> Any:
+def _frame(shape: Part, anchor: MSO_ANCHOR) -> Part:
     frame = shape.text_frame
     frame.word_wrap = True
     frame.auto_size = MSO_AUTO_SIZE.NONE
@@ -182,7 +179,7 @@ def _frame(shape: Any, anchor: Any) -> Any:
     return frame
 
 
-def _fill(paragraph: Any, text: str, size: float, color: str, *, bold: bool = False, align: str = "") -> None:
+def _fill(paragraph: Part, text: str, size: float, color: str, *, bold: bool = False, align: str = "") -> None:
     run = paragraph.add_run()
     run.text = text
     run.font.name, run.font.size, run.font.bold = FONT, Pt(size), bold
@@ -194,17 +191,11 @@ def _fill(paragraph: Any, text: str, size: float, color: str, *, bold: bool = Fa
             paragraph.alignment = PP_ALIGN.RIGHT
 
 
-def _hang(paragraph: Any, size: float, mark: str) -> None:
+def _hang(paragraph: Part, size: float, mark: str) -> None:
     properties = paragraph_properties(paragraph)
     properties.set("marR" if properties.get("rtl") else "marL", str(Pt(size * 1.1)))
     properties.set("indent", str(-Pt(size * 1.1)))
-    for tag, attributes in (("buClr", None), ("buFont", {"typeface": "Arial"}), ("buChar", {"char": "•"})):
-        element = properties.makeelement(f"{{http://schemas.openxmlformats.org/drawingml/2006/main}}{tag}", {})
-        if attributes is None:
-            color = element.makeelement("{http://schemas.openxmlformats.org/drawingml/2006/main}srgbClr", {})
-            color.set("val", mark.removeprefix("#").upper())
-            element.append(color)
-        else:
-            for key, value in attributes.items():
-                element.set(key, value)
-        properties.append(element)
+    color = etree.SubElement(properties, f"{_DRAWING}buClr")
+    etree.SubElement(color, f"{_DRAWING}srgbClr", val=mark.removeprefix("#").upper())
+    etree.SubElement(properties, f"{_DRAWING}buFont", typeface="Arial")
+    etree.SubElement(properties, f"{_DRAWING}buChar", char="•")

@@ -5,15 +5,6 @@ from datetime import datetime
 
 from reports.content import Content, Factor
 
-PLACED = (
-    "headline",
-    "executive_summary",
-    "strengths",
-    "gaps",
-    "recommendations",
-    "next_steps",
-    "methodology",
-)
 SCALE = "Every signal is scored from 0 to 100: 80 and above leading, 60 solid, 40 developing, below that at risk."
 
 

@@ -1,6 +1,6 @@
 """The logo on a report: an image that came as data, checked so far that every renderer can draw it.
 
-It comes from whoever edits the report, so an address is never followed: not the logo's own, and none inside an SVG
+It comes from any editor of the report, so an address is never followed: not the logo's own, and none inside an SVG
 image, which may hold shapes, gradients and text, and nothing that loads, repeats or runs (decision 58).
 """
 
@@ -58,6 +58,7 @@ _UNITS = {
     "em": 12.0,
     "ex": 6.0,
 }
+_OUTSIDE = "must not refer to anything outside of the image"
 _REFERENCE = re.compile(r"url\(\s*['\"]?\s*(?!#)|@import|\bsrc\s*:", re.IGNORECASE)
 
 
@@ -70,7 +71,6 @@ class Logo:
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is an SVG image."""
         return self.media_type == _SVG
 
 
@@ -124,18 +124,14 @@ def _check_raster(data: bytes, form: str) -> None:
         raise ValueError(f"is no readable {form} image") from None
 
 
-def _size_problem(attributes: dict[str, str]) -> str:
-    """Says what is wrong with the size that an SVG image states; whether it is drawn so is asked before it is drawn."""
+def _check_stated_size(attributes: dict[str, str]) -> None:
+    """Raise ValueError for a size that an SVG image states; whether it is drawn so is asked before it is drawn."""
     box = [_length(part, 0.0) for part in re.split(r"[\s,]+", attributes.get("viewBox", "").strip()[:200])]
     width, height = (box[2], box[3]) if len(box) == 4 else (0.0, 0.0)
     sides = [(width, height), (_length(attributes.get("width"), width), _length(attributes.get("height"), height))]
-    try:
-        for wide, high in sides:
-            if wide > 0 and high > 0:  # else it has a size that is usual, or none
-                check_size(wide, high)
-    except ValueError as error:
-        return str(error)
-    return ""
+    for wide, high in sides:
+        if wide > 0 and high > 0:  # else it has a size that is usual, or none
+            check_size(wide, high)
 
 
 def _length(text: str | None, fallback: float) -> float:
@@ -147,38 +143,36 @@ def _length(text: str | None, fallback: float) -> float:
 def _check_svg(data: bytes) -> None:
     """Every element is of the few that only draw; nothing refers to anything outside of the image."""
     depth = count = 0
-    problem = ""
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, count, problem
+        nonlocal depth, count
         depth, count = depth + 1, count + 1
         local = name.rpartition("}")[2]
         if count == 1:
-            problem = problem or _size_problem(attributes)
-        if count == 1 and local != "svg":
-            problem = problem or "is no readable SVG image"
+            _check_stated_size(attributes)
+            if local != "svg":
+                raise ValueError("is no readable SVG image")
         if "}" in name and not name.startswith(f"{_NAMESPACE}}}"):
             return  # an editor's own notes, which nothing draws
         if local not in _ELEMENTS:
-            problem = problem or f"must be an SVG image of shapes and text: <{local[:40]}> is not accepted"
+            raise ValueError(f"must be an SVG image of shapes and text: <{local[:40]}> is not accepted")
         if depth > 100 or count > _MOST_ELEMENTS:
-            problem = problem or "is too large an SVG image"
+            raise ValueError("is too large an SVG image")
         for key, value in attributes.items():
-            if _REFERENCE.search(value) or (key.rpartition("}")[2] == "href" and not value.startswith("#")):
-                problem = problem or "must not refer to anything outside of the image"
+            if key.rpartition("}")[2] == "href" and not value.startswith("#"):
+                raise ValueError(_OUTSIDE)
+            words(value)
 
     def end(_name: str) -> None:
         nonlocal depth
         depth -= 1
 
     def words(text: str) -> None:
-        nonlocal problem
         if _REFERENCE.search(text):
-            problem = problem or "must not refer to anything outside of the image"
+            raise ValueError(_OUTSIDE)
 
     def doctype(*_arguments: object) -> None:
-        nonlocal problem
-        problem = problem or "must be an SVG image without a document type"
+        raise ValueError("must be an SVG image without a document type")
 
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
@@ -187,6 +181,4 @@ def _check_svg(data: bytes) -> None:
     try:
         parser.Parse(data, True)
     except expat.ExpatError:
-        raise ValueError(problem or "is no readable SVG image") from None
-    if problem:
-        raise ValueError(problem)
+        raise ValueError("is no readable SVG image") from None

@@ -7,15 +7,14 @@ The same content gives the same bytes: no font of the system, no clock and no ne
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import orjson
 import typst
 
 from reports import facts
-from reports.content import Content, Factor, Finding
+from reports.content import SLOTS, Content, Factor, Finding
 from reports.logo_images import drawable
-from reports.scores import SEVERITY_COLORS, UNMEASURED, band
+from reports.scores import band, severity_band
 from reports.text import breakable, cut, paragraphs
 
 _FOLDER = Path(str(files("reports")))
@@ -55,7 +54,7 @@ def _fonts() -> typst.Fonts:
     return typst.Fonts(include_system_fonts=False, include_embedded_fonts=False, font_paths=[str(_FOLDER / "fonts")])
 
 
-def _shown(content: Content) -> dict[str, Any]:
+def _shown(content: Content) -> dict[str, object]:
     """The content in the words and colors that the template places."""
     colors = content.brand.colors
     headline = content.section("headline")
@@ -97,16 +96,16 @@ def _shown(content: Content) -> dict[str, Any]:
             }
             for section in content.sections
         ],
-        "placed": facts.PLACED,
+        "placed": SLOTS,
     }
 
 
-def _scored(score: int | None) -> dict[str, Any]:
+def _scored(score: int | None) -> dict[str, object]:
     found = band(score)
     return {"value": score, "label": found.label, "color": found.color}
 
 
-def _cards(content: Content) -> list[dict[str, Any]]:
+def _cards(content: Content) -> list[dict[str, object]]:
     ranked = facts.measured(content)
     if not ranked:
         return []
@@ -122,7 +121,7 @@ def _cards(content: Content) -> list[dict[str, Any]]:
     ]
 
 
-def _benchmarks(content: Content) -> list[dict[str, Any]]:
+def _benchmarks(content: Content) -> list[dict[str, object]]:
     """The company among its benchmarks, best first; nothing where there is nothing to compare."""
     if not content.benchmarks or content.score is None:
         return []
@@ -132,7 +131,7 @@ def _benchmarks(content: Content) -> list[dict[str, Any]]:
     return [{"name": name, "score": score, "shown": f"{score:.0f}", "own": own} for name, score, own in rows]
 
 
-def _factor(factor: Factor, content: Content) -> dict[str, Any]:
+def _factor(factor: Factor, content: Content) -> dict[str, object]:
     found = band(factor.score)
     part = facts.share(factor, content.factors)
     return {
@@ -148,10 +147,11 @@ def _factor(factor: Factor, content: Content) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding) -> dict[str, object]:
+    shown = severity_band(finding.severity)
     return {
         "title": breakable(finding.title),
-        "severity": "" if finding.severity is None else finding.severity.value.capitalize(),
-        "color": UNMEASURED.color if finding.severity is None else SEVERITY_COLORS[finding.severity],
+        "severity": shown.label,
+        "color": shown.color,
         "paragraphs": [[bullet, breakable(text)] for bullet, text in paragraphs(finding.detail)],
     }

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import urlsplit
+from typing import NotRequired, TypedDict, Unpack
 
 from contract.errors import Path, Problem, Problems
 from contract.limits import REPORT_PARAGRAPH_WEIGHT, REPORT_TEXT_MAX
+from contract.web_address import is_web_address
 from reports.colors import Palette, hex_color
 from reports.content import SLOTS, Benchmark, Brand, Content, Factor, Finding, Section, Severity
 from reports.logo import Logo, read_logo
@@ -17,51 +17,59 @@ MOST_TEXT = 20_000
 MOST_LINE = 500
 MOST_SLOTS = 60
 MOST_ITEMS = 1_000
+MOST_LEAVES = 2_000
 _MOST_EXTRAS = 2_000
-_MOST_DEPTH = 20
+_MOST_DEPTH = 32
 _WORDS = {True: "yes", False: "no"}
 
 
-def content_of(
-    *,
-    company: str,
-    domain: str | None = None,
-    score: int | None,
-    factors: Sequence[Any] | None,
-    copy_blobs: Mapping[str, Any] | None,
-    analysis: Mapping[str, Any] | None,
-    brand: Mapping[str, Any] | None,
-    bpo_prefix: str | None,
-    revision: int,
-    generated_at: datetime,
-) -> Content:
-    """The content of stored JSON.
+class Stored(TypedDict):
+    """A revision of a report as it is stored.
 
     - `factors`: a list of `{name, score 0–100 or null, weight ≥ 0, finding, evidence_url}`; only `name` is needed.
-    - `copy_blobs`: slot name to a text (blank lines part paragraphs, `- ` is a bullet) or a list of texts (bullets).
+    - `copy_blobs`: slot name to a text (blank lines part paragraphs, `- ` is a bullet) or a list of texts (bullets);
+      anything else is told leaf by leaf, each behind its place (decision 219).
     - `analysis`: `{findings: [text or {title, detail, severity}], benchmarks: [{name, score}]}`, and anything else.
     - `brand`: `{company, colors: {primary, secondary, accent}, logo}`: colors as `#rrggbb` or `#rgb`, the logo as a
       `data:` URI of a PNG, JPEG or SVG image.
 
-    Null is the same as nothing (decision 57). Raises `Problems` with everything that is wrong, each at a path that
-    begins with the argument's name: `("brand", "colors", "primary")`. What passed can be rendered.
+    Null is the same as nothing (decision 57).
+    """
+
+    company: str
+    domain: NotRequired[str | None]
+    score: int | None
+    factors: Sequence[object] | None
+    copy_blobs: Mapping[str, object] | None
+    analysis: Mapping[str, object] | None
+    brand: Mapping[str, object] | None
+    bpo_prefix: str | None
+    revision: int
+    generated_at: datetime
+
+
+def content_of(**stored: Unpack[Stored]) -> Content:
+    """The content of a stored revision, which can be rendered.
+
+    Raises `Problems` with everything that is wrong, each at a path that begins with the part's name: `("brand",
+    "colors", "primary")`.
     """
     reader = _Reader()
-    brand_read = reader.brand(("brand",), brand, company)
-    analysis_read = reader.mapping(("analysis",), analysis)
+    brand_read = reader.brand(("brand",), stored["brand"], stored["company"])
+    analysis_read = reader.mapping(("analysis",), stored["analysis"])
     content = Content(
-        company=one_line(company)[:MOST_LINE],
-        domain=one_line(domain or "")[:MOST_LINE],
-        score=None if score is None else max(0, min(100, score)),
-        factors=tuple(reader.factors(("factors",), factors)),
-        sections=tuple(reader.sections(("copy_blobs",), copy_blobs)),
+        company=one_line(stored["company"])[:MOST_LINE],
+        domain=one_line(stored.get("domain") or "")[:MOST_LINE],
+        score=None if stored["score"] is None else max(0, min(100, stored["score"])),
+        factors=tuple(reader.factors(("factors",), stored["factors"])),
+        sections=tuple(reader.sections(("copy_blobs",), stored["copy_blobs"])),
         findings=tuple(reader.findings(("analysis", "findings"), analysis_read.get("findings"))),
         benchmarks=tuple(reader.benchmarks(("analysis", "benchmarks"), analysis_read.get("benchmarks"))),
         extras=tuple(reader.extras(analysis_read)),
         brand=brand_read,
-        bpo_prefix=reader.line(("bpo_prefix",), bpo_prefix, 80),
-        revision=revision,
-        generated_at=generated_at.astimezone(UTC),
+        bpo_prefix=reader.line(("bpo_prefix",), stored["bpo_prefix"], 80),
+        revision=stored["revision"],
+        generated_at=stored["generated_at"].astimezone(UTC),
     )
     reader.weigh(content)
     if reader.problems:
@@ -93,7 +101,7 @@ class _Reader:
             most = max(weights, key=lambda name: weights[name])
             self.wrong((most,), f"{words} its bytes as UTF-8 and {REPORT_PARAGRAPH_WEIGHT} more for each paragraph")
 
-    def mapping(self, path: Path, value: Any) -> Mapping[str, Any]:
+    def mapping(self, path: Path, value: object) -> Mapping[str, object]:
         if value is None:
             return {}
         if isinstance(value, Mapping):
@@ -101,7 +109,7 @@ class _Reader:
         self.wrong(path, "must be an object")
         return {}
 
-    def items(self, path: Path, value: Any, most: int = MOST_ITEMS) -> Iterator[tuple[Path, Any]]:
+    def items(self, path: Path, value: object, most: int = MOST_ITEMS) -> Iterator[tuple[Path, object]]:
         if value is None:
             return
         if not isinstance(value, Sequence) or isinstance(value, str | bytes):
@@ -111,7 +119,7 @@ class _Reader:
         else:
             yield from (((*path, index), item) for index, item in enumerate(value) if item is not None)
 
-    def text(self, path: Path, value: Any, most: int = MOST_TEXT) -> str:
+    def text(self, path: Path, value: object, most: int = MOST_TEXT) -> str:
         if value is None:
             return ""
         if not isinstance(value, str):
@@ -122,10 +130,10 @@ class _Reader:
             return clean(value).strip()
         return ""
 
-    def line(self, path: Path, value: Any, most: int = MOST_LINE) -> str:
+    def line(self, path: Path, value: object, most: int = MOST_LINE) -> str:
         return one_line(self.text(path, value, most))
 
-    def number(self, path: Path, value: Any, most: float, fallback: float) -> float:
+    def number(self, path: Path, value: object, most: float, fallback: float) -> float:
         """A finite number from 0 to `most`."""
         if value is None:
             return fallback
@@ -137,7 +145,7 @@ class _Reader:
             return float(value)
         return fallback
 
-    def brand(self, path: Path, value: Any, company: str) -> Brand:
+    def brand(self, path: Path, value: object, company: str) -> Brand:
         given = self.mapping(path, value)
         colors = self.mapping((*path, "colors"), given.get("colors"))
         usual = Palette()
@@ -152,7 +160,7 @@ class _Reader:
             logo=self.logo((*path, "logo"), given.get("logo")),
         )
 
-    def color(self, path: Path, value: Any) -> str | None:
+    def color(self, path: Path, value: object) -> str | None:
         if value is None:
             return None
         found = hex_color(value) if isinstance(value, str) else None
@@ -160,7 +168,7 @@ class _Reader:
             self.wrong(path, "must be a color like #1f3a5f")
         return found
 
-    def logo(self, path: Path, value: Any) -> Logo | None:
+    def logo(self, path: Path, value: object) -> Logo | None:
         if value is None or value == "":
             return None
         if not isinstance(value, str):
@@ -172,7 +180,7 @@ class _Reader:
             self.wrong(path, str(error))
             return None
 
-    def factors(self, path: Path, value: Any) -> Iterator[Factor]:
+    def factors(self, path: Path, value: object) -> Iterator[Factor]:
         for at, item in self.items(path, value):
             given = self.mapping(at, item)
             name = self.line((*at, "name"), given.get("name"))
@@ -185,20 +193,14 @@ class _Reader:
                 evidence_url=self.web_address((*at, "evidence_url"), given.get("evidence_url")),
             )
 
-    def web_address(self, path: Path, value: Any) -> str:
+    def web_address(self, path: Path, value: object) -> str:
         address = self.line(path, value, 2_000)
-        if not address:
-            return ""
-        try:
-            parts = urlsplit(address)
-            if parts.scheme in ("http", "https") and parts.hostname and " " not in address:
-                return address
-        except ValueError:  # brackets that do not match
-            pass
+        if not address or is_web_address(address):
+            return address
         self.wrong(path, "must be an http:// or https:// address")
         return ""
 
-    def sections(self, path: Path, value: Any) -> Iterator[Section]:
+    def sections(self, path: Path, value: object) -> Iterator[Section]:
         given = self.mapping(path, value)
         if len(given) > MOST_SLOTS:
             self.wrong(path, f"must have at most {MOST_SLOTS} slots")
@@ -209,17 +211,21 @@ class _Reader:
             if found and title:
                 yield Section(name=one_line(name), title=title, paragraphs=found)
 
-    def narrative(self, path: Path, value: Any) -> Iterator[tuple[bool, str]]:
-        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            for at, item in self.items(path, value, 200):
-                if line := self.line(at, item, MOST_TEXT):
-                    yield True, line
-        elif value is None or isinstance(value, str):
+    def narrative(self, path: Path, value: object) -> Iterator[tuple[bool, str]]:
+        if value is None or isinstance(value, str):
             yield from paragraphs(self.text(path, value))
-        else:
-            self.wrong(path, "must be a text or a list of texts")
+            return
+        is_list = isinstance(value, Sequence)
+        items = self.items(path, value, 200) if is_list else [(path, value)]
+        leaves = ((at, name[:MOST_LINE].strip(), leaf) for at, item in items for name, leaf in _flat(item, "", 0))
+        for count, (at, name, leaf) in enumerate(leaves):
+            if count >= MOST_LEAVES:
+                self.wrong(path, f"must have at most {MOST_LEAVES} values")
+                return
+            if line := self.line(at, f"{name}: {leaf}" if name else leaf, MOST_TEXT):
+                yield is_list or bool(name), line
 
-    def findings(self, path: Path, value: Any) -> Iterator[Finding]:
+    def findings(self, path: Path, value: object) -> Iterator[Finding]:
         for at, item in self.items(path, value):
             if isinstance(item, str):
                 yield Finding(title=self.line(at, item, MOST_TEXT), detail="", severity=None)
@@ -231,7 +237,7 @@ class _Reader:
                 severity=self.severity((*at, "severity"), given.get("severity")),
             )
 
-    def severity(self, path: Path, value: Any) -> Severity | None:
+    def severity(self, path: Path, value: object) -> Severity | None:
         if value is None:
             return None
         if isinstance(value, str) and value.lower() in list(Severity):
@@ -239,7 +245,7 @@ class _Reader:
         self.wrong(path, "must be high, medium or low")
         return None
 
-    def benchmarks(self, path: Path, value: Any) -> Iterator[Benchmark]:
+    def benchmarks(self, path: Path, value: object) -> Iterator[Benchmark]:
         for at, item in self.items(path, value, 50):
             given = self.mapping(at, item)
             yield Benchmark(
@@ -247,7 +253,7 @@ class _Reader:
                 score=self.number((*at, "score"), given.get("score"), 100, 0),
             )
 
-    def extras(self, analysis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def extras(self, analysis: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         rest = {key: analysis[key] for key in sorted(set(analysis).difference(("findings", "benchmarks")))}
         for count, (name, value) in enumerate(_flat(rest, "", 0)):
             if count >= _MOST_EXTRAS:
@@ -260,11 +266,12 @@ def _weight(*texts: str) -> int:
     return sum(len(text.encode()) + REPORT_PARAGRAPH_WEIGHT for text in texts)
 
 
-def _flat(value: Any, name: str, depth: int) -> Iterator[tuple[str, str]]:
+def _flat(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
     """The leaves of any JSON, each with its path, in the order of the keys."""
     if depth < _MOST_DEPTH and isinstance(value, Mapping):
         for key in sorted(value):
-            yield from _flat(value[key], f"{name}.{one_line(key)}" if name else one_line(key), depth + 1)
+            own = one_line(key[:MOST_LINE])
+            yield from _flat(value[key], f"{name}.{own}" if name else own, depth + 1)
     elif depth < _MOST_DEPTH and isinstance(value, Sequence) and not isinstance(value, str):
         for index, item in enumerate(value, 1):
             yield from _flat(item, f"{name} {index}", depth + 1)

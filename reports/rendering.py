@@ -1,14 +1,12 @@
 """Does what reports need done in child processes: judges logos, and renders. What is slow to load is loaded there."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from contract.errors import Problems
 from providers.children import Limits
 from reports.content import ArtifactKind
 from reports.logo import read_logo
-from reports.reading import content_of
+from reports.reading import Stored, content_of
 
 _MEBIBYTE = 1024 * 1024
 CHECKING = Limits("checking", processes=1, memory_bytes=128 * _MEBIBYTE, processor_seconds=2, seconds=5)
@@ -58,8 +56,8 @@ def is_drawable(uri: str) -> bool:
     return raster(logo) is not None and (not logo.is_vector or in_pdf(logo))
 
 
-def render_stored(stored: Mapping[str, Any]) -> tuple[RenderedFile, ...] | str:
-    """The files of the content that `content_of` makes of these arguments, or what is wrong with them."""
+def render_stored(stored: Stored) -> tuple[RenderedFile, ...] | str:
+    """The files of a stored revision, or what is wrong with them."""
     from reports.files import render_all
 
     try:

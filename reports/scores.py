@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from reports.content import Severity
+
 
 @dataclass(frozen=True, slots=True)
 class Band:
@@ -28,5 +30,14 @@ def band(score: float | None) -> Band:
     return next(found for found in BANDS if score >= found.start)
 
 
-SEVERITY_COLORS = {"high": "#b42318", "medium": "#a15c07", "low": "#2b6cb0"}
-"""The colors of how much a finding weighs, by `Severity`'s values."""
+def severity_band(severity: Severity | None) -> Band:
+    """The word and the color of a finding's severity; no word without one."""
+    return _NO_SEVERITY if severity is None else _SEVERITIES[severity]
+
+
+_NO_SEVERITY = Band(0, "", UNMEASURED.color)
+_SEVERITIES = {
+    Severity.HIGH: Band(0, "High", "#b42318"),
+    Severity.MEDIUM: Band(0, "Medium", "#a15c07"),
+    Severity.LOW: Band(0, "Low", "#2b6cb0"),
+}

@@ -1,14 +1,14 @@
 """The first sheet of the review spreadsheet."""
 
 from io import BytesIO
-from typing import Any
 
 from xlsxwriter.worksheet import Worksheet
 
 from reports import facts
+from reports.colors import HAIR, INK, MUTED
 from reports.logo_images import on_plate, size_of
 from reports.scores import BANDS, band
-from reports.spreadsheet_parts import FONT, HAIR, INK, MUTED, Book, inert
+from reports.spreadsheet_parts import FONT, Book, inert
 from reports.text import cut
 
 _CHARTED = 20
@@ -107,7 +107,7 @@ def _chart(book: Book, sheet: Worksheet) -> None:
     count = min(len(book.content.factors), _CHARTED)
     if not count:
         return
-    chart: Any = book.book.add_chart({"type": "bar"})
+    chart = book.book.add_chart({"type": "bar"})
     chart.add_series(
         {
             "name": "Score",

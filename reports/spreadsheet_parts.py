@@ -2,18 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 from unicodedata import east_asian_width
 
 from xlsxwriter.format import Format
 from xlsxwriter.workbook import Workbook
 from xlsxwriter.worksheet import Worksheet
 
+from reports.colors import HAIR, INK, MUTED
 from reports.content import Content
 from reports.text import cut
 
 FONT = "Calibri"
-INK, MUTED, HAIR = "#1b2430", "#5b6675", "#dfe4ea"
 _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 _MOST_CELL = 32_767
 _NUMBERS = frozenset(("Score", "Weight", "Share"))
@@ -51,9 +50,9 @@ class Book:
         self.book = book
         self.content = content
         self.colors = content.brand.colors
-        self._formats: dict[tuple[tuple[str, Any], ...], Format] = {}
+        self._formats: dict[tuple[tuple[str, object], ...], Format] = {}
 
-    def style(self, **properties: Any) -> Format:
+    def style(self, **properties: object) -> Format:
         """A format; the same one for the same properties."""
         key = tuple(sorted(properties.items()))
         if key not in self._formats:
@@ -61,8 +60,7 @@ class Book:
             self._formats[key] = self.book.add_format({**usual, **properties})
         return self._formats[key]
 
-    def cell(self, **properties: Any) -> Format:
-        """A format of a table's body."""
+    def cell(self, **properties: object) -> Format:
         return self.style(text_wrap=True, bottom=1, bottom_color=HAIR, **properties)
 
     def sheet(self, name: str) -> Worksheet:

@@ -7,26 +7,27 @@ that job, a campaign that was paused counts as paused (decision 50).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from contract.campaign_states import CHANGEABLE, RUNS, TRANSITIONS
-from contract.criteria import Listing, Selection
+from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems, ProviderFailed
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CampaignAction, CampaignStatus
 from jobs import campaigns as provider
 from providers.sequencing import Gone, SequencingError, patience
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import not_null
-from resolvers.lists import PageOf, by_id, page_of
 from resolvers.outreach_inputs import CampaignCreate, CampaignUpdate
-from storage.base import now
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Given, not_null
+from resolvers.shared.lists import PageResult, by_id, page_of
+from storage.base import JsonDict, now
+from storage.new_rows import new_row
 from storage.queries import campaigns as statements
-from storage.queries import nouns, records
-from storage.sessions import TenantSession
+from storage.queries import listables, records, tags
+from storage.rows import CampaignRow, MailboxRow
 from storage.tables import Campaign, Mailbox
+from storage.tenancy.sessions import TenantSession
 
 _EVENTS = {
     CampaignAction.LAUNCH: "campaign_launched",
@@ -54,34 +55,35 @@ class Deletion:
     provider_outcome: str
 
 
-def steps_of(campaign: Any) -> list[StepView]:
+def steps_of(campaign: Campaign | CampaignRow) -> list[StepView]:
     """The messages of a campaign, in the order they are sent."""
     return [StepView(step["delay_days"], step["subject"], step["body"]) for step in campaign.steps]
 
 
-@requires(ScopeGroup.OUTREACH_READ, finds=(nouns.CAMPAIGNS,))
-async def get_campaign(ctx: Context, campaign_id: str | None, selection: Selection | None = None) -> Any:
+@requires(ScopeGroup.OUTREACH_READ, finds=(listables.CAMPAIGNS,))
+async def get_campaign(ctx: Context, campaign_id: str | None, selection: Selection | None = None) -> CampaignRow | None:
     """The campaign, or None."""
-    return await by_id(ctx, nouns.CAMPAIGNS, campaign_id, selection)
+    return await by_id(ctx, listables.CAMPAIGNS, campaign_id, selection)
 
 
 @requires(ScopeGroup.OUTREACH_READ)
-async def list_campaigns(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def list_campaigns(
+    ctx: Context, listing: ListQuery, selection: Selection | None = None
+) -> PageResult[CampaignRow]:
     """A page of the campaigns."""
-    return await page_of(ctx, nouns.CAMPAIGNS, listing, selection)
+    return await page_of(ctx, listables.CAMPAIGNS, listing, selection)
 
 
 @requires(ScopeGroup.OUTREACH_READ)
-async def mailboxes_of_campaign(ctx: Context, campaign_id: str) -> Sequence[Any]:
+async def mailboxes_of_campaign(ctx: Context, campaign_id: str) -> Sequence[MailboxRow]:
     """The mailboxes that the campaign is sent from, by address."""
 
-    async def load(ids: list[str]) -> list[Sequence[Any]]:
+    async def load(ids: list[str]) -> list[Sequence[MailboxRow]]:
         async with ctx.reading() as session:
             found = await statements.mailboxes_of(session, ids)
         return [found[i] for i in ids]
 
-    mailboxes: Sequence[Any] = await ctx.loader("mailboxes_of_campaign", load).load(campaign_id)
-    return mailboxes
+    return await ctx.loader("mailboxes_of_campaign", load).load(campaign_id)
 
 
 @requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
@@ -90,7 +92,7 @@ async def create_campaign(ctx: Context, input: CampaignCreate) -> Campaign:
     fields = _values(input)
     mailboxes = fields.pop("mailbox_ids", None) or []
     not_null(fields, "daily_limit", "timezone", "stop_on_reply")
-    campaign = Campaign(**fields, provider=ctx.services.sequencing.name)
+    campaign = new_row(Campaign, **fields, org_id=ctx.org_id, provider=ctx.services.sequencing.name)
     async with ctx.writing() as session:
         await _check_mailboxes(session, mailboxes)
         await session.insert(campaign)
@@ -115,17 +117,15 @@ async def update_campaign(ctx: Context, campaign_id: str, input: CampaignUpdate)
             raise InvalidState(f"A campaign that is {status.value} cannot be changed")
         if mailboxes is not None:
             await _check_mailboxes(session, mailboxes)
-        changed = bool(changes.apply(campaign, fields))
-        await session.flush()
+        campaign, names = await changes.apply(session, campaign, fields)
+        changed = bool(names)
         if mailboxes is not None and await statements.place_mailboxes(session, campaign.id, mailboxes) and not changed:
-            campaign.version += 1
-            campaign.updated_at = now()
+            campaign = await session.update(campaign, **changes.next_version(campaign))
             changed = True
         if changed:
             if status in RUNS:
                 await _check_ready(session, campaign, "stay active")
-                await provider.tell(session, campaign)
-            await session.flush()
+                campaign = await provider.tell(session, campaign)
             await _log(ctx, session, "campaign_updated", provider.event_data(campaign))
     ctx.forget()
     return campaign
@@ -180,6 +180,7 @@ async def delete_campaign(ctx: Context, campaign_id: str) -> Deletion:
             "campaign_deleted",
             {**provider.event_data(campaign), "deleted_enrollment_count": count, "provider_outcome": outcome},
         )
+        await tags.unlink(session, [campaign.id])
         await session.delete(campaign)
     ctx.forget()
     return Deletion(campaign.id, count, outcome)
@@ -193,10 +194,8 @@ async def _stop(ctx: Context, campaign_id: str) -> str | None:
     async with ctx.writing() as session:
         campaign = await _to_change(session, campaign_id)
         if CampaignStatus(campaign.status) in RUNS:
-            campaign.status = CampaignStatus.PAUSED.value
-            campaign.version += 1
-            campaign.updated_at = now()
-            await provider.tell(session, campaign)
+            paused = {"status": CampaignStatus.PAUSED.value, **changes.next_version(campaign)}
+            campaign = await provider.tell(session, campaign, **paused)
             await _log(ctx, session, "campaign_paused", provider.event_data(campaign))
     await ctx.commit()
     if campaign.provider != ctx.services.sequencing.name:
@@ -217,15 +216,15 @@ async def _remove(ctx: Context, sequence_id: str | None) -> str:
     return _REMOVED
 
 
-async def _seen(ctx: Context, campaign_id: str) -> Any:
+async def _seen(ctx: Context, campaign_id: str) -> CampaignRow:
     async with ctx.reading() as session:
-        seen = await records.one(session, nouns.CAMPAIGNS, campaign_id)
+        seen = await records.one(session, listables.CAMPAIGNS, campaign_id)
     if seen is None:
         raise NotFound(field=("id",))
     return seen
 
 
-async def _ask_for_block(ctx: Context, seen: Any) -> None:
+async def _ask_for_block(ctx: Context, seen: CampaignRow) -> None:
     """Raise InvalidState while the provider blocks the campaign, ProviderFailed where it cannot be asked."""
     sequencing = ctx.services.sequencing
     if seen.provider != sequencing.name:
@@ -241,7 +240,7 @@ async def _ask_for_block(ctx: Context, seen: Any) -> None:
         raise InvalidState(f"The provider still blocks the campaign: {reason}", field=("id",))
 
 
-async def _act(ctx: Context, campaign_id: str, action: CampaignAction, *, seen: Any = None) -> Campaign:
+async def _act(ctx: Context, campaign_id: str, action: CampaignAction, *, seen: CampaignRow | None = None) -> Campaign:
     async with ctx.writing() as session:
         campaign = await _to_change(session, campaign_id)
         status = CampaignStatus(campaign.status)
@@ -251,27 +250,26 @@ async def _act(ctx: Context, campaign_id: str, action: CampaignAction, *, seen: 
         if not isinstance(cell, CampaignStatus):
             raise InvalidState(cell, field=("id",))
         if cell is not status:
-            await _enter(ctx, session, campaign, cell, action)
+            campaign = await _enter(ctx, session, campaign, cell, action)
     ctx.forget()
     return campaign
 
 
 async def _enter(
     ctx: Context, session: TenantSession, campaign: Campaign, status: CampaignStatus, action: CampaignAction
-) -> None:
+) -> Campaign:
     if status in RUNS:
         await _check_ready(session, campaign, action.value)
     if action is CampaignAction.LAUNCH:
         first = timedelta(days=campaign.steps[0]["delay_days"])
         await statements.start_clocks(session, campaign.id, now() + first)
-    campaign.status = status.value
-    campaign.status_reason = None
-    campaign.version += 1
-    campaign.updated_at = now()
+    entered = {"status": status.value, "status_reason": None, **changes.next_version(campaign)}
     if status in RUNS or campaign.provider_campaign_id is not None:
-        await provider.tell(session, campaign)
-    await session.flush()
+        campaign = await provider.tell(session, campaign, **entered)
+    else:
+        campaign = await session.update(campaign, **entered)
     await _log(ctx, session, _EVENTS[action], provider.event_data(campaign))
+    return campaign
 
 
 async def _check_ready(session: TenantSession, campaign: Campaign, to: str) -> None:
@@ -288,27 +286,27 @@ async def _check_ready(session: TenantSession, campaign: Campaign, to: str) -> N
 
 
 async def _to_change(session: TenantSession, campaign_id: str) -> Campaign:
-    campaign = await records.to_change(session, Campaign, campaign_id)
+    campaign = await records.lock_for_update(session, Campaign, campaign_id)
     if campaign is None:
         raise NotFound(field=("id",))
     return campaign
 
 
 async def _check_mailboxes(session: TenantSession, ids: Sequence[str]) -> None:
-    missing = await records.missing(session, {str(number): (Mailbox, i) for number, i in enumerate(ids)})
+    missing = await records.missing_references(session, {str(number): (Mailbox, i) for number, i in enumerate(ids)})
     if missing:
         words = "does not exist in this organization"
         raise Problems([Problem(("input", "mailbox_ids", int(number)), words, "reference") for number in missing])
 
 
-def _values(input: CampaignCreate | CampaignUpdate) -> dict[str, Any]:
+def _values(input: CampaignCreate | CampaignUpdate) -> Given:
     fields = input.given()
     if "steps" in fields:
         fields["steps"] = [step.model_dump() for step in input.steps or ()]
     return fields
 
 
-async def _log(ctx: Context, session: TenantSession, event: str, data: dict[str, Any]) -> None:
+async def _log(ctx: Context, session: TenantSession, event: str, data: JsonDict) -> None:
     await records.append_event(
         session, type=event, area="outreach", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
     )

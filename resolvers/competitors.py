@@ -3,11 +3,11 @@
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictStr
 
-from contract.criteria import Listing, Page, Selection
+from contract.criteria import ListQuery, PageWindow, Selection
 from contract.errors import Duplicate, NotFound, Problem, Problems
 from contract.limits import (
     ALIASES_MAX,
@@ -17,18 +17,21 @@ from contract.limits import (
     DETECTION_MEETINGS_MAX,
 )
 from contract.scopes import ScopeGroup
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.aside import aside
 from resolvers.competitor_detection import APPLIED, Detected, Known, Source, detect, folded_name
-from resolvers.context import Context
-from resolvers.inputs import Input, storable
-from storage.prepared import parsed
-from storage.queries import nouns, paging, records
-from storage.sessions import TenantSession
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input, storable
+from resolvers.shared.threads import aside
+from storage.base import JsonDict
+from storage.new_rows import new_row
+from storage.queries import listables, paging, records
+from storage.rows import CompetitorRow, DealRow
+from storage.statements import parsed
 from storage.tables import Activity, Competitor, Deal
+from storage.tenancy.sessions import TenantSession
 
-_HEARD = nouns.MEETINGS.selecting(Selection(frozenset({"subject", "body", "metadata", "due_at", "created_at"})))
+_HEARD = listables.MEETINGS.selecting(Selection(frozenset({"subject", "body", "metadata", "due_at", "created_at"})))
 """The columns that are read of a meeting whose texts are looked through."""
 
 _READ_AT_ONCE = 20
@@ -68,22 +71,23 @@ class CompetitorInput(Input):
 class Detection:
     """The deal after the detection, and what was found."""
 
-    deal: Any
+    deal: Deal | DealRow
     detected: Sequence[Detected]
 
 
-@requires(ScopeGroup.CRM_READ, finds=(nouns.COMPETITORS,))
-async def list_competitors(ctx: Context) -> Sequence[Any]:
+@requires(ScopeGroup.CRM_READ, finds=(listables.COMPETITORS,))
+async def list_competitors(ctx: Context) -> Sequence[CompetitorRow]:
     """The catalogue, by name."""
     async with ctx.reading() as session:
-        return await records.all_of(session, nouns.COMPETITORS)
+        return await records.all_of(session, listables.COMPETITORS)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_competitor(ctx: Context, input: CompetitorInput) -> Competitor:
     """Add a competitor. Raises Duplicate for a name that there is, letter case aside, or Problems."""
     folded = folded_name(input.name)
-    competitor = Competitor(
+    competitor = new_row(
+        Competitor,
         name=input.name,
         folded_name=folded,
         aliases=_distinct(input.aliases or (), folded),
@@ -91,13 +95,12 @@ async def create_competitor(ctx: Context, input: CompetitorInput) -> Competitor:
     )
     async with ctx.writing() as session:
         await records.lock_organization(session)
-        there = await records.all_of(session, nouns.COMPETITORS)
+        there = await records.all_of(session, listables.COMPETITORS)
         if any(other.folded_name == folded for other in there):
             raise Duplicate("there is a competitor of this name", field=("input", "name"))
         if len(there) >= COMPETITORS_MAX:
             raise Problems([Problem(("input",), f"there can be at most {COMPETITORS_MAX} competitors", "too_long")])
-        session.add(competitor)
-        await session.flush()
+        await session.insert(competitor)
         await _log(ctx, session, "competitor_created", {"competitor_id": competitor.id, "name": competitor.name})
     ctx.forget()
     return competitor
@@ -114,7 +117,7 @@ def _distinct(aliases: Sequence[str], folded: str) -> list[str]:
 async def delete_competitor(ctx: Context, competitor_id: str) -> str:
     """Take a competitor out of the catalogue; deals keep the name until the next detection."""
     async with ctx.writing() as session:
-        competitor = await records.to_change(session, Competitor, competitor_id)
+        competitor = await records.lock_for_update(session, Competitor, competitor_id)
         if competitor is None:
             raise NotFound(field=("id",))
         await session.delete(competitor)
@@ -130,10 +133,10 @@ async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> 
     With `apply` those that are sure enough become the deal's competitors, by name (decision 44).
     """
     async with ctx.reading() as session:
-        deal = await records.one(session, nouns.DEALS, deal_id)
+        deal = await records.one(session, listables.DEALS, deal_id)
         if deal is None:
             raise NotFound(field=("deal_id",))
-        catalogue = await records.all_of(session, nouns.COMPETITORS)
+        catalogue = await records.all_of(session, listables.COMPETITORS)
         sources = await _sources(session, deal)
     known = [Known(row.name, row.aliases, row.domains) for row in catalogue]
     # Long transcripts take a while, during which nothing else should wait.
@@ -142,19 +145,18 @@ async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> 
         return Detection(deal, detected)
     names = sorted((d.name for d in detected if d.confidence >= APPLIED), key=lambda n: (n.casefold(), n))
     async with ctx.writing() as session:
-        changed = await records.to_change(session, Deal, deal.id)
-        if changed is None:
+        locked = await records.lock_for_update(session, Deal, deal.id)
+        if locked is None:
             raise NotFound(field=("deal_id",))
-        before = changed.competitors
-        if changes.apply(changed, {"competitors": names}):
-            data = {"deal_id": changed.id, "competitors": names, "before": before}
-            await session.flush()
+        changed, differs = await changes.apply(session, locked, {"competitors": names})
+        if differs:
+            data = {"deal_id": changed.id, "competitors": names, "before": locked.competitors}
             await _log(ctx, session, "deal_competitors_detected", data)
     ctx.forget()
     return Detection(changed, detected)
 
 
-async def _sources(session: TenantSession, deal: Any) -> list[Source]:
+async def _sources(session: TenantSession, deal: DealRow) -> list[Source]:
     """The deal's texts: its notes, then the meetings, latest first, as far as the room goes."""
     room, kept = DETECTION_CHARACTERS_MAX, []
     async for source in _texts(session, deal):
@@ -165,7 +167,7 @@ async def _sources(session: TenantSession, deal: Any) -> list[Source]:
     return kept
 
 
-async def _texts(session: TenantSession, deal: Any) -> AsyncIterator[Source]:
+async def _texts(session: TenantSession, deal: DealRow) -> AsyncIterator[Source]:
     """Read by and by: all meetings at once could be a quarter of a gigabyte (decision 128).
 
     One whose place in the order changes meanwhile may come twice or not at all.
@@ -173,7 +175,7 @@ async def _texts(session: TenantSession, deal: Any) -> AsyncIterator[Source]:
     yield Source("notes", deal.id, None, deal.notes or "")
     after = None
     for _ in range(0, DETECTION_MEETINGS_MAX, _READ_AT_ONCE):
-        window = Listing(page=Page(first=_READ_AT_ONCE, after=after))
+        window = ListQuery(page=PageWindow(first=_READ_AT_ONCE, after=after))
         meetings = await paging.page(session, _HEARD, window, parent=Activity.deal_id, parent_id=deal.id)
         for meeting in meetings.rows:
             at = meeting.due_at or meeting.created_at
@@ -189,13 +191,13 @@ async def _texts(session: TenantSession, deal: Any) -> AsyncIterator[Source]:
         after = paging.cursor(_HEARD, None, meetings.rows[-1])
 
 
-def _transcript(metadata: Any) -> str | None:
+def _transcript(metadata: object) -> str | None:
     details = parsed(metadata)
     text = details.get("transcript") if isinstance(details, dict) else None
     return text if isinstance(text, str) else None
 
 
-async def _log(ctx: Context, session: Any, type: str, data: dict[str, Any]) -> None:
+async def _log(ctx: Context, session: TenantSession, type: str, data: JsonDict) -> None:
     await records.append_event(
         session, type=type, area="crm", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
     )

@@ -1,14 +1,12 @@
 """Asks what an operation would cost, for callers that may: the answer comes from the one that runs operations."""
 
-from typing import Any
-
 from contract.costs import CostReport
-from resolvers.access import requires
-from resolvers.context import Context
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
 
 
 @requires(None, organization=False)
-async def estimate_cost(ctx: Context, document: str, variables: Any, operation_name: str | None) -> CostReport:
+async def estimate_cost(ctx: Context, document: str, variables: object, operation_name: str | None) -> CostReport:
     """The report. Raises Problems naming what cannot be read, and LimitExceeded."""
     if ctx.estimate is None:
         raise RuntimeError("nobody runs operations here")

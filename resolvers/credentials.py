@@ -3,25 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from unicodedata import category
 
-from pydantic import AfterValidator, Field, StrictStr
+from pydantic import AfterValidator
 
 from contract.errors import NotFound, Problem, Problems
 from contract.limits import CREDENTIAL_NAME_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
 from identity import secrets
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import Input, Moment, storable
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input, Moment, storable, trimmed
 from storage.base import now
+from storage.new_rows import new_row
 from storage.queries import credentials as statements
 from storage.queries import organizations, records
-from storage.sessions import TenantSession
+from storage.rows import CredentialRow
 from storage.tables import Credential
+from storage.tenancy.sessions import TenantSession
 
 
 def _named(name: str) -> str:
@@ -46,9 +48,7 @@ def _ahead(moment: datetime) -> datetime:
     return moment
 
 
-Name = Annotated[
-    StrictStr, Field(min_length=1, max_length=CREDENTIAL_NAME_MAX), AfterValidator(storable), AfterValidator(_named)
-]
+Name = Annotated[str, trimmed(CREDENTIAL_NAME_MAX), AfterValidator(storable), AfterValidator(_named)]
 
 
 class CredentialCreate(Input):
@@ -90,10 +90,10 @@ class Created:
 @requires(ScopeGroup.PATS_READ)
 async def list_organization_keys(ctx: Context) -> Sequence[CredentialView]:
     """The caller's own keys in the organization; with organizations:manage everybody's (specification part 5)."""
-    caller, org_id = ctx.caller, ctx.org_id
-    async with ctx.services.database.directory() as session:
-        rows = await statements.organization_keys(session, org_id, owner=None if _is_admin(ctx) else caller.subject)
-    return [_view(row, caller.subject) for row in rows]
+    subject = ctx.caller.subject
+    async with ctx.reading() as session:
+        rows = await statements.organization_keys(session, owner=None if _is_admin(ctx) else subject)
+    return [_view(row, subject) for row in rows]
 
 
 @requires(ScopeGroup.PATS_CREATE, writes=True)
@@ -169,7 +169,7 @@ def _is_admin(ctx: Context) -> bool:
 
 async def _note(ctx: Context, session: TenantSession, type: str, key_id: str) -> None:
     """Notes it in the change log, where only what belongs to the organization is: user tokens are not (decision 67)."""
-    await changes.note(ctx, session, type, {"organization_key_id": key_id}, area="admin")
+    await changes.append_event(ctx, session, type, {"organization_key_id": key_id}, area="admin")
 
 
 async def _create(
@@ -182,7 +182,8 @@ async def _create(
         words = f"there can be at most {most} live {_PLURALS[kind]}; revoke one that is not needed any more"
         raise Problems([Problem(("input",), words, "too_long")])
     minted = secrets.mint("pat" if org_id is None else "ak")
-    credential = Credential(
+    credential = new_row(
+        Credential,
         kind=kind.value,
         key_id=minted.key_id,
         secret_hash=secrets.stored(minted.secret, ctx.services.identity.pepper),
@@ -193,7 +194,7 @@ async def _create(
         expires_at=expires_at,
         made_by=ctx.caller.credential_id,
     )
-    session.add(credential)
+    await session.insert(credential)
     return Created(_view(credential, ctx.caller.subject), minted.text)
 
 
@@ -214,13 +215,13 @@ def _end(ctx: Context, asked: datetime | None) -> datetime | None:
     return asked
 
 
-def _found(row: Any, ctx: Context) -> CredentialView:
+def _found(row: CredentialRow | None, ctx: Context) -> CredentialView:
     if row is None:
         raise NotFound(field=("id",))
     return _view(row, ctx.caller.subject)
 
 
-def _view(row: Any, caller: str) -> CredentialView:
+def _view(row: Credential | CredentialRow, caller: str) -> CredentialView:
     is_own = row.owner_subject == caller
     return CredentialView(
         id=row.id,

@@ -5,10 +5,10 @@ An edit leads to the render step and nowhere else: this module knows neither the
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from pydantic import AfterValidator, Field, StrictStr
@@ -23,14 +23,16 @@ from providers.children import ChildError, OutOfMemory, OutOfTime
 from reports.content import ArtifactKind
 from reports.reading import content_of
 from reports.rendering import CHECKING, logo_problem
-from resolvers.access import requires
-from resolvers.context import Context
 from resolvers.documents import JsonObject
-from resolvers.inputs import Input, storable
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Given, Input, storable
 from storage.base import as_uuid, now
+from storage.joined_rows import FileRow, ReportRow
+from storage.new_rows import new_row
 from storage.queries import records, research
-from storage.sessions import TenantSession
 from storage.tables import CXReport, CXReportRevision, Job, ResearchResult
+from storage.tenancy.sessions import TenantSession
 
 MEDIA = "/media/"
 _RACES = 5
@@ -56,7 +58,7 @@ class CXReportEdit(Input):
 class Edited:
     """The report after an edit, and the job that renders it."""
 
-    report: Any
+    report: ReportRow
     job: Job
     run_id: str
     result_id: str
@@ -76,10 +78,10 @@ class Artifact:
 
 
 @requires(ScopeGroup.CRM_READ)
-async def report_of_result(ctx: Context, result_id: str) -> Any:
+async def report_of_result(ctx: Context, result_id: str) -> ReportRow | None:
     """The report with its newest content; None where the company has not been scored."""
 
-    async def load(ids: list[str]) -> list[Any]:
+    async def load(ids: list[str]) -> list[ReportRow | None]:
         async with ctx.reading() as session:
             found = await research.reports(session, ids)
         return [found.get(i) for i in ids]
@@ -97,11 +99,10 @@ async def artifacts_of(ctx: Context, report_id: str) -> Sequence[Artifact]:
         base = f"{ctx.services.public_url}{MEDIA}"
         return [sorted((_artifact(f, base) for f in found[i]), key=lambda file: _ORDER.index(file.kind)) for i in ids]
 
-    artifacts: list[Artifact] = await ctx.loader("cx_report_files", load).load(report_id)
-    return artifacts
+    return await ctx.loader("cx_report_files", load).load(report_id)
 
 
-def _artifact(file: Any, base: str) -> Artifact:
+def _artifact(file: FileRow, base: str) -> Artifact:
     return Artifact(
         kind=ArtifactKind(file.kind),
         revision=file.revision,
@@ -122,7 +123,7 @@ async def edit_report(ctx: Context, run_id: str, result_id: str, input: CXReport
     fields = input.given()
     patches = {name: fields.get(field) for name, field in _PATCHES.items() if fields.get(field) is not None}
     if not patches and "bpo_prefix" not in fields:
-        raise Problems([Problem(("input",), f"at least one of {', '.join(CXReportEdit.model_fields)}", "missing")])
+        raise Problems([Problem(("input",), "at least one of", "missing", tuple(CXReportEdit.model_fields))])
     problem = await _logo_problem(ctx, patches.get("brand"))  # before the transaction, which holds others up
     for _ in range(_RACES):
         async with ctx.writing() as session:
@@ -130,6 +131,8 @@ async def edit_report(ctx: Context, run_id: str, result_id: str, input: CXReport
         if job is not None:
             ctx.forget()
             report = await report_of_result(ctx, str(as_uuid(result_id)))
+            if report is None:
+                raise NotFound(field=("result_id",))
             return Edited(report, job, str(as_uuid(run_id)), str(as_uuid(result_id)))
     raise Unavailable("The report is being edited by others at this very moment")
 
@@ -139,8 +142,8 @@ async def _edit(
     session: TenantSession,
     run_id: str,
     result_id: str,
-    patches: dict[str, Any],
-    fields: dict[str, Any],
+    patches: Given,
+    fields: Given,
     logo_problem: str,
 ) -> Job | None:
     """One try; None where another edit came in between."""
@@ -154,10 +157,11 @@ async def _edit(
     if report is None or report.render_job_id != seen.render_job_id:
         return None
     before = await research.revision_of(session, report.id, report.revision)
-    result = await records.to_change(session, ResearchResult, report.result_id)
+    result = await records.lock_for_update(session, ResearchResult, report.result_id)
     if before is None or result is None:
         raise NotFound(field=("result_id",))
-    revision = CXReportRevision(
+    revision = new_row(
+        CXReportRevision,
         report_id=report.id,
         revision=report.revision + 1,
         copy_blobs=merged(before.copy_blobs, patches.get("copy_blobs", {})),
@@ -167,15 +171,14 @@ async def _edit(
         created_by=ctx.caller.subject,
     )
     await _check(result, revision, logo_problem)
-    report.revision, report.updated_at = revision.revision, revision.created_at
     await session.insert(revision)
+    report = await session.update(report, revision=revision.revision, updated_at=revision.created_at)
     job = await enqueue_render(session, report)
-    await session.flush()
     await _note(ctx, session, result, report)
     return job
 
 
-async def _logo_problem(ctx: Context, patch: Any) -> str:
+async def _logo_problem(ctx: Context, patch: object) -> str:
     """Says what is wrong with the logo that an edit brings; nothing where it brings none. Raises Unavailable."""
     logo = patch.get("logo") if isinstance(patch, Mapping) else None
     if not isinstance(logo, str) or not logo:
@@ -215,10 +218,10 @@ async def _check(result: ResearchResult, revision: CXReportRevision, logo_proble
     except Problems as error:
         problems += error.problems
     if problems:
-        raise Problems([Problem(_at(p.path), p.message, p.type) for p in problems])
+        raise Problems([replace(p, path=_at(p.path)) for p in problems])
 
 
-def _without_text_of_logo(brand: Any) -> Any:
+def _without_text_of_logo(brand: object) -> object:
     """The brand without a logo that is a text: what it holds is for child processes."""
     if isinstance(brand, Mapping) and isinstance(brand.get("logo"), str):
         return {name: value for name, value in brand.items() if name != "logo"}

@@ -1,30 +1,28 @@
 """Deals: creation, change, contacts, the way through the stages, and the board (specification 2.2, 4.4, 4.5)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
-from contract.criteria import All, Compare, Condition, Listing, Op, Selection
+from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
-from contract.vocabulary import DealStatus
-from providers.notifications import Notification
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import Input, Line
-from resolvers.lists import PageOf, by_id, children, page_of
-from resolvers.record_inputs import fields_of
-from resolvers.writing import change_record, delete_record, references_of
-from storage.base import as_uuid, now
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Given, Input, Line
+from resolvers.shared.lists import PageResult, by_id, children, page_of
+from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.writing import change_record, created_at_once, delete_record, references_of, stage_standing
+from storage.base import JsonDict, as_uuid, now
 from storage.columns import CREATE, UPDATE
-from storage.drafts import draft
+from storage.joined_rows import LinkedContactRow
+from storage.new_rows import new_row
+from storage.queries import at_once, listables, records
 from storage.queries import deals as statements
-from storage.queries import nouns, records
-from storage.queries.appending import append
-from storage.sessions import TenantSession
-from storage.tables import Activity, Contact, Deal, DealContact, Event, StageChange
+from storage.rows import ActivityRow, DealRow, PipelineStageRow, StageChangeRow
+from storage.tables import Activity, Contact, Deal, DealContact, StageChange
+from storage.tenancy.sessions import TenantSession
 
 _REFERENCES = references_of(Deal)
 
@@ -47,6 +45,14 @@ class LinkInput(Input):
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedContact:
+    """A deal with a contact that was put on it, and how that stands there."""
+
+    deal: Deal
+    link: DealContact
+
+
+@dataclass(frozen=True, slots=True)
 class MoneyTotal:
     """The deals of one currency: their exact sum, and how many there are, those without a value included."""
 
@@ -59,7 +65,7 @@ class MoneyTotal:
 class BoardColumn:
     """A stage with the filtered deals in it."""
 
-    stage: Any
+    stage: PipelineStageRow
     condition: Condition
     totals: Sequence[MoneyTotal]
 
@@ -72,48 +78,51 @@ class Board:
     condition: Condition
 
 
-@requires(ScopeGroup.CRM_READ, finds=(nouns.DEALS,))
-async def get_deal(ctx: Context, deal_id: str | None, selection: Selection | None = None) -> Any:
+@requires(ScopeGroup.CRM_READ, finds=(listables.DEALS,))
+async def get_deal(ctx: Context, deal_id: str | None, selection: Selection | None = None) -> DealRow | None:
     """The deal, or None."""
-    return await by_id(ctx, nouns.DEALS, deal_id, selection)
+    return await by_id(ctx, listables.DEALS, deal_id, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_deals(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def list_deals(ctx: Context, listing: ListQuery, selection: Selection | None = None) -> PageResult[DealRow]:
     """A page of the deals."""
-    return await page_of(ctx, nouns.DEALS, listing, selection)
+    return await page_of(ctx, listables.DEALS, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def contacts_of_deal(ctx: Context, deal_id: str, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def contacts_of_deal(
+    ctx: Context, deal_id: str, listing: ListQuery, selection: Selection | None = None
+) -> PageResult[LinkedContactRow]:
     """A page of the contacts on the deal, in the order they were linked, each row with the link's own fields."""
-    return await children(ctx, nouns.CONTACTS_OF_DEALS, DealContact.deal_id, deal_id, listing, selection)
+    return await children(ctx, listables.CONTACTS_OF_DEALS, DealContact.deal_id, deal_id, listing, selection)
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def meetings_of_deal(ctx: Context, deal_id: str, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def meetings_of_deal(
+    ctx: Context, deal_id: str, listing: ListQuery, selection: Selection | None = None
+) -> PageResult[ActivityRow]:
     """A page of the deal's meetings."""
-    return await children(ctx, nouns.MEETINGS, Activity.deal_id, deal_id, listing, selection)
+    return await children(ctx, listables.MEETINGS, Activity.deal_id, deal_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def stage_history(ctx: Context, deal_id: str) -> Sequence[Any]:
+async def stage_history(ctx: Context, deal_id: str) -> Sequence[StageChangeRow]:
     """The deal's moves between stages, oldest first."""
 
-    async def load(ids: list[str]) -> list[Sequence[Any]]:
+    async def load(ids: list[str]) -> list[Sequence[StageChangeRow]]:
         async with ctx.reading() as session:
             found = await statements.stage_history(session, ids)
         return [found[i] for i in ids]
 
-    history: Sequence[Any] = await ctx.loader("stage_history", load).load(deal_id)
-    return history
+    return await ctx.loader("stage_history", load).load(deal_id)
 
 
 @requires(ScopeGroup.CRM_READ)
 async def deal_board(ctx: Context, condition: Condition) -> Board:
     """The board: a column per stage, with exact totals per currency."""
     async with ctx.reading() as session:
-        stages = await records.all_of(session, nouns.STAGES)
+        stages = await records.all_of(session, listables.STAGES)
         totals = await statements.totals(session, condition)
     columns = [
         BoardColumn(
@@ -127,61 +136,59 @@ async def deal_board(ctx: Context, condition: Condition) -> Board:
 
 
 @requires(ScopeGroup.CRM_READ)
-async def deals_of_stage(ctx: Context, stage_id: str, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def deals_of_stage(
+    ctx: Context, stage_id: str, listing: ListQuery, selection: Selection | None = None
+) -> PageResult[DealRow]:
     """A page of the deals in one column."""
-    return await children(ctx, nouns.DEALS, Deal.stage_id, stage_id, listing, selection)
+    return await children(ctx, listables.DEALS, Deal.stage_id, stage_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def unstaged_deals(ctx: Context, condition: Condition, selection: Selection | None = None) -> PageOf:
+async def unstaged_deals(ctx: Context, condition: Condition, selection: Selection | None = None) -> PageResult[DealRow]:
     """The deals that no column holds because they have no stage (specification part 3)."""
     unstaged = All((condition, Compare("stage_id", Op.IS_NULL, True)))
-    return await page_of(ctx, nouns.DEALS, Listing(unstaged), selection)
+    return await page_of(ctx, listables.DEALS, ListQuery(unstaged), selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
-async def create_deal(ctx: Context, input: DealCreate) -> Any:
+async def create_deal(ctx: Context, input: DealCreate) -> Deal:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
     fields = input.given()
-    # A stage has to be looked at before, and what is wrong with a reference is said in words.
-    deal = None if fields.get("stage_id") is not None else await _at_once(ctx, fields)
-    if deal is None:
-        async with ctx.appending() as session:
+    draft = new_row(Deal, **fields, org_id=ctx.org_id, owner_id=ctx.caller.subject)
+    move = None if draft.stage_id is None else _move(ctx, draft, None)
+    async with ctx.writing() as session:
+        deal = await created_at_once(ctx, session, draft, fields, "deal_created", deal_event(draft), move=move)
+        if deal is None:
             await changes.check_references(session, fields, _REFERENCES)
-            deal = await add_deal(ctx, session, fields)
+            deal = await _written(session, draft, move)
+            await changes.append_event(ctx, session, "deal_created", deal_event(deal))
     ctx.forget()
     announce(ctx, deal)
     return deal
 
 
-async def _at_once(ctx: Context, fields: dict[str, Any]) -> Any:
-    """Insert a deal without a stage in one statement; None where it takes more than that (decision 74)."""
-    if not ctx.can_append:
-        return None
-    deal = draft(Deal, **fields, org_id=ctx.org_id, owner_id=ctx.caller.subject)
-    event = draft(Event, **changes.noted(ctx, "deal_created", _created(deal)))
-    written = await append(ctx.services.database, ctx.org_id, deal, _REFERENCES, event)
-    return deal if written else None
+async def insert_deal(ctx: Context, session: TenantSession, fields: Given) -> Deal:
+    """Insert a deal without a stage that the caller owns, without its event; `announce` it after the transaction."""
+    return await _written(session, new_row(Deal, **fields, org_id=ctx.org_id, owner_id=ctx.caller.subject), None)
 
 
-async def add_deal(ctx: Context, session: TenantSession, fields: dict[str, Any]) -> Any:
-    """Insert a deal that the caller owns, with its analytics event; `announce` it once the transaction is through."""
-    status = {} if fields.get("stage_id") is None else {"status": await _status(session, fields["stage_id"])}
-    deal = draft(Deal, **fields, **status, org_id=ctx.org_id, owner_id=ctx.caller.subject)
-    await session.insert(deal)
-    if deal.stage_id is not None:
-        await session.insert(_move(ctx, deal, None))
-    await changes.note(ctx, session, "deal_created", _created(deal))
+async def _written(session: TenantSession, draft: Deal, move: StageChange | None) -> Deal:
+    """The draft as a row, in the standing of its stage, and the move there."""
+    if move is None:
+        [deal] = await session.insert(draft)
+        return deal
+    standing = await stage_standing(session, draft.stage_id)
+    [deal] = await session.insert(changes.as_changed(draft, standing))
+    await session.insert(move)
     return deal
 
 
-def announce(ctx: Context, deal: Any) -> None:
+def announce(ctx: Context, deal: Deal) -> None:
     """Hand the best-effort notification of a new deal to the organization's workflow actor (specification part 6)."""
-    notification = Notification(ctx.org_id, "deal_created", ctx.request_id, _created(deal))
-    ctx.after_commit(lambda: ctx.services.notifications.hand(notification))
+    changes.notify(ctx, "deal_created", deal_event(deal), at=deal.created_at)
 
 
-def _created(deal: Any) -> dict[str, Any]:
+def deal_event(deal: Deal) -> JsonDict:
     """Makes the data of both events on a new deal (specification part 6; decision 11)."""
     return {
         "deal_id": deal.id,
@@ -198,23 +205,15 @@ def _created(deal: Any) -> dict[str, Any]:
 async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Collection[int] | None = None) -> Deal:
     """Change a deal; a move to another stage goes into its history. `change_record` says what `seen` is and raises."""
 
-    async def follow(session: TenantSession, deal: Deal, before: Mapping[str, Any]) -> None:
-        if "stage_id" in before:
-            deal.status = await _status(session, deal.stage_id)
-            await session.insert(_move(ctx, deal, before["stage_id"]))
+    def move(deal: Deal, before: Given) -> StageChange | None:
+        return _move(ctx, deal, before["stage_id"]) if "stage_id" in before else None
 
-    return await change_record(ctx, Deal, deal_id, input, seen=seen, then=follow)
+    return await change_record(ctx, Deal, deal_id, input, seen=seen, move=move)
 
 
-async def _status(session: TenantSession, stage_id: str | None) -> str:
-    """The status of a deal in this stage: the stage's type (decision 4)."""
-    stage = await records.one(session, nouns.STAGES, stage_id)
-    return DealStatus.OPEN.value if stage is None else str(stage.type)
-
-
-def _move(ctx: Context, deal: Any, before: str | None) -> Any:
+def _move(ctx: Context, deal: Deal, before: str | None) -> StageChange:
     """The draft of the deal's move to the stage that it is in now."""
-    return draft(
+    return new_row(
         StageChange, deal_id=deal.id, from_stage_id=before, to_stage_id=deal.stage_id, at=now(), by=ctx.caller.subject
     )
 
@@ -226,36 +225,76 @@ async def delete_deal(ctx: Context, deal_id: str) -> str:
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
-async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkInput) -> Deal:
+async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkInput) -> LinkedContact:
     """Put a contact on a deal, or change how it stands there; a deal has at most one primary contact."""
     async with ctx.writing() as session:
-        deal = await records.to_change(session, Deal, deal_id)
+        linked = await _linked_at_once(ctx, session, deal_id, contact_id, input)
+        if linked is not None:
+            ctx.forget()
+            return linked
+        deal = await records.lock_for_update(session, Deal, deal_id)
         if deal is None:
             raise NotFound(field=("deal_id",))
-        contact = await records.one(session, nouns.CONTACTS, contact_id)
-        if contact is None or await records.missing(session, {"contact_id": (Contact, contact.id)}):
+        contact = as_uuid(contact_id)
+        if contact is None or await records.missing_references(session, {"contact_id": (Contact, contact)}):
             raise NotFound(field=("contact_id",))
-        link = await statements.link(session, deal.id, contact.id)
+        link = await statements.link(session, deal.id, contact)
+        changed: list[str] | None = None
         if link is None:
-            session.add(DealContact(deal_id=deal.id, contact_id=contact.id, **input.given()))
-        changed = None if link is None else changes.apply(link, input.given())
-        await session.flush()
+            new = new_row(DealContact, deal_id=deal.id, contact_id=contact, **input.given())
+            [link] = await session.insert(new)
+        else:
+            link, changed = await changes.apply(session, link, input.given())
         if input.is_primary:  # decision 22
-            await statements.only_primary(session, deal.id, contact.id)
+            await statements.only_primary(session, deal.id, contact)
         if changed is None:
-            await changes.note(ctx, session, "contact_linked", {"deal_id": deal.id, "contact_id": contact.id})
+            await changes.append_event(ctx, session, "contact_linked", {"deal_id": deal.id, "contact_id": contact})
         elif changed:
-            data = {"deal_id": deal.id, "contact_id": contact.id, "changed": changed}
-            await changes.note(ctx, session, "contact_link_updated", data)
+            data = {"deal_id": deal.id, "contact_id": contact, "changed": changed}
+            await changes.append_event(ctx, session, "contact_link_updated", data)
     ctx.forget()
-    return deal
+    return LinkedContact(deal, link)
+
+
+async def _linked_at_once(
+    ctx: Context, session: TenantSession, deal_id: str, contact_id: str, input: LinkInput
+) -> LinkedContact | None:
+    """The deal with the contact on it, in one statement after a look; None where that takes a transaction.
+
+    For a primary contact it does: two that become it at once have to be one after the other.
+    """
+    deal_key, contact_key = as_uuid(deal_id), as_uuid(contact_id)
+    if input.is_primary or not session.can_write_at_once or deal_key is None or contact_key is None:
+        return None
+    deal = await session.glance(Deal, id=deal_key)
+    seen = await session.glance(DealContact, deal_id=deal_key, contact_id=contact_key)
+    if deal is None:
+        return None
+    given = input.given()
+    data: JsonDict = {"deal_id": deal_key, "contact_id": contact_key}
+    row = new_row(DealContact, org_id=session.org_id, deal_id=deal_key, contact_id=contact_key, **given)
+    type = "contact_linked"
+    if seen is not None:
+        differences = changes.differences(seen, given)
+        if not differences:
+            return None
+        type, data = "contact_link_updated", {**data, "changed": sorted(differences)}
+        row = changes.as_changed(seen, differences)
+    done = await at_once.link(session, row, seen, changes.event_draft(ctx, type, data))
+    return LinkedContact(deal, row) if done else None
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def unlink_contact(ctx: Context, deal_id: str, contact_id: str) -> None:
     """Take a contact off a deal; succeeds whether or not it was on it (specification 4.5)."""
+    deal_key, contact_key = as_uuid(deal_id), as_uuid(contact_id)
+    if deal_key is None or contact_key is None:
+        return
+    data = {"deal_id": deal_key, "contact_id": contact_key}
     async with ctx.writing() as session:
-        if await statements.unlink(session, deal_id, contact_id):
-            data = {"deal_id": as_uuid(deal_id), "contact_id": as_uuid(contact_id)}
-            await changes.note(ctx, session, "contact_unlinked", data)
+        if session.dialect == "postgresql":
+            event = changes.event_draft(ctx, "contact_unlinked", data)
+            await at_once.delete(session, DealContact, event, **data)
+        elif await statements.unlink(session, deal_key, contact_key):
+            await changes.append_event(ctx, session, "contact_unlinked", data)
     ctx.forget()

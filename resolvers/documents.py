@@ -2,17 +2,18 @@
 
 import math
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from resolvers.inputs import storable
+from resolvers.shared.inputs import storable
+from storage.base import JsonDict
 
 DEPTH_MAX = 32
 _WHOLE_MAX = 2**53
 
 
-def plain(value: Any, depth: int = DEPTH_MAX) -> Any:
+def plain(value: object, depth: int = DEPTH_MAX) -> object:
     """The JSON value with numbers that every reader of JSON keeps. Raises ValueError."""
     if depth == 0:
         raise ValueError(f"must not nest deeper than {DEPTH_MAX} levels")
@@ -30,9 +31,9 @@ def plain(value: Any, depth: int = DEPTH_MAX) -> Any:
     return int(number) if isinstance(value, Decimal) and number == value == int(number) else number
 
 
-def _finite(value: Any) -> float:
+def _finite(value: object) -> float:
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]  # what is no number is caught below
     except (OverflowError, TypeError, ValueError):
         number = math.inf
     if not math.isfinite(number):
@@ -40,11 +41,11 @@ def _finite(value: Any) -> float:
     return number
 
 
-def _document(value: Any) -> Any:
+def _document(value: object) -> object:
     if value is not None and not isinstance(value, dict):
         raise ValueError("must be an object")
     return plain(value)
 
 
-JsonObject = Annotated[dict[str, Any], BeforeValidator(_document)]
+JsonObject = Annotated[JsonDict, BeforeValidator(_document)]
 """An object; its inner structure is another's business."""

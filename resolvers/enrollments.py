@@ -5,20 +5,21 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from contract.campaign_states import CHANGEABLE, RUNS
-from contract.criteria import Listing, Selection
+from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CampaignStatus
 from jobs import campaigns as provider
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.lists import PageOf, children
 from resolvers.outreach_inputs import EnrollmentInput, Enrollments, address_key
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.lists import PageResult, children
 from storage.base import as_uuid, now
 from storage.queries import campaigns as statements
-from storage.queries import nouns, records
-from storage.sessions import TenantSession
+from storage.queries import listables, records
+from storage.rows import EnrollmentRow
 from storage.tables import Campaign, Contact, Enrollment
+from storage.tenancy.sessions import TenantSession
 
 _AGAIN = "is named twice"
 _ADDRESS = "the address is enrolled already"
@@ -41,12 +42,12 @@ class Enrolled:
     skipped: Sequence[Skipped]
 
 
-@requires(ScopeGroup.OUTREACH_READ, finds=(nouns.ENROLLMENTS,))
+@requires(ScopeGroup.OUTREACH_READ, finds=(listables.ENROLLMENTS,))
 async def enrollments_of_campaign(
-    ctx: Context, campaign_id: str, listing: Listing, selection: Selection | None = None
-) -> PageOf:
+    ctx: Context, campaign_id: str, listing: ListQuery, selection: Selection | None = None
+) -> PageResult[EnrollmentRow]:
     """A page of the campaign's enrollments, in the order they were made."""
-    return await children(ctx, nouns.ENROLLMENTS, Enrollment.campaign_id, campaign_id, listing, selection)
+    return await children(ctx, listables.ENROLLMENTS, Enrollment.campaign_id, campaign_id, listing, selection)
 
 
 @requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
@@ -54,7 +55,7 @@ async def enroll_contacts(ctx: Context, campaign_id: str, input: Enrollments) ->
     """Enroll recipients in a campaign that is neither completed nor archived; who is in it already is skipped."""
     async with ctx.writing() as session:
         # Locked, so that requests that race come one after the other.
-        campaign = await records.to_change(session, Campaign, campaign_id)
+        campaign = await records.lock_for_update(session, Campaign, campaign_id)
         if campaign is None:
             raise NotFound(field=("campaign_id",))
         status = CampaignStatus(campaign.status)
@@ -120,7 +121,7 @@ async def _check_contacts(session: TenantSession, contacts: Sequence[EnrollmentI
     given = {str(n): (Contact, c.contact_id) for n, c in enumerate(contacts) if c.contact_id is not None}
     if problems := [
         Problem(("contacts", int(n), "contact_id"), "does not exist in this organization", "reference")
-        for n in await records.missing(session, given)
+        for n in await records.missing_references(session, given)
     ]:
         raise Problems(problems)
 
@@ -129,10 +130,10 @@ async def _check_contacts(session: TenantSession, contacts: Sequence[EnrollmentI
 async def remove_enrollment(ctx: Context, enrollment_id: str) -> str:
     """Take a recipient out of its campaign; the provider is told by a job."""
     async with ctx.writing() as session:
-        seen = await records.one(session, nouns.ENROLLMENTS, enrollment_id)
+        seen = await records.one(session, listables.ENROLLMENTS, enrollment_id)
         # The campaign first, as whoever needs both rows takes them.
-        campaign = None if seen is None else await records.to_change(session, Campaign, seen.campaign_id)
-        enrollment = await records.to_change(session, Enrollment, enrollment_id)
+        campaign = None if seen is None else await records.lock_for_update(session, Campaign, seen.campaign_id)
+        enrollment = await records.lock_for_update(session, Enrollment, enrollment_id)
         if campaign is None or enrollment is None:
             raise NotFound(field=("id",))
         await provider.take_off(session, campaign, enrollment.email)

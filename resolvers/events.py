@@ -1,17 +1,17 @@
 """The organization's change log, as far as the caller's scopes reach (specification part 6)."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
-from contract.criteria import All, Compare, Condition, Listing, Op, Page
+from contract.criteria import All, Compare, Condition, ListQuery, Op, PageWindow
 from contract.event_types import areas_seen
 from contract.scopes import ScopeGroup
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.lists import PageOf, page_of
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.lists import PageResult, page_of
 from storage.queries import events as log
-from storage.queries import nouns
+from storage.queries import listables
 from storage.queries.paging import cursor, decode
+from storage.rows import EventRow
 
 
 def areas_of(ctx: Context) -> list[str]:
@@ -20,16 +20,16 @@ def areas_of(ctx: Context) -> list[str]:
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_events(ctx: Context, types: Sequence[str] | None, page: Page) -> PageOf:
+async def list_events(ctx: Context, types: Sequence[str] | None, page: PageWindow) -> PageResult[EventRow]:
     """The events after the cursor, oldest first, of these types if any are named, in the areas that the caller sees."""
     conditions: list[Condition] = [Compare("area", Op.IN, tuple(areas_of(ctx)))]
     if types is not None:
         conditions.append(Compare("type", Op.IN, tuple(types)))
-    return await page_of(ctx, nouns.EVENTS, Listing(All(tuple(conditions)), None, page))
+    return await page_of(ctx, listables.EVENTS, ListQuery(All(tuple(conditions)), None, page))
 
 
 @requires(ScopeGroup.CRM_READ)
-async def watch_events(ctx: Context, types: Sequence[str] | None, after: str | None) -> AsyncIterator[Any]:
+async def watch_events(ctx: Context, types: Sequence[str] | None, after: str | None) -> AsyncIterator[EventRow]:
     """The same as they happen, from the cursor on, or from now on; each once, in their order, without an end.
 
     What the caller sees follows the scopes that the caller has at that moment. Raises Problems for a cursor that is
@@ -39,11 +39,11 @@ async def watch_events(ctx: Context, types: Sequence[str] | None, after: str | N
         async with ctx.reading() as session:
             sequence = await log.last_sequence(session)
     else:
-        (sequence,) = decode(Page(after=after), nouns.EVENTS, None)
+        (sequence,) = decode(PageWindow(after=after), listables.EVENTS, None)
     return _watched(ctx, None if types is None else frozenset(types), sequence)
 
 
-async def _watched(ctx: Context, types: frozenset[str] | None, sequence: int) -> AsyncIterator[Any]:
+async def _watched(ctx: Context, types: frozenset[str] | None, sequence: int) -> AsyncIterator[EventRow]:
     with ctx.services.feed.channel(ctx.org_id) as channel:
         while True:
             for event in await channel.after(sequence):
@@ -52,6 +52,6 @@ async def _watched(ctx: Context, types: frozenset[str] | None, sequence: int) ->
                     yield event
 
 
-def cursor_of(event: Any) -> str:
+def cursor_of(event: EventRow) -> str:
     """The cursor of an event in the log, whichever page shows it."""
-    return cursor(nouns.EVENTS, None, event)
+    return cursor(listables.EVENTS, None, event)

@@ -6,10 +6,10 @@ from pydantic import AfterValidator
 
 from contract.limits import FEEDBACK_MAX, PAGE_ADDRESS_MAX, REQUEST_ID_MAX
 from contract.vocabulary import FeedbackKind
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import Input, bounded, storable, trimmed
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input, bounded, storable, trimmed
 from storage.tables import Feedback
 
 
@@ -41,5 +41,5 @@ async def submit_feedback(ctx: Context, input: FeedbackCreate) -> str:
     async with ctx.writing() as session:
         await session.insert(feedback)
         data = {"feedback_id": feedback.id, "kind": feedback.kind}
-        await changes.note(ctx, session, "feedback_submitted", data, area="admin")
+        await changes.append_event(ctx, session, "feedback_submitted", data, area="admin")
     return feedback.id

@@ -2,23 +2,25 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from contract.criteria import Listing, Page
+from contract.criteria import ListQuery, PageWindow
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
 from resolvers.health_formula import assess
-from resolvers.lists import PageOf, children
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.lists import PageResult, children
+from resolvers.shared.loader import Loader
 from storage.base import as_uuid, now
 from storage.database import Database
+from storage.new_rows import new_row
 from storage.queries import health
-from storage.queries.nouns import FACTORS, SNAPSHOTS
+from storage.queries.listables import FACTORS, SNAPSHOTS
 from storage.queries.records import lock_each
-from storage.sessions import TenantSession
+from storage.rows import HealthFactorRow, HealthSnapshotRow
 from storage.tables import Account, HealthFactor, HealthSnapshot
+from storage.tenancy.sessions import TenantSession
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
@@ -34,19 +36,19 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
         # The time is taken behind the lock: the snapshots of an account are in the order of their commits.
         [snapshot] = await _refresh(session, known, now())
         data = {"account_id": snapshot.account_id, "health_score_id": snapshot.id, "score": snapshot.score}
-        await changes.note(ctx, session, "account_health_refreshed", data)
+        await changes.append_event(ctx, session, "account_health_refreshed", data)
     ctx.forget()
     return snapshot
 
 
 @requires(ScopeGroup.MEETINGS_READ, finds=(SNAPSHOTS, FACTORS))
-async def latest_health(ctx: Context, account_id: str, *, with_factors: bool = False) -> Any:
+async def latest_health(ctx: Context, account_id: str, *, with_factors: bool = False) -> HealthSnapshotRow | None:
     """The most recent snapshot; None for an account that was never scored or is unknown (specification 4.6).
 
     With its factors, `factors_of` has them at hand.
     """
 
-    async def load(ids: list[str]) -> list[Any]:
+    async def load(ids: list[str]) -> list[HealthSnapshotRow | None]:
         async with ctx.reading() as session:
             if not with_factors:
                 snapshots = await health.latest(session, ids)
@@ -62,14 +64,14 @@ async def latest_health(ctx: Context, account_id: str, *, with_factors: bool = F
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def factors_of(ctx: Context, snapshot_id: str) -> Sequence[Any]:
+async def factors_of(ctx: Context, snapshot_id: str) -> Sequence[HealthFactorRow]:
     """The factors of a snapshot, oldest-inserted first (specification 2.3)."""
     canonical = as_uuid(snapshot_id)
     return [] if canonical is None else await _factors(ctx).load(canonical)
 
 
-def _factors(ctx: Context) -> Any:
-    async def load(ids: list[str]) -> list[Sequence[Any]]:
+def _factors(ctx: Context) -> Loader[str, Sequence[HealthFactorRow]]:
+    async def load(ids: list[str]) -> list[Sequence[HealthFactorRow]]:
         async with ctx.reading() as session:
             found = await health.factors(session, ids)
         return [found[i] for i in ids]
@@ -78,9 +80,9 @@ def _factors(ctx: Context) -> Any:
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def health_history(ctx: Context, account_id: str, page: Page) -> PageOf:
+async def health_history(ctx: Context, account_id: str, page: PageWindow) -> PageResult[HealthSnapshotRow]:
     """The snapshots of an account, newest first."""
-    return await children(ctx, SNAPSHOTS, HealthSnapshot.account_id, account_id, Listing(page=page))
+    return await children(ctx, SNAPSHOTS, HealthSnapshot.account_id, account_id, ListQuery(page=page))
 
 
 async def refresh_many(
@@ -108,7 +110,8 @@ async def _refresh(session: TenantSession, account_ids: Sequence[str], moment: d
     for account_id in account_ids:
         before = previous.get(account_id)
         result = assess(facts[account_id], moment, None if before is None else before.score)
-        snapshot = HealthSnapshot(
+        snapshot = new_row(
+            HealthSnapshot,
             account_id=account_id,
             score=result.score,
             trend=result.trend,
@@ -118,7 +121,8 @@ async def _refresh(session: TenantSession, account_ids: Sequence[str], moment: d
         )
         snapshots.append(snapshot)
         factors += [
-            HealthFactor(
+            new_row(
+                HealthFactor,
                 account_id=account_id,
                 health_score_id=snapshot.id,
                 snapshot_at=moment,
@@ -133,7 +137,6 @@ async def _refresh(session: TenantSession, account_ids: Sequence[str], moment: d
             )
             for position, factor in enumerate(result.factors)
         ]
-    session.add(*snapshots)
-    await session.flush()
-    session.add(*factors)
-    return snapshots
+    made = await session.insert(*snapshots)
+    await session.insert(*factors)
+    return made

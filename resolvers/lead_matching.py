@@ -7,7 +7,6 @@ from functools import cache
 from contract.normal_form import normal_form
 
 _WORD = re.compile(r"\w+")
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _FORMS = (
     "ab ag aps as asa bv co corp corporation company cv eg ev gbr gesmbh gmbh inc incorporated kft kg kgaa kk limited"
     " llc llp lp ltd ltda mbh nv ohg oy oyj plc pte pty sa sab sarl sas sasu se sl spa sprl srl ug"
@@ -44,16 +43,6 @@ def company_key(name: str | None) -> tuple[str, ...]:
 def person_key(name: str | None) -> tuple[str, ...]:
     """The words of a person's name, in no particular order: `Park, Ada` is `Ada Park`."""
     return tuple(sorted(_words(name or "")))
-
-
-def domain_of(text: str | None) -> str | None:
-    """The bare domain of a site or an e-mail address, without `www.`; None where there is none."""
-    if text is None:
-        return None
-    address = _SCHEME.sub("", text.strip().lower())
-    host = re.split(r"[/?#]", address, maxsplit=1)[0].rpartition("@")[2]
-    host = host.partition(":")[0].strip(".").removeprefix("www.")
-    return host if "." in host and re.fullmatch(r"[\w.-]+", host) else None
 
 
 def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:

@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from contract.criteria import Listing, Selection
+from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound
 from contract.lead_states import LeadMove, refusal
 from contract.limits import (
@@ -20,28 +20,48 @@ from contract.limits import (
     TAG_MAX,
     TAGS_MAX,
 )
+from contract.normal_form import folded
 from contract.scopes import ScopeGroup
-from contract.vocabulary import CaptureSource, LeadStatus
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import Email, Input, Line, Text, bounded, not_null, storable, trimmed
-from resolvers.lists import PageOf, by_id, page_of
-from resolvers.record_inputs import fields_of
+from contract.vocabulary import CaptureSource, LeadStatus, TaggedKind
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Domain, Email, Given, Input, Line, Text, bounded, not_null, storable, trimmed
+from resolvers.shared.lists import PageResult, by_id, page_of
+from resolvers.shared.record_inputs import fields_of
+from resolvers.tags import put_names
+from storage.base import JsonDict
 from storage.columns import UPDATE
+from storage.new_rows import new_row
 from storage.queries import leads as statements
-from storage.queries import nouns, records
-from storage.sessions import TenantSession
+from storage.queries import listables, records
+from storage.queries import tags as tagging
+from storage.rows import LeadRow
 from storage.tables import Lead
+from storage.tenancy.sessions import TenantSession
 
 
-def _phone(text: str) -> str:
-    if not any(c.isdecimal() for c in text):
-        raise ValueError("must have a digit")
-    return text
+def _once(tags: list[str]) -> list[str]:
+    return list(dict.fromkeys(tag for tag in tags if tag))
 
 
-def _capture(value: Any) -> Any:
+def _is_blank(name: str, value: object) -> bool:
+    if name == "tags" and isinstance(value, list) and value:
+        return all(_is_blank("tag", tag) for tag in value)
+    return isinstance(value, str) and not value.strip()
+
+
+def _without_blanks(fields: object) -> object:
+    """The fields of a form that sends all that it has: what is blank of the optional ones was not filled in.
+
+    `card_id` stays, for its least length is the specification's. Tags that are nothing but blanks are blank.
+    """
+    if not isinstance(fields, dict):
+        return fields
+    return {name: value for name, value in fields.items() if name in _NEVER_BLANK or not _is_blank(name, value)}
+
+
+def _capture(value: object) -> orjson.Fragment | None:
     """The payload as the JSON text that is kept, to the last digit of its numbers."""
     if value is None:
         return None
@@ -53,7 +73,7 @@ def _capture(value: Any) -> Any:
     return orjson.Fragment(text)
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _plain(value: object, depth: int) -> object:
     if depth == 0:
         raise ValueError(f"must not nest deeper than {CAPTURE_DEPTH_MAX} levels")
     if isinstance(value, dict):
@@ -71,26 +91,34 @@ def _plain(value: Any, depth: int) -> Any:
 
 Name = Annotated[str, trimmed(LEAD_NAME_MAX), AfterValidator(storable)]
 CardId = Annotated[str, bounded(CARD_ID_MAX, shortest=1), AfterValidator(storable)]
-Phone = Annotated[str, bounded(PHONE_MAX), AfterValidator(storable), AfterValidator(_phone)]
+Phone = Annotated[str, bounded(PHONE_MAX), AfterValidator(storable)]
 Tag = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable)]
-Tags = Annotated[list[Tag], Field(max_length=TAGS_MAX), AfterValidator(lambda tags: list(dict.fromkeys(tags)))]
-Capture = Annotated[Any, BeforeValidator(_capture, json_schema_input_type=dict[str, Any] | None)]
+Tags = Annotated[list[Tag], Field(max_length=TAGS_MAX), AfterValidator(_once)]
+CapturedTag = Annotated[str, trimmed(TAG_MAX, shortest=0), AfterValidator(storable)]
+CapturedTags = Annotated[list[CapturedTag], Field(max_length=TAGS_MAX), AfterValidator(_once)]
+Capture = Annotated[
+    Any, BeforeValidator(_capture, json_schema_input_type=JsonDict | None)  # Any: pydantic knows no fragments
+]
 Reason = Annotated[str, trimmed(LINE_MAX), AfterValidator(storable)]
+
+_NEVER_BLANK = ("card_id", "name")
 
 
 class CardCapture(Input):
-    """What a rep confirmed of a scanned card or badge (specification 4.2; decision 38)."""
+    """What a rep confirmed of a scanned card or badge (specification 4.2; decisions 38 and 206)."""
+
+    _filled_in = model_validator(mode="before")(_without_blanks)
 
     card_id: CardId | None = None
     name: Name
     title: Line | None = None
     company: Line | None = None
-    company_domain: Line | None = None
+    company_domain: Domain | None = None
     email: Email | None = None
     phone: Phone | None = None
     linkedin: Line | None = None
     notes: Text | None = None
-    tags: Tags | None = None
+    tags: CapturedTags | None = None
     capture_payload: Capture = None
     source: CaptureSource = CaptureSource.SCAN_CARD
 
@@ -117,16 +145,16 @@ class Disqualification(Input):
     reason: Reason
 
 
-@requires(ScopeGroup.CRM_READ, finds=(nouns.LEADS,))
-async def get_lead(ctx: Context, lead_id: str, selection: Selection | None = None) -> Any:
+@requires(ScopeGroup.CRM_READ, finds=(listables.LEADS,))
+async def get_lead(ctx: Context, lead_id: str, selection: Selection | None = None) -> LeadRow | None:
     """The lead, or None."""
-    return await by_id(ctx, nouns.LEADS, lead_id, selection)
+    return await by_id(ctx, listables.LEADS, lead_id, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_leads(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def list_leads(ctx: Context, listing: ListQuery, selection: Selection | None = None) -> PageResult[LeadRow]:
     """A page of the leads; their capture payloads are read only where they are selected."""
-    return await page_of(ctx, nouns.LEADS, listing, selection)
+    return await page_of(ctx, listables.LEADS, listing, selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
@@ -136,14 +164,20 @@ async def confirm_capture(ctx: Context, input: CardCapture) -> Lead:
     However many requests race for a card, one makes the lead and the others change it.
     """
     fields = _values(input)
-    made = Lead(**{"source": input.source.value, **fields}, owner_id=ctx.caller.subject, org_id=ctx.org_id)
+    values = {"source": input.source.value, **fields, "owner_id": ctx.caller.subject, "org_id": ctx.org_id}
+    made = new_row(Lead, **values)
     async with ctx.writing() as session:
         lead = made
         if await records.insert_missing(session, made):
-            await changes.note(ctx, session, "lead_created", _created(made))
+            if made.tags:
+                names = await put_names(session, TaggedKind.LEAD, made.id, made.tags)
+                await tagging.copy_names(session, Lead.id == made.id)
+                lead = changes.as_changed(made, {"tags": names})
+            await changes.append_event(ctx, session, "lead_created", _created(made))
         else:
             lead = await _of_card(session, input)
-            await _change(ctx, session, lead, fields)
+            await _retag(session, lead, fields)
+            lead = await _change(ctx, session, lead, fields)
     ctx.forget()
     return lead
 
@@ -155,17 +189,28 @@ async def _of_card(session: TenantSession, input: CardCapture) -> Lead:
     return lead
 
 
-async def _change(ctx: Context, session: TenantSession, lead: Lead, fields: dict[str, Any]) -> None:
-    """Apply the fields and note what differs; nothing where nothing does (decision 20)."""
+async def _change(ctx: Context, session: TenantSession, lead: Lead, fields: Given) -> Lead:
+    """Apply the fields and note what differs; nothing where nothing does (decision 20). The lead then."""
     payload = fields.get("capture_payload")
     if payload is not None and orjson.loads(orjson.dumps(payload)) == lead.capture_payload:
         fields = {name: value for name, value in fields.items() if name != "capture_payload"}
-    if changed := changes.apply(lead, fields):
-        await session.flush()
-        await changes.note(ctx, session, "lead_updated", {"lead_id": lead.id, "changed": changed})
+    lead, changed = await changes.apply(session, lead, fields)
+    if changed:
+        await changes.append_event(ctx, session, "lead_updated", {"lead_id": lead.id, "changed": changed})
+    return lead
 
 
-def _values(input: CardCapture | LeadUpdate) -> dict[str, Any]:
+async def _retag(session: TenantSession, lead: Lead, fields: Given) -> None:
+    """Have the lead the given tags, in the spelling that the tags have; where it has them, nothing is written."""
+    if "tags" in fields:
+        named = fields["tags"]
+        if list(dict.fromkeys(map(folded, named))) != list(map(folded, lead.tags)):
+            fields["tags"] = await put_names(session, TaggedKind.LEAD, lead.id, named)
+        else:
+            fields["tags"] = lead.tags
+
+
+def _values(input: CardCapture | LeadUpdate) -> Given:
     fields = input.given()
     if "tags" in fields:
         fields["tags"] = fields["tags"] or []
@@ -175,7 +220,7 @@ def _values(input: CardCapture | LeadUpdate) -> dict[str, Any]:
     return fields
 
 
-def _created(lead: Lead) -> dict[str, Any]:
+def _created(lead: Lead) -> JsonDict:
     """Makes the data of the change log's event on a new lead."""
     return {
         "lead_id": lead.id,
@@ -199,7 +244,9 @@ async def update_lead(ctx: Context, lead_id: str, input: LeadUpdate) -> Lead:
         changes.expect(lead, version)
         if fields.get("status", lead.status) != lead.status:
             check_move(lead, LeadMove.UPDATE, LeadStatus(fields["status"]), field=("input", "status"))
-        await _change(ctx, session, lead, fields)
+        await changes.check_references(session, fields, {})
+        await _retag(session, lead, fields)
+        lead = await _change(ctx, session, lead, fields)
     ctx.forget()
     return lead
 
@@ -211,10 +258,10 @@ async def disqualify_lead(ctx: Context, lead_id: str, input: Disqualification) -
         lead = await to_change(session, lead_id)
         if (lead.status, lead.disqualified_reason) != (LeadStatus.DISQUALIFIED.value, input.reason):
             check_move(lead, LeadMove.DISQUALIFY, LeadStatus.DISQUALIFIED)
-            changes.apply(lead, {"status": LeadStatus.DISQUALIFIED.value, "disqualified_reason": input.reason})
-            await session.flush()
+            fields = {"status": LeadStatus.DISQUALIFIED.value, "disqualified_reason": input.reason}
+            lead, _ = await changes.apply(session, lead, fields)
             data = {"lead_id": lead.id, "reason": input.reason}
-            await changes.note(ctx, session, "lead_disqualified", data)
+            await changes.append_event(ctx, session, "lead_disqualified", data)
     ctx.forget()
     return lead
 
@@ -225,16 +272,16 @@ async def reopen_lead(ctx: Context, lead_id: str) -> Lead:
     async with ctx.writing() as session:
         lead = await to_change(session, lead_id)
         check_move(lead, LeadMove.REOPEN, LeadStatus.WORKING)
-        changes.apply(lead, {"status": LeadStatus.WORKING.value, "disqualified_reason": None})
-        await session.flush()
-        await changes.note(ctx, session, "lead_reopened", {"lead_id": lead.id})
+        fields = {"status": LeadStatus.WORKING.value, "disqualified_reason": None}
+        lead, _ = await changes.apply(session, lead, fields)
+        await changes.append_event(ctx, session, "lead_reopened", {"lead_id": lead.id})
     ctx.forget()
     return lead
 
 
 async def to_change(session: TenantSession, lead_id: str, *, field: tuple[str, ...] = ("id",)) -> Lead:
     """The lead, locked against other writers. Raises NotFound."""
-    lead = await records.to_change(session, Lead, lead_id)
+    lead = await records.lock_for_update(session, Lead, lead_id)
     if lead is None:
         raise NotFound(field=field)
     return lead

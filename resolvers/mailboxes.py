@@ -1,7 +1,6 @@
 """Mailboxes: the list, and having one made (decision 54)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from contract.errors import InvalidState, Problem, Problems, ProviderFailed
 from contract.limits import EMAIL_MAX
@@ -9,24 +8,25 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import DomainStatus, MailboxStatus
 from jobs import outreach_domains as orders
 from providers.sequencing import Refused
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.lists import by_id
 from resolvers.outreach_inputs import MailboxCreate
-from storage.queries import nouns, outreach_domains, records
-from storage.sessions import TenantSession
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.lists import by_id
+from storage.queries import listables, outreach_domains, records
+from storage.rows import MailboxRow
 from storage.tables import Mailbox, OutreachDomain
+from storage.tenancy.sessions import TenantSession
 
 
-@requires(ScopeGroup.OUTREACH_READ, finds=(nouns.MAILBOXES,))
-async def list_mailboxes(ctx: Context) -> Sequence[Any]:
+@requires(ScopeGroup.OUTREACH_READ, finds=(listables.MAILBOXES,))
+async def list_mailboxes(ctx: Context) -> Sequence[MailboxRow]:
     """The organization's mailboxes, by address."""
     async with ctx.reading() as session:
-        return await records.all_of(session, nouns.MAILBOXES)
+        return await records.all_of(session, listables.MAILBOXES)
 
 
 @requires(ScopeGroup.OUTREACH_PROVISION, writes=True, needs_key=True)
-async def provision_mailbox(ctx: Context, input: MailboxCreate) -> Any:
+async def provision_mailbox(ctx: Context, input: MailboxCreate) -> MailboxRow | None:
     """Have a mailbox made on a domain, or give the one that has this address; one that went wrong is tried again.
 
     Raises ProviderFailed where the provider refuses. One that does not answer leaves the mailbox pending, and a job
@@ -42,19 +42,18 @@ async def provision_mailbox(ctx: Context, input: MailboxCreate) -> Any:
         mailbox, is_new = await outreach_domains.put_mailbox(session, wanted)
         orders_it = is_new or mailbox.status == MailboxStatus.ERROR
         if orders_it:
-            mailbox.status = MailboxStatus.PENDING.value
-            await session.flush()
+            mailbox = await session.update(mailbox, status=MailboxStatus.PENDING.value)
             await orders.order_mailbox(session, mailbox)
             await orders.log(session, "ordered", mailbox, actor=ctx.caller.subject, request_id=ctx.request_id)
     if orders_it:
         await ctx.commit()
         await _ask(ctx, mailbox)
     ctx.forget()
-    return await by_id(ctx, nouns.MAILBOXES, mailbox.id)
+    return await by_id(ctx, listables.MAILBOXES, mailbox.id)
 
 
 async def _domain(session: TenantSession, domain_id: str) -> OutreachDomain:
-    domain = await records.to_change(session, OutreachDomain, domain_id)
+    domain = await records.lock_for_update(session, OutreachDomain, domain_id)
     if domain is None:
         words = "does not exist in this organization"
         raise Problems([Problem(("input", "domain_id"), words, "reference")])
@@ -66,7 +65,7 @@ async def _domain(session: TenantSession, domain_id: str) -> OutreachDomain:
 async def _ask(ctx: Context, ordered: Mailbox) -> None:
     answer = await orders.ask_for_mailbox(ctx.services.sequencing, ordered.email, ordered.display_name, awaited=True)
     async with ctx.writing() as session:
-        mailbox = await records.to_change(session, Mailbox, ordered.id)
+        mailbox = await records.lock_for_update(session, Mailbox, ordered.id)
         if mailbox is not None and mailbox.status == MailboxStatus.PENDING:
             await orders.note(session, mailbox, answer, actor=ctx.caller.subject, request_id=ctx.request_id)
     await ctx.commit()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from contract.errors import NotFound, Unavailable
 from providers.artifacts import ArtifactMissing, Artifacts, Pieces
-from resolvers.context import Context
+from resolvers.shared.context import Context
 from storage.queries import artifacts
 
 _KEY = re.compile(r"[0-9a-f]{32}")

@@ -1,26 +1,30 @@
 """Meetings: the listing, and what a rep does with them (specification 2.1, 4.1)."""
 
-from typing import Annotated, Any
+from collections.abc import Collection
+from typing import Annotated
 
 from pydantic import Field
 
-from contract.criteria import Listing, Selection
+from contract.criteria import ListQuery, Selection
 from contract.errors import NotFound
 from contract.limits import ATTENDEES_MAX
 from contract.scopes import ScopeGroup
-from contract.vocabulary import MANUAL_METADATA_KEYS, ActivitySource, MeetingState
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import Input, Line, Moment, RequiredLine, Text, not_null
-from resolvers.lists import PageOf, by_id, page_of
-from resolvers.record_inputs import fields_of
-from resolvers.writing import references_of
-from storage.base import now
+from contract.vocabulary import MANUAL_METADATA_KEYS, ActivitySource, ActivityType, MeetingState
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input, Line, Moment, RequiredLine, Text, WebAddress, not_null
+from resolvers.shared.lists import PageResult, by_id, page_of
+from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.writing import references_of
+from storage.base import JsonDict, now
 from storage.columns import CREATE, UPDATE
-from storage.queries import nouns, records
-from storage.sessions import TenantSession
+from storage.new_rows import new_row
+from storage.queries import listables, records, tags
+from storage.rows import ActivityRow
 from storage.tables import Activity
+from storage.tables.activities import writable
+from storage.tenancy.sessions import TenantSession
 
 _REFERENCES = references_of(Activity)
 _IS_MEETING = Activity.type == "meeting"
@@ -37,13 +41,13 @@ class Metadata(Input):
     """The keys that manual logging writes; `started_at` and `ended_at` come from synchronisation only."""
 
     transcript: Text | None = None
-    recording_url: Line | None = None
+    recording_url: WebAddress | None = None
     attendees: Annotated[list[Attendee], Field(max_length=ATTENDEES_MAX)] | None = None
     location: Line | None = None
     provider: Line | None = None
 
 
-@fields_of(Activity, CREATE)
+@fields_of(Activity, CREATE, only=writable(ActivityType.MEETING, CREATE))
 class MeetingLog(Input):
     """A meeting logged by hand."""
 
@@ -57,71 +61,84 @@ class MeetingCompletion(Input):
     at: Moment | None = None
 
 
-@fields_of(Activity, UPDATE)
+@fields_of(Activity, UPDATE, only=writable(ActivityType.MEETING, UPDATE))
 class MeetingUpdate(Input):
     """Changes to a meeting; null clears a field that may be empty."""
 
     metadata: Metadata | None = None
 
 
-@requires(ScopeGroup.MEETINGS_READ, finds=(nouns.MEETINGS,))
-async def get_meeting(ctx: Context, meeting_id: str, selection: Selection | None = None) -> Any:
+@requires(ScopeGroup.MEETINGS_READ, finds=(listables.MEETINGS,))
+async def get_meeting(ctx: Context, meeting_id: str, selection: Selection | None = None) -> ActivityRow | None:
     """The meeting, or None."""
-    return await by_id(ctx, nouns.MEETINGS, meeting_id, selection)
+    return await by_id(ctx, listables.MEETINGS, meeting_id, selection)
 
 
 @requires(ScopeGroup.MEETINGS_READ)
 async def list_meetings(
-    ctx: Context, listing: Listing, selection: Selection | None = None, *, with_links: bool = False
-) -> PageOf:
+    ctx: Context, listing: ListQuery, selection: Selection | None = None, *, with_links: bool = False
+) -> PageResult[ActivityRow]:
     """A page of the meetings; `with_links` brings the summaries of account, deal and contact on each row."""
-    return await page_of(ctx, nouns.MEETINGS_WITH_LINKS if with_links else nouns.MEETINGS, listing, selection)
+    return await page_of(ctx, listables.MEETINGS_WITH_LINKS if with_links else listables.MEETINGS, listing, selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
-async def log_meeting(ctx: Context, input: MeetingLog) -> Any:
+async def log_meeting(ctx: Context, input: MeetingLog) -> ActivityRow | None:
     """Log a meeting by hand; the caller owns it."""
     fields = input.given()
     details = _metadata(None, fields.pop("metadata", None))
-    meeting = Activity(
-        **fields, details=details, type="meeting", source=ActivitySource.MANUAL.value, owner_id=ctx.caller.subject
+    meeting = new_row(
+        Activity,
+        **fields,
+        details=details,
+        type="meeting",
+        source=ActivitySource.MANUAL.value,
+        owner_id=ctx.caller.subject,
     )
     async with ctx.writing() as session:
         await changes.check_references(session, fields, _REFERENCES)
-        session.add(meeting)
+        await session.insert(meeting)
         references = {name: getattr(meeting, name) for name in _REFERENCES}
-        await changes.note(ctx, session, "meeting_logged", {"meeting_id": meeting.id, **references})
-        row = await records.one(session, nouns.MEETINGS, meeting.id)
+        await changes.append_event(ctx, session, "meeting_logged", {"meeting_id": meeting.id, **references})
+        row = await records.one(session, listables.MEETINGS, meeting.id)
     ctx.forget()
     return row
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
-async def update_meeting(ctx: Context, meeting_id: str, input: MeetingUpdate) -> Any:
+async def update_meeting(
+    ctx: Context, meeting_id: str, input: MeetingUpdate, *, seen: Collection[int] | None = None
+) -> ActivityRow | None:
     """Change a meeting; of its metadata only the documented keys, so that what synchronisation wrote stays."""
     fields = input.given()
+    version = fields.pop("expected_version", None)
     not_null(fields, "subject")
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
+        changes.expect(meeting, version, seen)
         await changes.check_references(session, fields, _REFERENCES)
         if "metadata" in fields:
             fields["details"] = _metadata(meeting.details, fields.pop("metadata"))
-        changed = ["metadata" if name == "details" else name for name in changes.apply(meeting, fields)]
+        meeting, names = await changes.apply(session, meeting, fields)
+        changed = ["metadata" if name == "details" else name for name in names]
         if changed:
-            await changes.note(ctx, session, "meeting_updated", {"meeting_id": meeting.id, "changed": sorted(changed)})
-        row = await records.one(session, nouns.MEETINGS, meeting.id)
+            await changes.append_event(
+                ctx, session, "meeting_updated", {"meeting_id": meeting.id, "changed": sorted(changed)}
+            )
+        row = await records.one(session, listables.MEETINGS, meeting.id)
     ctx.forget()
     return row
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
-async def complete_meeting(ctx: Context, meeting_id: str, input: MeetingCompletion) -> Any:
+async def complete_meeting(ctx: Context, meeting_id: str, input: MeetingCompletion) -> ActivityRow | None:
     """Mark a meeting done, at this time or now; one that is done keeps its time unless told one (decision 19)."""
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
-        if changes.apply(meeting, {"completed_at": input.at or meeting.completed_at or now()}):
-            await changes.note(ctx, session, "meeting_completed", {"meeting_id": meeting.id})
-        row = await records.one(session, nouns.MEETINGS, meeting.id)
+        completed = {"completed_at": input.at or meeting.completed_at or now()}
+        if (await changes.apply(session, meeting, completed))[1]:
+            await changes.append_event(ctx, session, "meeting_completed", {"meeting_id": meeting.id})
+        row = await records.one(session, listables.MEETINGS, meeting.id)
     ctx.forget()
     return row
 
@@ -131,20 +148,21 @@ async def delete_meeting(ctx: Context, meeting_id: str) -> str:
     """Delete a meeting."""
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
+        await tags.unlink(session, [meeting.id])
         await session.delete(meeting)
-        await changes.note(ctx, session, "meeting_deleted", {"meeting_id": meeting.id})
+        await changes.append_event(ctx, session, "meeting_deleted", {"meeting_id": meeting.id})
     ctx.forget()
     return meeting.id
 
 
 async def _to_change(session: TenantSession, meeting_id: str) -> Activity:
-    meeting = await records.to_change(session, Activity, meeting_id, _IS_MEETING)
+    meeting = await records.lock_for_update(session, Activity, meeting_id, _IS_MEETING)
     if meeting is None:
         raise NotFound(field=("id",))
     return meeting
 
 
-def _metadata(current: dict[str, Any] | None, given: Metadata | None) -> dict[str, Any] | None:
+def _metadata(current: JsonDict | None, given: Metadata | None) -> JsonDict | None:
     """The metadata after the change: a given key is set, a null one removed, and None removes all documented keys.
 
     What synchronisation wrote stays (decision 18).
@@ -159,7 +177,7 @@ def _metadata(current: dict[str, Any] | None, given: Metadata | None) -> dict[st
     return result or None
 
 
-def state_of(meeting: Any) -> MeetingState:
+def state_of(meeting: ActivityRow) -> MeetingState:
     """Says what the meeting's times say about it now: done, never scheduled, still ahead, or overdue."""
     if meeting.completed_at is not None:
         return MeetingState.COMPLETED

@@ -3,7 +3,7 @@
 import re
 import zoneinfo
 from functools import cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
@@ -23,7 +23,8 @@ from contract.limits import (
     STEP_DELAY_DAYS_MAX,
     STEP_SUBJECT_MAX,
 )
-from resolvers.inputs import Input, Reference, storable
+from resolvers.shared.inputs import Input, Reference, storable
+from storage.base import JsonDict
 
 _LOCAL_PART: Final = re.compile(r"[a-z0-9]+(?:[._+-][a-z0-9]+)*", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
@@ -81,7 +82,7 @@ def _local_part(text: str) -> str:
     return lower
 
 
-def _variables(value: Any) -> Any:
+def _variables(value: object) -> JsonDict:
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -119,7 +120,7 @@ _Body = Annotated[
 _Address = Annotated[StrictStr, Field(max_length=EMAIL_MAX), AfterValidator(storable), AfterValidator(_address)]
 TimeZone = Annotated[StrictStr, AfterValidator(_zone)]
 DailyLimit = Annotated[StrictInt, Field(ge=1, le=CAMPAIGN_DAILY_LIMIT_MAX)]
-Variables = Annotated[dict[str, Any], BeforeValidator(_variables)]
+Variables = Annotated[JsonDict, BeforeValidator(_variables)]
 
 
 class StepInput(Input):

@@ -1,22 +1,23 @@
 """Pipeline stages: the columns of the board, in their order."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from contract.errors import Conflict, NotFound, Problem, Problems
 from contract.scopes import ScopeGroup
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import Input
-from resolvers.lists import by_id
-from resolvers.record_inputs import fields_of
-from resolvers.writing import change_record
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Given, Input
+from resolvers.shared.lists import by_id
+from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.writing import change_record
 from storage.base import as_uuid
 from storage.columns import CREATE, UPDATE
-from storage.queries import deals, nouns, records
-from storage.sessions import TenantSession
+from storage.new_rows import new_row
+from storage.queries import deals, listables, records
+from storage.rows import PipelineStageRow
 from storage.tables import PipelineStage, StageChange
+from storage.tenancy.sessions import TenantSession
 
 
 @fields_of(PipelineStage, CREATE)
@@ -30,20 +31,20 @@ class StageUpdate(Input):
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_stages(ctx: Context) -> Sequence[Any]:
+async def list_stages(ctx: Context) -> Sequence[PipelineStageRow]:
     """All stages in the board's order."""
     async with ctx.reading() as session:
         return await _stages(session)
 
 
-@requires(ScopeGroup.CRM_READ, finds=(nouns.STAGES,))
-async def get_stage(ctx: Context, stage_id: str | None) -> Any:
+@requires(ScopeGroup.CRM_READ, finds=(listables.STAGES,))
+async def get_stage(ctx: Context, stage_id: str | None) -> PipelineStageRow | None:
     """The stage, or None."""
-    return await by_id(ctx, nouns.STAGES, stage_id)
+    return await by_id(ctx, listables.STAGES, stage_id)
 
 
-async def _stages(session: TenantSession) -> Sequence[Any]:
-    return await records.all_of(session, nouns.STAGES)
+async def _stages(session: TenantSession) -> Sequence[PipelineStageRow]:
+    return await records.all_of(session, listables.STAGES)
 
 
 @requires(ScopeGroup.ORG_ADMIN, writes=True)
@@ -51,9 +52,11 @@ async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
     """Add a stage at the end of the board."""
     async with ctx.writing() as session:
         await records.lock_organization(session)
-        stage = PipelineStage(**input.given(), position=len(await _stages(session)))
-        session.add(stage)
-        await changes.note(ctx, session, "pipeline_stage_created", {"pipeline_stage_id": stage.id, "name": stage.name})
+        position = len(await _stages(session))
+        [stage] = await session.insert(new_row(PipelineStage, **input.given(), position=position))
+        await changes.append_event(
+            ctx, session, "pipeline_stage_created", {"pipeline_stage_id": stage.id, "name": stage.name}
+        )
     ctx.forget()
     return stage
 
@@ -62,16 +65,16 @@ async def create_stage(ctx: Context, input: StageInput) -> PipelineStage:
 async def update_stage(ctx: Context, stage_id: str, input: StageUpdate) -> PipelineStage:
     """Change a stage; its deals take a changed type as their status (decision 4). Raises NotFound or Problems."""
 
-    async def follow(session: TenantSession, stage: PipelineStage, before: Mapping[str, Any]) -> None:
+    async def follow(session: TenantSession, stage: PipelineStage, before: Given) -> PipelineStage:
         if "type" in before:
-            await session.flush()
             await deals.follow_stage_type(session, stage.id, stage.type)
+        return stage
 
     return await change_record(ctx, PipelineStage, stage_id, input, then=follow)
 
 
 @requires(ScopeGroup.ORG_ADMIN, writes=True)
-async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
+async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[PipelineStageRow]:
     """Put the stages in this order. Raises Problems unless the list names each stage exactly once."""
     async with ctx.writing() as session:
         await deals.lock_stages(session)
@@ -82,7 +85,7 @@ async def reorder_stages(ctx: Context, ids: Sequence[str]) -> Sequence[Any]:
             raise Problems([Problem(("ids",), "must name every stage of the organization exactly once", "permutation")])
         if wanted != current:
             await deals.place_stages(session, wanted)
-            await changes.note(ctx, session, "pipeline_stages_reordered", {"pipeline_stage_ids": wanted})
+            await changes.append_event(ctx, session, "pipeline_stages_reordered", {"pipeline_stage_ids": wanted})
         stages = await _stages(session)
     ctx.forget()
     return stages
@@ -93,16 +96,15 @@ async def delete_stage(ctx: Context, stage_id: str) -> str:
     """Delete an empty stage; past moves through it stay in the history without its name. Raises Conflict."""
     async with ctx.writing() as session:
         await deals.lock_stages(session)
-        stage = await records.to_change(session, PipelineStage, stage_id)
+        stage = await records.lock_for_update(session, PipelineStage, stage_id)
         if stage is None:
             raise NotFound(field=("id",))
         if await deals.any_in_stage(session, stage.id):
             raise Conflict("the stage still holds deals; move them first", field=("id",))
-        await records.clear(session, StageChange.from_stage_id, StageChange.to_stage_id, value=stage.id)
+        await records.null_references(session, StageChange.from_stage_id, StageChange.to_stage_id, value=stage.id)
         await session.delete(stage)
-        await session.flush()
         await records.lock_organization(session)
         await deals.place_stages(session, [other.id for other in await _stages(session)])
-        await changes.note(ctx, session, "pipeline_stage_deleted", {"pipeline_stage_id": stage.id})
+        await changes.append_event(ctx, session, "pipeline_stage_deleted", {"pipeline_stage_id": stage.id})
     ctx.forget()
     return stage.id

@@ -1,26 +1,28 @@
 """Research runs: companies that are looked at in the background, and what was found (specification 4.3)."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictStr
 
-from contract.criteria import Listing, Selection
+from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound
 from contract.limits import RESEARCH_NAME_MAX, RESEARCH_TARGETS_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import ResearchRunStatus
 from jobs.queue import enqueue_each, supersede_each
 from jobs.research import RESEARCH
-from resolvers.access import requires
-from resolvers.context import Context
-from resolvers.inputs import Input, storable
-from resolvers.lists import PageOf, by_id, children, page_of
-from storage.base import now
-from storage.queries import nouns, records
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input, storable
+from resolvers.shared.lists import PageResult, by_id, children, page_of
+from storage.base import new_id, now
+from storage.new_rows import new_row
+from storage.queries import listables, records
 from storage.queries import research as statements
-from storage.sessions import TenantSession
+from storage.rows import ResearchResultRow, ResearchRunRow
 from storage.tables import ResearchResult, ResearchRun
+from storage.tenancy.sessions import TenantSession
 
 _LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
 _DOMAIN = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}\.?(?::[0-9]{{1,5}})?")
@@ -58,43 +60,56 @@ class ResearchRunCreate(Input):
     targets: Annotated[list[ResearchTarget], Field(min_length=1, max_length=RESEARCH_TARGETS_MAX)]
 
 
-@requires(ScopeGroup.CRM_READ, finds=(nouns.RESEARCH_RUNS,))
-async def get_run(ctx: Context, run_id: str | None, selection: Selection | None = None) -> Any:
+@requires(ScopeGroup.CRM_READ, finds=(listables.RESEARCH_RUNS,))
+async def get_run(ctx: Context, run_id: str | None, selection: Selection | None = None) -> ResearchRunRow | None:
     """The run, or None."""
-    return await by_id(ctx, nouns.RESEARCH_RUNS, run_id, selection)
+    return await by_id(ctx, listables.RESEARCH_RUNS, run_id, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def list_runs(ctx: Context, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def list_runs(ctx: Context, listing: ListQuery, selection: Selection | None = None) -> PageResult[ResearchRunRow]:
     """A page of the runs, newest first."""
-    return await page_of(ctx, nouns.RESEARCH_RUNS, listing, selection)
+    return await page_of(ctx, listables.RESEARCH_RUNS, listing, selection)
 
 
-@requires(ScopeGroup.CRM_READ, finds=(nouns.RESEARCH_RESULTS,))
-async def get_result(ctx: Context, result_id: str | None, selection: Selection | None = None) -> Any:
+@requires(ScopeGroup.CRM_READ, finds=(listables.RESEARCH_RESULTS,))
+async def get_result(
+    ctx: Context, result_id: str | None, selection: Selection | None = None
+) -> ResearchResultRow | None:
     """Reads what was found of one company, or None."""
-    return await by_id(ctx, nouns.RESEARCH_RESULTS, result_id, selection)
+    return await by_id(ctx, listables.RESEARCH_RESULTS, result_id, selection)
 
 
 @requires(ScopeGroup.CRM_READ)
-async def results_of_run(ctx: Context, run_id: str, listing: Listing, selection: Selection | None = None) -> PageOf:
+async def results_of_run(
+    ctx: Context, run_id: str, listing: ListQuery, selection: Selection | None = None
+) -> PageResult[ResearchResultRow]:
     """A page of the run's results, in the order of its targets."""
-    return await children(ctx, nouns.RESEARCH_RESULTS, ResearchResult.run_id, run_id, listing, selection)
+    return await children(ctx, listables.RESEARCH_RESULTS, ResearchResult.run_id, run_id, listing, selection)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_run(ctx: Context, input: ResearchRunCreate) -> ResearchRun:
     """Begin a run: a result and a job for each company, in one transaction."""
-    run = ResearchRun(name=input.name, result_count=len(input.targets), created_by=ctx.caller.subject)
-    async with ctx.appending() as session:
+    run = new_row(
+        ResearchRun, org_id=ctx.org_id, name=input.name, result_count=len(input.targets), created_by=ctx.caller.subject
+    )
+    async with ctx.writing() as session:
         await session.insert(run)
+        ids = [new_id() for _ in input.targets]
+        jobs = await enqueue_each(session, RESEARCH, [{"result_id": result_id} for result_id in ids])
         results = [
-            ResearchResult(run_id=run.id, position=position, company_name=target.company_name, domain=target.domain)
+            new_row(
+                ResearchResult,
+                id=ids[position],
+                run_id=run.id,
+                position=position,
+                company_name=target.company_name,
+                domain=target.domain,
+                job_id=jobs[position].id,
+            )
             for position, target in enumerate(input.targets)
         ]
-        jobs = await enqueue_each(session, RESEARCH, [{"result_id": result.id} for result in results])
-        for result, job in zip(results, jobs, strict=True):
-            result.job_id = job.id
         await session.insert(*results)
         await _note(ctx, session, "research_run_created", run)
     ctx.forget()
@@ -110,7 +125,7 @@ async def cancel_run(ctx: Context, run_id: str) -> ResearchRun:
     async with ctx.writing() as session:
         # Workers lock their job before the run, so this does too.
         await supersede_each(session, await statements.pending_jobs(session, run_id))
-        run = await records.to_change(session, ResearchRun, run_id)
+        run = await records.lock_for_update(session, ResearchRun, run_id)
         if run is None:
             raise NotFound(field=("id",))
         if run.status == ResearchRunStatus.CANCELLED:
@@ -118,8 +133,7 @@ async def cancel_run(ctx: Context, run_id: str) -> ResearchRun:
         if run.status not in (ResearchRunStatus.QUEUED, ResearchRunStatus.RUNNING):
             raise InvalidState("The run has ended", field=("id",))
         await statements.fail_pending(session, run.id, _CANCELLED)
-        run.status, run.completed_at = ResearchRunStatus.CANCELLED.value, now()
-        await session.flush()
+        run = await session.update(run, status=ResearchRunStatus.CANCELLED.value, completed_at=now())
         await _note(ctx, session, "research_run_cancelled", run)
     ctx.forget()
     return run

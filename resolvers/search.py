@@ -3,38 +3,47 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from contract.criteria import Selection
 from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import SEARCH_DEFAULT, SEARCH_MAX, SEARCH_QUERY_MAX, SEARCH_WORDS_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import SearchType
-from resolvers.access import requires, rule_of
 from resolvers.accounts import get_account
-from resolvers.aside import aside
+from resolvers.activities import get_activity
 from resolvers.contacts import get_contact
-from resolvers.context import Context
 from resolvers.deals import get_deal
-from resolvers.found import Found
 from resolvers.leads import get_lead
-from resolvers.lists import by_id
 from resolvers.meetings import get_meeting
 from resolvers.search_passages import Passage, length, passage
-from storage.full_text import words_of
-from storage.queries import nouns, paging
+from resolvers.shared.access import Rule, requires, rule_of
+from resolvers.shared.context import Context
+from resolvers.shared.lists import by_id
+from resolvers.shared.node_lookup import NodeResult
+from resolvers.shared.threads import aside
+from storage.queries import listables, paging
 from storage.queries import search as statements
+from storage.queries.listables import Listable
+from storage.rows import RecordRow
+from storage.search_index import words_of
 from storage.tables import SEARCHED
 
-_NOUNS = {
-    SearchType.ACCOUNT: ("Account", nouns.ACCOUNTS, rule_of(get_account)),
-    SearchType.CONTACT: ("Contact", nouns.CONTACTS, rule_of(get_contact)),
-    SearchType.LEAD: ("Lead", nouns.LEADS, rule_of(get_lead)),
-    SearchType.DEAL: ("Deal", nouns.DEALS, rule_of(get_deal)),
-    SearchType.MEETING: ("Meeting", nouns.MEETINGS, rule_of(get_meeting)),
+_LISTABLES: Mapping[SearchType, tuple[str, Listable[RecordRow], Rule]] = {
+    SearchType.ACCOUNT: ("Account", listables.ACCOUNTS, rule_of(get_account)),
+    SearchType.CONTACT: ("Contact", listables.CONTACTS, rule_of(get_contact)),
+    SearchType.LEAD: ("Lead", listables.LEADS, rule_of(get_lead)),
+    SearchType.DEAL: ("Deal", listables.DEALS, rule_of(get_deal)),
+    SearchType.MEETING: ("Meeting", listables.MEETINGS, rule_of(get_meeting)),
+    SearchType.TASK: ("Task", listables.TASKS, rule_of(get_activity)),
+    SearchType.NOTE: ("Note", listables.NOTES, rule_of(get_activity)),
+    SearchType.CALL: ("Call", listables.CALLS, rule_of(get_activity)),
+    SearchType.EMAIL: ("Email", listables.EMAILS, rule_of(get_activity)),
 }
 """The type of a hit, and the rule of the operation that reads it."""
 
+
+_SEARCHED = frozenset(list(_LISTABLES)[:5])
+"""The types that are searched where none is named."""
 
 _READ_AT_ONCE = 10
 """The number of records' texts in memory at a time where all of them together are too long (decision 128)."""
@@ -43,13 +52,16 @@ _LOOKED_THROUGH_AT_ONCE = 50_000
 """Characters, which take about two milliseconds; nothing else waits for more."""
 
 
+_UNASKED = Passage("", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A record that has all the words, and where, if that is wanted."""
 
-    node: Found
+    node: NodeResult
     type: SearchType
-    passage: Passage | None
+    passage: Passage
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -70,7 +82,9 @@ async def search(
     first = SEARCH_DEFAULT if first is None else first
     words = _words(query, first)
     wanted = [
-        kind for kind, (_, _, rule) in _NOUNS.items() if (types is None or kind in types) and rule.admits(ctx.principal)
+        kind
+        for kind, (_, _, rule) in _LISTABLES.items()
+        if kind in (_SEARCHED if types is None else types) and rule.admits(ctx.principal)
     ]
     if not wanted or not first:
         return []
@@ -101,31 +115,33 @@ async def _hits(
 
     Their texts come with what is selected, unless all of them together are too long.
     """
-    name, noun, _ = _NOUNS[kind]
+    name, listable, _ = _LISTABLES[kind]
     selection = selections[name]
-    passages: Mapping[str, Passage | None] = dict.fromkeys(ids)
+    passages: Mapping[str, Passage] = dict.fromkeys(ids, _UNASKED)
     if words is None:
-        records = await _records(ctx, noun, ids, selection)
+        records = await _records(ctx, listable, ids, selection)
     else:
         fields = (*SEARCHED[kind].name, *SEARCHED[kind].rest)
         texts = Selection(frozenset(field.partition(".")[0] for field in fields))
         try:
             with_texts = replace(selection, columns=selection.columns | texts.columns)
-            records = await _records(ctx, noun, ids, with_texts)
+            records = await _records(ctx, listable, ids, with_texts)
             passages = await _passages(records, fields, words)
         except ResponseTooLarge:
-            records = await _records(ctx, noun, ids, selection)
-            passages = await _passages_by_and_by(ctx, noun.selecting(texts), ids, fields, words)
-    return {i: Hit(Found(name, record), kind, passages[i]) for i, record in records.items() if i in passages}
+            records = await _records(ctx, listable, ids, selection)
+            passages = await _passages_by_and_by(ctx, listable.selecting(texts), ids, fields, words)
+    return {i: Hit(NodeResult(name, record), kind, passages[i]) for i, record in records.items() if i in passages}
 
 
-async def _records(ctx: Context, noun: nouns.Noun, ids: Sequence[str], selection: Selection) -> dict[str, Any]:
-    records = await asyncio.gather(*(by_id(ctx, noun, i, selection) for i in ids))
+async def _records(
+    ctx: Context, listable: Listable[RecordRow], ids: Sequence[str], selection: Selection
+) -> dict[str, RecordRow]:
+    records = await asyncio.gather(*(by_id(ctx, listable, i, selection) for i in ids))
     return {record.id: record for record in records if record is not None}
 
 
 async def _passages_by_and_by(
-    ctx: Context, texts: nouns.Noun, ids: Sequence[str], fields: Sequence[str], words: Sequence[str]
+    ctx: Context, texts: Listable[RecordRow], ids: Sequence[str], fields: Sequence[str], words: Sequence[str]
 ) -> dict[str, Passage]:
     passages: dict[str, Passage] = {}
     for start in range(0, len(ids), _READ_AT_ONCE):
@@ -135,7 +151,9 @@ async def _passages_by_and_by(
     return passages
 
 
-async def _passages(records: Mapping[str, Any], fields: Sequence[str], words: Sequence[str]) -> dict[str, Passage]:
+async def _passages(
+    records: Mapping[str, RecordRow], fields: Sequence[str], words: Sequence[str]
+) -> dict[str, Passage]:
     """Finds where the records have the words; in a thread where that takes a while, so that nothing else waits."""
 
     def find(pace: Callable[[], None] = lambda: None) -> dict[str, Passage]:

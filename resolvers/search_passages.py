@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from contract.limits import SNIPPET_MAX
 from contract.normal_form import normal_form
-from storage.full_text import INDEXED_CHARACTERS, fold
-from storage.prepared import parsed
+from storage.rows import RecordRow
+from storage.search_index import INDEXED_CHARACTERS, fold
+from storage.statements import parsed
 
 _BEFORE = 40
 _SPACE = re.compile(r"\s+")
@@ -25,7 +25,7 @@ class Passage:
 
 
 def passage(
-    record: Any, fields: Sequence[str], words: Sequence[str], pace: Callable[[], None] = lambda: None
+    record: RecordRow, fields: Sequence[str], words: Sequence[str], pace: Callable[[], None] = lambda: None
 ) -> Passage:
     """The field that has the most of the words, the first of those that have as many, and its text around one.
 
@@ -54,13 +54,13 @@ def _start(folded: str, word: str) -> int | None:
     return None if at < 0 else at
 
 
-def length(record: Any, fields: Sequence[str]) -> int:
+def length(record: RecordRow, fields: Sequence[str]) -> int:
     """Counts what there is to look through, at most, in characters or bytes."""
     values = (getattr(record, field.partition(".")[0]) for field in fields)
     return sum(len(value if isinstance(value, str) else orjson.dumps(value)) for value in values)
 
 
-def _text_of(record: Any, field: str) -> str:
+def _text_of(record: RecordRow, field: str) -> str:
     """The field's text, composed so that it folds character by character, as far as it is indexed."""
     column, _, key = field.partition(".")
     value = getattr(record, column)

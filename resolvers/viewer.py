@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from contract.criteria import Selection
 from identity.principal import Principal
-from resolvers.access import FINDABLE, requires, rule_of
-from resolvers.context import Context
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
-from resolvers.found import Found
-from resolvers.lists import by_id
+from resolvers.shared.access import FINDABLE, requires, rule_of
+from resolvers.shared.context import Context
+from resolvers.shared.lists import by_id
+from resolvers.shared.node_lookup import NodeResult
 from storage.base import as_uuid
 from storage.queries.kinds import kinds_of
 
@@ -26,7 +26,7 @@ CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "U
 
 
 @requires(None, organization=False)
-async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selection]) -> Found | None:
+async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selection]) -> NodeResult | None:
     """Any record that the caller may read; None where it is missing, another organization's, or out of reach.
 
     It comes with what is selected of its kind.
@@ -37,33 +37,33 @@ async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selec
     kind = await _kind(ctx, canonical)
     if kind is None:
         return await _credential(ctx, canonical)
-    noun, _ = FINDABLE[kind]
-    record = await by_id(ctx, noun, canonical, selections[kind])
-    return None if record is None else Found(kind, record)
+    listable, _ = FINDABLE[kind]
+    record = await by_id(ctx, listable, canonical, selections[kind])
+    return None if record is None else NodeResult(kind, record)
 
 
 async def _kind(ctx: Context, identifier: str) -> str | None:
     """Finds which of the kinds that the caller may read the record is of, looked up with its neighbours."""
-    readable = {kind: noun for kind, (noun, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
+    readable = {kind: listable for kind, (listable, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
 
     async def load(ids: list[str]) -> list[str | None]:
         async with ctx.reading() as session:
             kinds = await kinds_of(session, readable, ids)
         return [kinds.get(i) for i in ids]
 
-    result: str | None = await ctx.loader("kinds", load).load(identifier) if readable else None
-    return result
+    return await ctx.loader("kinds", load).load(identifier) if readable else None
 
 
-async def _credential(ctx: Context, identifier: str) -> Found | None:
-    async def load(ids: list[str]) -> list[Found | None]:
+async def _credential(ctx: Context, identifier: str) -> NodeResult | None:
+    async def load(ids: list[str]) -> list[NodeResult | None]:
         lists = [(kind, await lister(ctx)) for kind, lister in CREDENTIALS.items() if _admits(ctx, lister)]
-        found = {credential.id: Found(kind, credential) for kind, credentials in lists for credential in credentials}
+        found = {
+            credential.id: NodeResult(kind, credential) for kind, credentials in lists for credential in credentials
+        }
         return [found.get(i) for i in ids]
 
-    result: Found | None = await ctx.loader("credentials", load).load(identifier)
-    return result
+    return await ctx.loader("credentials", load).load(identifier)
 
 
-def _admits(ctx: Context, resolver: object) -> bool:
+def _admits(ctx: Context, resolver: _Lister) -> bool:
     return rule_of(resolver).admits(ctx.principal)

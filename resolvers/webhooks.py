@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictStr
 
@@ -13,16 +13,18 @@ from identity.webhook_secrets import webhook_secret
 from jobs.queue import supersede
 from jobs.webhooks import KIND, TESTED, call
 from providers.outbound import NotAllowed
-from resolvers import changes
-from resolvers.access import requires
-from resolvers.context import Context
 from resolvers.events import areas_of
-from resolvers.inputs import Input, bounded, storable
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input, bounded, storable
 from storage.base import as_uuid
 from storage.event_types import EVENT_TYPES
+from storage.new_rows import new_row
 from storage.queries import events as log
-from storage.queries import jobs, nouns, records
+from storage.queries import jobs, listables, records
 from storage.queries import webhooks as statements
+from storage.rows import WebhookDeliveryRow, WebhookRow
 from storage.tables import Webhook, WebhookDelivery, WebhookWatch
 
 
@@ -50,33 +52,34 @@ class Created:
     secret: str
 
 
-@requires(ScopeGroup.ORG_ADMIN, finds=(nouns.WEBHOOKS,))
-async def list_webhooks(ctx: Context) -> Sequence[Any]:
+@requires(ScopeGroup.ORG_ADMIN, finds=(listables.WEBHOOKS,))
+async def list_webhooks(ctx: Context) -> Sequence[WebhookRow]:
     """The organization's webhooks, newest first."""
     async with ctx.reading() as session:
-        return await records.all_of(session, nouns.WEBHOOKS)
+        return await records.all_of(session, listables.WEBHOOKS)
 
 
 @requires(ScopeGroup.ORG_ADMIN)
-async def deliveries_of_webhook(ctx: Context, webhook_id: str, first: int) -> Sequence[Any]:
+async def deliveries_of_webhook(ctx: Context, webhook_id: str, first: int) -> Sequence[WebhookDeliveryRow]:
     """The latest attempts, newest first. Raises Problems for a number out of range."""
     if not 0 <= first <= DELIVERIES_KEPT:
         raise Problems([Problem(("first",), f"must lie between 0 and {DELIVERIES_KEPT}", "range")])
 
-    async def load(ids: list[str]) -> list[Sequence[Any]]:
+    async def load(ids: list[str]) -> list[Sequence[WebhookDeliveryRow]]:
         async with ctx.reading() as session:
             found = await statements.deliveries(session, ids, first)
         return [found[i] for i in ids]
 
-    latest: Sequence[Any] = await ctx.loader(("deliveries", first), load).load(webhook_id)
-    return latest
+    return await ctx.loader(("deliveries", first), load).load(webhook_id)
 
 
 @requires(ScopeGroup.ORG_ADMIN, writes=True)
 async def create_webhook(ctx: Context, input: WebhookCreate) -> Created:
     """Tell a receiver of what happens from now on, in the areas that the caller sees. Raises Problems."""
     await _check_url(ctx, input.url)
-    webhook = Webhook(
+    webhook = new_row(
+        Webhook,
+        org_id=ctx.org_id,
         url=input.url,
         types=list(dict.fromkeys(input.types or ())),
         areas=areas_of(ctx),
@@ -89,8 +92,8 @@ async def create_webhook(ctx: Context, input: WebhookCreate) -> Created:
             raise Problems([Problem(("input",), f"there can be at most {WEBHOOKS_MAX} webhooks", "too_long")])
         await session.insert(webhook)
         await session.insert(WebhookWatch(org_id=ctx.org_id, webhook_id=webhook.id))
-        await changes.note(ctx, session, "webhook_created", {"webhook_id": webhook.id}, area="admin")
-        webhook.cursor = await log.last_sequence(session)
+        await changes.append_event(ctx, session, "webhook_created", {"webhook_id": webhook.id}, area="admin")
+        webhook = await session.update(webhook, cursor=await log.last_sequence(session))
     ctx.forget()
     return Created(webhook, webhook_secret(ctx.services.identity.pepper, ctx.org_id, webhook.id))
 
@@ -116,7 +119,7 @@ async def delete_webhook(ctx: Context, webhook_id: str) -> str:
         if webhook is None:
             raise NotFound(field=("id",))
         await session.delete(webhook)
-        await changes.note(ctx, session, "webhook_deleted", {"webhook_id": webhook.id}, area="admin")
+        await changes.append_event(ctx, session, "webhook_deleted", {"webhook_id": webhook.id}, area="admin")
     ctx.forget()
     return webhook.id
 
@@ -128,7 +131,7 @@ async def try_webhook(ctx: Context, webhook_id: str) -> WebhookDelivery:
         webhook = await statements.find(session, webhook_id)
         if webhook is None:
             raise NotFound(field=("id",))
-        event = await changes.note(ctx, session, TESTED, {"webhook_id": webhook.id}, area="admin")
+        event = await changes.append_event(ctx, session, TESTED, {"webhook_id": webhook.id}, area="admin")
     result = await call(ctx.services.outbound, ctx.services.identity.pepper, ctx.org_id, webhook, event)
     delivery = result.of(webhook.id, event, 1)
     async with ctx.writing() as session:

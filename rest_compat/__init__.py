@@ -1,1 +1,1 @@
-"""The documented REST paths: they translate, and nothing else."""
+"""Serves and describes the documented REST paths; it translates, and nothing else."""

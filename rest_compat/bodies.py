@@ -1,16 +1,17 @@
-"""Bodies: told by their type, and parsed without losing a digit."""
+"""Reads request bodies by their media type, without losing a digit of a number."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, NoReturn
+from typing import NoReturn
 from urllib.parse import parse_qsl, quote
 
 from starlette.types import Receive
 
 from contract.errors import Problem, Problems, UnsupportedMedia
+from rest_compat.schemas import JsonObject
 from transport.bodies import read_body
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -18,10 +19,12 @@ _HEADER_MAX = 1_000
 _VISIBLE = "!\"#$&'()*+-./:;<=>?@[\\]^_`{|}~"  # but comma and percent, which mean something
 
 
-async def json_object(receive: Receive, headers: Mapping[str, str], *, required: bool = True) -> dict[str, Any]:
-    """The body as a JSON object. Raises UnsupportedMedia, TooLarge, or Problems at `body`.
+async def json_body(
+    receive: Receive, headers: Mapping[str, str], *, required: bool = True, listed: str | None = None
+) -> JsonObject:
+    """Returns the body as a JSON object. Raises UnsupportedMedia, TooLarge, or Problems at `body`.
 
-    No body is an empty object where none is required.
+    No body is an empty object where none is required. One that is `listed` is an array, and comes under that name.
     Numbers with a fraction or an exponent come as Decimal; of a name given twice the last value counts (decision 27).
     """
     media_type = _media_type(headers)
@@ -41,13 +44,17 @@ async def json_object(receive: Receive, headers: Mapping[str, str], *, required:
         )
     except (ValueError, RecursionError):
         raise _bad("must be valid JSON", "json_invalid") from None
+    if listed is not None:
+        if not isinstance(value, list):
+            raise _bad("must be a JSON array", "list_type")
+        return {listed: value}
     if not isinstance(value, dict):
         raise _bad("must be a JSON object", "object_type")
     return value
 
 
 async def form(receive: Receive, headers: Mapping[str, str]) -> dict[str, str] | None:
-    """The body as a form; None where it is of another type, which is not read, or empty. Raises TooLarge."""
+    """Returns the body as a form; None where it is of another type, which is not read, or empty. Raises TooLarge."""
     if _media_type(headers) != _FORM_TYPE:
         return None
     raw = await read_body(receive, headers.get("content-length"))
@@ -55,12 +62,28 @@ async def form(receive: Receive, headers: Mapping[str, str]) -> dict[str, str] |
 
 
 def query(raw: bytes) -> dict[str, str]:
-    """The fields of a query string or form; of a name given twice the last value counts."""
-    return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
+    """Returns the fields of a query string or form; of a name given twice the last value counts."""
+    return dict(_pairs(raw))
+
+
+def query_with_lists(raw: bytes, lists: Collection[str]) -> dict[str, str | list[str]]:
+    """Returns the fields of a query string; those of these names have every value, each parted by commas."""
+    fields: dict[str, str | list[str]] = {}
+    for name, value in _pairs(raw):
+        if name in lists:
+            before = fields.get(name, [])
+            fields[name] = [*before, *value.split(",")]
+        else:
+            fields[name] = value
+    return fields
+
+
+def _pairs(raw: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(raw.decode("latin-1"), keep_blank_values=True) if raw else []
 
 
 def ignored_header(names: list[str]) -> str:
-    """The value of X-Ignored-Fields (decision 23): percent-encoded but for visible ASCII; a long list ends in `...`."""
+    """Returns the value of X-Ignored-Fields: percent-encoded but for visible ASCII; cut with `...` (decision 23)."""
     kept: list[str] = []
     room = _HEADER_MAX
     for name in filter(None, names):

@@ -1,8 +1,8 @@
-"""The paths of organization keys and user tokens (specification 2.4, 4.10)."""
+"""Serves the paths of organization keys and user tokens (specification 2.4, 4.10)."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from resolvers.credentials import (
     Created,
@@ -18,58 +18,59 @@ from resolvers.credentials import (
     revoke_organization_key,
     revoke_user_token,
 )
-from rest_compat.operations import Answer, Call, Operation
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
+from rest_compat.schemas import JsonObject
 
 NOT_STORED = {"Cache-Control": "no-store"}
 
 
-async def create_key(call: Call) -> Answer:
-    """The new key, with its text this once."""
+async def create_key(call: RestRequest) -> RestResponse:
+    """Creates a key; only this response has its secret."""
     return _created(await create_organization_key(call.ctx, call.body))
 
 
-async def list_keys(call: Call) -> Answer:
-    """The caller's keys, or an administrator's view of everybody's."""
-    return Answer([_document(c) for c in await list_organization_keys(call.ctx)])
+async def list_keys(call: RestRequest) -> RestResponse:
+    """Lists the caller's keys; for an administrator everybody's."""
+    return RestResponse([_document(c) for c in await list_organization_keys(call.ctx)])
 
 
-async def rename_key(call: Call) -> Answer:
-    """The key with its new name."""
-    return Answer(_document(await rename_organization_key(call.ctx, call.path["id"], call.body)))
+async def rename_key(call: RestRequest) -> RestResponse:
+    """Renames a key."""
+    return RestResponse(_document(await rename_organization_key(call.ctx, call.path["id"], call.body)))
 
 
-async def revoke_key(call: Call) -> Answer:
-    """Nothing: the key ends here."""
+async def revoke_key(call: RestRequest) -> RestResponse:
+    """Revokes a key."""
     await revoke_organization_key(call.ctx, call.path["id"])
-    return Answer()
+    return RestResponse()
 
 
-async def create_token(call: Call) -> Answer:
-    """The new token, with its text this once."""
+async def create_token(call: RestRequest) -> RestResponse:
+    """Creates a token; only this response has its secret."""
     return _created(await create_user_token(call.ctx, call.body))
 
 
-async def list_tokens(call: Call) -> Answer:
-    """The caller's tokens."""
-    return Answer([_document(c) for c in await list_user_tokens(call.ctx)])
+async def list_tokens(call: RestRequest) -> RestResponse:
+    """Lists the caller's tokens."""
+    return RestResponse([_document(c) for c in await list_user_tokens(call.ctx)])
 
 
-async def rename_token(call: Call) -> Answer:
-    """The token with its new name."""
-    return Answer(_document(await rename_user_token(call.ctx, call.path["id"], call.body)))
+async def rename_token(call: RestRequest) -> RestResponse:
+    """Renames a token."""
+    return RestResponse(_document(await rename_user_token(call.ctx, call.path["id"], call.body)))
 
 
-async def revoke_token(call: Call) -> Answer:
-    """Nothing: the token ends here."""
+async def revoke_token(call: RestRequest) -> RestResponse:
+    """Revokes a token."""
     await revoke_user_token(call.ctx, call.path["id"])
-    return Answer()
+    return RestResponse()
 
 
-def _created(created: Created) -> Answer:
-    return Answer({**_document(created.credential), "pat_key": created.pat_key}, NOT_STORED)
+def _created(created: Created) -> RestResponse:
+    return RestResponse({**_document(created.credential), "pat_key": created.pat_key}, NOT_STORED)
 
 
-def _document(credential: CredentialView) -> dict[str, Any]:
+def _document(credential: CredentialView) -> JsonObject:
     return {
         "id": credential.id,
         "name": credential.name,
@@ -84,7 +85,7 @@ def _document(credential: CredentialView) -> dict[str, Any]:
 
 
 OPERATIONS: Final = (
-    Operation(
+    RestOperation(
         "POST",
         "/organization-pats",
         create_key,
@@ -93,11 +94,11 @@ OPERATIONS: Final = (
         status=201,
         body=CredentialCreate,
         answer="NewOrganizationKey",
-        twin="Mutation.organizationKeyCreate",
+        graphql_field="Mutation.organizationKeyCreate",
         description="Bound to the organization that is active now. pat_key is returned this once.",
         response_headers=("Cache-Control", "X-Ignored-Fields"),
     ),
-    Operation(
+    RestOperation(
         "GET",
         "/organization-pats",
         list_keys,
@@ -105,10 +106,10 @@ OPERATIONS: Final = (
         resolver=list_organization_keys,
         answer="Credential",
         many=True,
-        twin="Query.organizationKeys",
+        graphql_field="Query.organizationKeys",
         description="The caller's own; with organizations:manage those of all members, who are then named.",
     ),
-    Operation(
+    RestOperation(
         "PATCH",
         "/organization-pats/{id}",
         rename_key,
@@ -116,23 +117,23 @@ OPERATIONS: Final = (
         resolver=rename_organization_key,
         body=CredentialRename,
         answer="Credential",
-        twin="Mutation.organizationKeyRename",
+        graphql_field="Mutation.organizationKeyRename",
         description="The caller's own only.",
         response_headers=("X-Ignored-Fields",),
         errors=(404,),
     ),
-    Operation(
+    RestOperation(
         "DELETE",
         "/organization-pats/{id}",
         revoke_key,
         "Revoke an organization API key",
         resolver=revoke_organization_key,
         status=204,
-        twin="Mutation.organizationKeyRevoke",
+        graphql_field="Mutation.organizationKeyRevoke",
         description="The caller's own; with organizations:manage any of the organization's. Takes effect at once.",
         errors=(404,),
     ),
-    Operation(
+    RestOperation(
         "POST",
         "/user-pats",
         create_token,
@@ -141,12 +142,12 @@ OPERATIONS: Final = (
         status=201,
         body=CredentialCreate,
         answer="NewUserToken",
-        twin="Mutation.userTokenCreate",
+        graphql_field="Mutation.userTokenCreate",
         description="Acts in any organization of its user, chosen per request by X-Service-Org. pat_key is returned "
         "this once.",
         response_headers=("Cache-Control", "X-Ignored-Fields"),
     ),
-    Operation(
+    RestOperation(
         "GET",
         "/user-pats",
         list_tokens,
@@ -154,10 +155,10 @@ OPERATIONS: Final = (
         resolver=list_user_tokens,
         answer="Credential",
         many=True,
-        twin="Query.userTokens",
+        graphql_field="Query.userTokens",
         description="The caller's own, whoever asks.",
     ),
-    Operation(
+    RestOperation(
         "PATCH",
         "/user-pats/{id}",
         rename_token,
@@ -165,19 +166,19 @@ OPERATIONS: Final = (
         resolver=rename_user_token,
         body=CredentialRename,
         answer="Credential",
-        twin="Mutation.userTokenRename",
+        graphql_field="Mutation.userTokenRename",
         description="The caller's own only.",
         response_headers=("X-Ignored-Fields",),
         errors=(404,),
     ),
-    Operation(
+    RestOperation(
         "DELETE",
         "/user-pats/{id}",
         revoke_token,
         "Revoke a user personal access token",
         resolver=revoke_user_token,
         status=204,
-        twin="Mutation.userTokenRevoke",
+        graphql_field="Mutation.userTokenRevoke",
         description="The caller's own only. Takes effect at once.",
         errors=(404,),
     ),

@@ -1,42 +1,51 @@
-"""The deals' paths (specification 2.2, 4.4, 4.5, 4.11)."""
+"""Serves the paths of deals (specification 2.2, 4.4, 4.5, 4.11)."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from dataclasses import replace
+from typing import Annotated, Final
 
 from pydantic import Field, StrictStr
 
-from contract.criteria import All, Compare, Condition, Listing, Op, Page
+from contract.criteria import Op, Selection
 from contract.errors import NotFound
-from contract.limits import LISTING_DEFAULT
-from resolvers.deals import DealCreate, DealUpdate, create_deal, get_deal, list_deals, unlink_contact, update_deal
-from resolvers.inputs import Currency, Input, RequiredLine
-from resolvers.record_inputs import fields_of
+from contract.vocabulary import DealStatus, GeoScope, TaggedKind
+from resolvers.deals import (
+    LinkInput,
+    contacts_of_deal,
+    create_deal,
+    get_deal,
+    link_contact,
+    list_deals,
+    unlink_contact,
+    update_deal,
+)
+from resolvers.shared.inputs import Currency, Input, RequiredLine
+from resolvers.shared.record_inputs import fields_of
 from rest_compat.documents import Document
-from rest_compat.etags import etag_of, has_seen, versions_in
-from rest_compat.operations import Answer, Call, Operation
-from rest_compat.parameters import Limit, Offset
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
+from rest_compat.parameters import Exactly, ListParameters, Since, Tagged, Where
+from rest_compat.record_types import CONTACT
+from rest_compat.resources import Resource
+from rest_compat.schemas import or_null
 from storage import tables as t
-from storage.columns import CREATE, UPDATE
+from storage.columns import CREATE, MADE_AT, UPDATE
 
 
-class DealQuery(Input):
-    """The parameters of the listing."""
+class DealQuery(ListParameters):
+    """Has the query parameters of GET /deals."""
 
-    limit: Limit = Field(default=LISTING_DEFAULT, description="Rows at most; more than 500 is 500.")
-    offset: Offset = Field(default=0, description="Rows to skip.")
-    stage_id: str | None = Field(default=None, description="Only deals in this stage.")
-    account_id: str | None = Field(default=None, description="Only deals of this account.")
-    owner_id: str | None = Field(default=None, description="Only deals owned by this user.")
-    unstaged: bool = Field(default=False, description="When true, only deals without a stage.")
-
-    def listing(self) -> Listing:
-        """The question in the terms of the resolver; the newest come first, then by id."""
-        named = {"stage_id": self.stage_id, "account_id": self.account_id, "owner_id": self.owner_id}
-        parts: list[Condition] = [Compare(n, Op.EQ, value) for n, value in named.items() if value is not None]
-        if self.unstaged:
-            parts.append(Compare("stage_id", Op.IS_NULL, True))
-        return Listing(All(tuple(parts)), page=Page(first=self.limit, offset=self.offset))
+    stage_id: Exactly = Field(default=None, description="Only deals in this stage.")
+    account_id: Exactly = Field(default=None, description="Only deals of this account.")
+    owner_id: Exactly = Field(default=None, description="Only deals owned by this user.")
+    status: Annotated[DealStatus | None, Where()] = Field(default=None, description="Only deals that stand so.")
+    source: Exactly = Field(default=None, description="Only deals that came from there.")
+    geo_scope: Annotated[GeoScope | None, Where()] = Field(default=None, description="Only deals of this reach.")
+    updated_since: Since = Field(default=None, description="Only deals that changed at or after this time.")
+    tag: Tagged = Field(default=None, description="Only deals with this tag, letter case aside.")
+    unstaged: Annotated[bool, Where(Op.IS_NULL, "stage_id")] = Field(
+        default=False, description="When true, only deals without a stage."
+    )
 
 
 _KEPT: Final = ("name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope")
@@ -45,7 +54,7 @@ _KEPT: Final = ("name", "account_id", "value", "stage_id", "close_date", "curren
 
 @fields_of(t.Deal, CREATE, only=_KEPT)
 class _NewDeal(Input):
-    """The fields of specification 2.2 that a new deal keeps."""
+    """Has the fields of specification 2.2 that a new deal keeps."""
 
 
 class DealBody(_NewDeal):
@@ -57,19 +66,13 @@ class DealBody(_NewDeal):
     parent_deal_id: StrictStr | None = None
     competitors: list[StrictStr] | None = None
 
-    def kept(self) -> DealCreate:
-        """Without the dropped fields."""
-        return DealCreate.model_construct(
-            **{name: value for name, value in self.given().items() if name in _NewDeal.model_fields}
-        )
-
 
 DROPPED = frozenset(DealBody.model_fields) - frozenset(_KEPT)
 
 
-@fields_of(t.Deal, UPDATE, only=(*_KEPT, "source", "champion_id", "notes"))
+@fields_of(t.Deal, UPDATE, only=(*_KEPT, "source", "champion_id", "notes", "owner_id"))
 class _DealChanges(Input):
-    """The fields of specification 2.2 that can be changed."""
+    """Has the fields of specification 2.2 that can be changed."""
 
 
 class DealPatch(_DealChanges):
@@ -78,50 +81,30 @@ class DealPatch(_DealChanges):
     name: RequiredLine = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     currency: Currency = None  # type: ignore[assignment]  # the same
 
-    def kept(self) -> DealUpdate:
-        """Returns it as the resolver takes it."""
-        return DealUpdate.model_construct(**self.given())
+
+async def link(call: RestRequest) -> RestResponse:
+    """Puts the contact on the deal; answers with how it stands there."""
+    body: LinkInput = call.body
+    linked = await link_contact(call.ctx, call.path["deal_id"], call.path["contact_id"], body)
+    names = ("deal_id", "contact_id", "role", "is_primary", "linked_at")
+    return RestResponse({name: getattr(linked.link, name) for name in names})
 
 
-async def create(call: Call) -> Answer:
-    """Answers with only the new deal's id (specification 4.4)."""
-    body: DealBody = call.body
-    deal = await create_deal(call.ctx, body.kept())
-    return Answer({"id": deal.id}, {"Location": f"{call.root_path}/deals/{deal.id}"})
-
-
-async def listing(call: Call) -> Answer:
-    """The deals; none are asked for with `limit=0`, so none are read."""
-    query: DealQuery = call.query
-    if query.limit == 0:
-        return Answer([])
-    page = await list_deals(call.ctx, query.listing())
-    return Answer(DEAL.all_of(page.rows))
-
-
-async def detail(call: Call) -> Answer:
-    """The deal, or that the caller's copy is current."""
+async def contacts(call: RestRequest) -> RestResponse:
+    """Lists the contacts on the deal, each with how it stands there."""
     deal = await get_deal(call.ctx, call.path["deal_id"])
     if deal is None:
         raise NotFound()
-    if has_seen(call.headers.get("if-none-match"), str(deal.version)):
-        return Answer(None, etag_of(deal), status=304)
-    return _deal(deal)
+    if call.query.limit == 0:
+        return RestResponse([])
+    page = await contacts_of_deal(call.ctx, deal.id, call.query.listing(), _LINKED_SELECTION)
+    return RestResponse(await LINKED_CONTACT.shown(call.ctx, page.rows))
 
 
-async def change(call: Call) -> Answer:
-    """The deal after the change."""
-    body: DealPatch = call.body
-    deal = await update_deal(
-        call.ctx, call.path["deal_id"], body.kept(), seen=versions_in(call.headers.get("if-match"))
-    )
-    return _deal(deal)
-
-
-async def unlink(call: Call) -> Answer:
-    """Nothing, whether or not there was a link (specification 4.5)."""
+async def unlink(call: RestRequest) -> RestResponse:
+    """Unlinks the contact; 204 whether or not it was linked (specification 4.5)."""
     await unlink_contact(call.ctx, call.path["deal_id"], call.path["contact_id"])
-    return Answer()
+    return RestResponse()
 
 
 DEAL: Final = Document(
@@ -131,84 +114,84 @@ DEAL: Final = Document(
     (
         *("id", "org_id", "owner_id", "name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope"),
         *("source", "champion_id", "notes", "parent_deal_id", "competitors", "status", "created_at", "updated_at"),
-        "version",
+        *("version", "closed_at", "tags"),
     ),
-    texts={
-        "status": "The type of the deal's stage; open without a stage.",
-        "version": "Counts the changes; the ETag is this number in quotes.",
-    },
+    tagged=TaggedKind.DEAL,
+    texts={"status": "The type of the deal's stage; open without a stage."},
 )
 """The document of a deal: whose it is, the fields of specification 2.2 in their order, then its state (decision 24)."""
 
+LINKED_CONTACT: Final = replace(
+    CONTACT,
+    name="LinkedContact",
+    text="A contact on a deal, with how it stands there.",
+    keys=(*CONTACT.keys, "role", "is_primary", "linked_at"),
+    schemas={
+        "role": or_null({"type": "string"}, "What the contact is to the deal."),
+        "is_primary": {"type": "boolean", "description": "Whether it is the deal's primary contact."},
+        "linked_at": {"type": "string", "format": "date-time", "description": "When it was put on the deal."},
+    },
+    examples={"role": "decision maker", "is_primary": True, "linked_at": MADE_AT},
+)
+_LINKED_SELECTION: Final = Selection(frozenset(LINKED_CONTACT.columns))
 
-def _deal(deal: Any) -> Answer:
-    return Answer(DEAL.of(deal), etag_of(deal))
 
-
+DEALS: Final = Resource("/deals/{deal_id}", DEAL)
 OPERATIONS: Final = (
-    Operation(
-        "POST",
-        "/deals",
-        create,
-        "Create a deal",
-        resolver=create_deal,
-        status=201,
-        body=DealBody,
-        example=DEAL.body_example(_NewDeal),
+    DEALS.create(
+        create_deal,
+        DealBody,
         dropped=DROPPED,
-        answer="DealId",
-        twin="Mutation.dealCreate",
+        only_id=True,  # specification 4.4
         description="The caller becomes the owner. source, champion_id, notes, parent_deal_id and competitors are "
         "accepted and dropped. Emits deal_created.",
-        response_headers=("Location", "X-Ignored-Fields"),
     ),
-    Operation(
-        "GET",
-        "/deals",
-        listing,
-        "List deals",
-        resolver=list_deals,
-        query=DealQuery,
-        answer=DEAL,
-        many=True,
-        twin="Query.deals",
-        description="The newest first, then by id.",
-    ),
-    Operation(
-        "GET",
-        "/deals/{deal_id}",
-        detail,
-        "Get a deal",
-        resolver=get_deal,
-        answer=DEAL,
-        twin="Query.deal",
-        request_headers=("If-None-Match",),
-        response_headers=("ETag",),
-        errors=(304, 404),
-    ),
-    Operation(
-        "PATCH",
-        "/deals/{deal_id}",
-        change,
-        "Change a deal",
-        resolver=update_deal,
-        body=DealPatch,
-        answer=DEAL,
-        twin="Mutation.dealUpdate",
+    DEALS.listing(list_deals, DealQuery),
+    DEALS.detail(get_deal),
+    DEALS.change(
+        update_deal,
+        DealPatch,
+        example={"value": 13000, "notes": "They decide in spring.", "close_date": None},
         description="A field that is left out stays, an explicit null clears it. parent_deal_id and competitors cannot "
         "be set and are ignored.",
-        request_headers=("If-Match",),
-        response_headers=("ETag", "X-Ignored-Fields"),
-        errors=(404, 412),
     ),
-    Operation(
+    RestOperation(
+        "GET",
+        "/deals/{deal_id}/contacts",
+        contacts,
+        "List the contacts on a deal",
+        resolver=contacts_of_deal,
+        query=ListParameters,
+        answer=LINKED_CONTACT,
+        many=True,
+        graphql_field="Deal.contacts",
+        description="In the order in which they were put there.",
+        errors=(404,),
+    ),
+    RestOperation(
+        "PUT",
+        "/deals/{deal_id}/contacts/{contact_id}",
+        link,
+        "Put a contact on a deal",
+        resolver=link_contact,
+        body=LinkInput,
+        body_required=False,
+        example={"role": "decision maker", "is_primary": True},
+        answer="DealContactLink",
+        graphql_field="Mutation.dealContactLink",
+        description="Or changes how it stands there: what is left out stays. Idempotent. A deal has at most one "
+        "primary contact, which is the last that was made so.",
+        response_headers=("X-Ignored-Fields",),
+        errors=(404,),
+    ),
+    RestOperation(
         "DELETE",
         "/deals/{deal_id}/contacts/{contact_id}",
         unlink,
         "Unlink a contact from a deal",
         resolver=unlink_contact,
         status=204,
-        twin="Mutation.dealContactUnlink",
+        graphql_field="Mutation.dealContactUnlink",
         description="Idempotent: succeeds whether or not there was a link.",
     ),
 )

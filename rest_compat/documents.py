@@ -6,19 +6,25 @@ The keys and their order stand by hand, because they are the published contract;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from asyncio import gather
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
-from resolvers.inputs import Input
+from contract.vocabulary import TaggedKind
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input
+from resolvers.tags import names_of
 from rest_compat.examples import identifier_of
-from rest_compat.schemas import Schema, enumerated, or_null, record_schema, reference_to
+from rest_compat.schemas import JsonObject, Schema, enumerated, or_null, record_schema, reference_to
 from storage.base import Record
 from storage.columns import (
     CURRENCY,
     DATE,
+    DOMAIN,
     EMAIL,
     FLAG,
     JSON,
@@ -34,8 +40,8 @@ from storage.columns import (
     WHOLE,
     Column,
     Kind,
-    fact_of,
-    facts_of,
+    column_of,
+    columns_of,
 )
 
 _STRING: Final = {"type": "string"}
@@ -44,6 +50,7 @@ _SCHEMAS: Final[Mapping[Kind, Schema]] = {
     LINE: _STRING,
     TEXT: _STRING,
     EMAIL: _STRING,
+    DOMAIN: _STRING,
     CURRENCY: _STRING,
     MONEY: {"type": "number"},
     DATE: {"type": "string", "format": "date"},
@@ -58,11 +65,15 @@ _SCHEMAS: Final[Mapping[Kind, Schema]] = {
     REFERENCE: _UUID,
 }
 _IDENTIFIERS: Final = ("id", "org_id")  # of every record; the base of the tables declares them
+_TEXTS: Final = {"version": "Counts the changes; the ETag is this number in quotes."}
+"""Descriptions of columns that are not the table's, which speaks of GraphQL."""
+
+AnyRow = Any  # Any: a row of a statement or an entity, whose columns have the names that the tables say
 
 
 @dataclass(frozen=True)
 class Linked:
-    """The summary of a linked record within a document: null where there is none.
+    """Describes the summary of a linked record within a document: null where there is none.
 
     The row has its columns as `<key>_<column>`; the first of `keys` is the one that says whether there is a record.
     """
@@ -75,12 +86,13 @@ class Linked:
 
 @dataclass(frozen=True)
 class Document:
-    """The document that a path answers of a record.
+    """Describes the JSON document of a record.
 
     `name` is that of the component in the description. `keys` are columns, or names in `schemas` and `links`; a key
     `lead_id=id` shows the column `id` once more. `texts` replace the columns' descriptions. `schemas` describe keys
     that the row has beside its columns, or describe a column otherwise. `added` are keys that a handler puts there
-    itself; they come last. `example` replaces examples of the columns. Raises TypeError for a key that there is not.
+    itself; they come last. `example` replaces examples of the columns. `tagged` is the kind of records whose tags
+    stand under the key `tags`: `shown` puts them there. Raises TypeError for a key that there is not.
     """
 
     name: str
@@ -91,14 +103,24 @@ class Document:
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     links: Mapping[str, Linked] = field(default_factory=dict)
     added: Mapping[str, Schema] = field(default_factory=dict)
-    examples: Mapping[str, Any] = field(default_factory=dict)
+    examples: Mapping[str, object] = field(default_factory=dict)
+    tagged: TaggedKind | None = None
 
-    def of(self, row: Any) -> dict[str, Any]:
-        """The document of one row, or of one entity."""
+    async def shown(self, ctx: Context, rows: Sequence[AnyRow]) -> list[JsonObject]:
+        """Returns the documents of the rows, with the names of their tags, which come in a statement of their own."""
+        documents = self.all_of(rows)
+        if self.tagged is not None:
+            names = await gather(*(names_of(ctx, self.tagged, row.id) for row in rows))
+            for document, tags in zip(documents, names, strict=True):
+                document["tags"] = tags
+        return documents
+
+    def of(self, row: AnyRow) -> JsonObject:
+        """Returns the document of one row, or of one entity."""
         return self.all_of([row])[0]
 
-    def all_of(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
-        """The documents of rows of one statement.
+    def all_of(self, rows: Sequence[AnyRow]) -> list[JsonObject]:
+        """Returns the documents of the rows of one statement.
 
         A row of a statement is read by position: for a page that takes an eighth of the time that reading by name does.
         """
@@ -111,27 +133,38 @@ class Document:
 
     @cached_property
     def components(self) -> dict[str, Schema]:
-        """The schemas of the document and of the summaries in it, by name."""
+        """Returns the schemas of the document and of the summaries in it, by name."""
         own = {key: self._schema(key, source) for key, source in self._sources()}
         summaries = {
-            link.name: record_schema({k: _schema_of(fact_of_any(link.model, k), None) for k in link.keys}, link.text)
+            link.name: record_schema({k: _schema_of(own_column(link.model, k), None) for k in link.keys}, link.text)
             for link in self.links.values()
         }
         return {self.name: record_schema({**own, **self.added}, self.text), **summaries}
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Returns the columns of a row that it shows."""
+        return self._writer[0]
+
     @cached_property
-    def example(self) -> dict[str, Any]:
-        """An example of the document."""
+    def identifier(self) -> Document:
+        """Returns the document of a new record that has its identifier alone."""
+        return Document(f"{self.name}Id", self.model, f"The new {words_of(self.name)}.", ("id",))
+
+    @cached_property
+    def example(self) -> JsonObject:
+        """Returns an example of the document."""
         shown = {key: self._example(key, source) for key, source in self._sources()}
         return {**shown, **self.examples}
 
-    def body_example(self, body: type[Input]) -> dict[str, Any]:
-        """An example of a body that writes such a record: without references, so that it can be tried as it is."""
-        facts = [fact for fact in facts_of(self.model) if fact.name in body.model_fields and fact.to is None]
-        return {fact.name: _example_of(self.model, fact.name) for fact in facts if fact.example is not None}
+    def body_example(self, body: type[Input], dropped: Collection[str] = ()) -> JsonObject:
+        """Returns an example of a body that writes such a record, without references, so that it works as it is."""
+        kept = body.model_fields.keys() - set(dropped)
+        columns = [column for column in columns_of(self.model) if column.name in kept and column.to is None]
+        return {column.name: _example_of(self.model, column.name) for column in columns if column.example is not None}
 
     def _sources(self) -> Iterator[tuple[str, str]]:
-        """Each key with what of the row it shows."""
+        """Yields each key with the column that it shows."""
         for key in self.keys:
             name, _, source = key.partition("=")
             yield name, source or name
@@ -139,22 +172,26 @@ class Document:
     def _schema(self, key: str, source: str) -> Schema:
         if key in self.schemas:
             return self.schemas[key]
+        if key == "tags" and self.tagged is not None:
+            return {"type": "array", "items": _STRING, "description": "The names of its tags, in their order."}
         if key in self.links:
             return or_null(reference_to(self.links[key].name))
-        text = self.texts.get(key, None if key == source else f"The same as {source}.")
-        schema = _schema_of(fact_of_any(self.model, source), text)
+        text = self.texts.get(key, _TEXTS.get(key) if key == source else f"The same as {source}.")
+        schema = _schema_of(own_column(self.model, source), text)
         return schema if text is None else {**schema, "description": text}
 
-    def _example(self, key: str, source: str) -> Any:
+    def _example(self, key: str, source: str) -> object:
         if key in self.examples:
             return self.examples[key]
+        if key == "tags" and self.tagged is not None:
+            return ["vip"]
         if (link := self.links.get(key)) is not None:
             return {k: _example_of(link.model, k) for k in link.keys}
         return None if key in self.schemas and source == key else _example_of(self.model, source)
 
     @cached_property
-    def _writer(self) -> tuple[tuple[str, ...], Callable[[Iterator[Any]], list[dict[str, Any]]]]:
-        """The columns that are read, and the function that makes documents of their values.
+    def _writer(self) -> tuple[tuple[str, ...], Callable[[Iterator[object]], list[JsonObject]]]:
+        """Returns the columns that are read, and the function that makes documents of their values.
 
         It is compiled from its source, as a written-out dict is the fastest way to one. Every name in it is a column's
         or a key's, so nothing of a request gets in.
@@ -168,6 +205,9 @@ class Document:
 
         items = []
         for key, source in self._sources():
+            if key == "tags" and self.tagged is not None:
+                items.append("'tags': None")
+                continue
             if (link := self.links.get(key)) is None:
                 items.append(f"{key!r}: {variable(source)}")
                 continue
@@ -178,29 +218,34 @@ class Document:
         return tuple(columns), eval(source_text)  # noqa: S307  # made of names of columns and keys only
 
 
-def fact_of_any(model: type[Record], name: str) -> Column | None:
-    """The column of this name; None for those that every record has. Raises TypeError where there is none."""
-    return None if name in _IDENTIFIERS else fact_of(model, name)
+def words_of(name: str) -> str:
+    """Returns the name of a type as words of a sentence."""
+    return re.sub(r"(?<=.)(?=[A-Z])", " ", name).lower()
 
 
-def _schema_of(fact: Column | None, text: str | None) -> Schema:
-    if fact is None:
+def own_column(model: type[Record], name: str) -> Column | None:
+    """Returns the column of this name; None for those that every record has. Raises TypeError where there is none."""
+    return None if name in _IDENTIFIERS else column_of(model, name)
+
+
+def _schema_of(column: Column | None, text: str | None) -> Schema:
+    if column is None:
         return _UUID
-    schema = dict(_SCHEMAS[fact.kind]) if isinstance(fact.kind, Kind) else enumerated(fact.kind)
-    if fact.kind in (WHOLE, NUMBER):
-        bounds = {"minimum": fact.least, "maximum": fact.most}
+    schema = dict(_SCHEMAS[column.kind]) if isinstance(column.kind, Kind) else enumerated(column.kind)
+    if column.kind in (WHOLE, NUMBER):
+        bounds = {"minimum": column.least, "maximum": column.most}
         schema |= {name: bound for name, bound in bounds.items() if bound is not None}
     if text is None:
-        text = f"{fact.text} ISO 8601 in UTC." if fact.kind is MOMENT else fact.text
-    return {**(or_null(schema) if fact.nullable else schema), "description": text}
+        text = f"{column.text} ISO 8601 in UTC." if column.kind is MOMENT else column.text
+    return {**(or_null(schema) if column.nullable else schema), "description": text}
 
 
-def _example_of(model: type[Record], name: str) -> Any:
+def _example_of(model: type[Record], name: str) -> object:
     if name == "org_id":
         return identifier_of("organizations")
     if name == "id":
         return identifier_of(str(model.__tablename__))
-    fact = fact_of(model, name)
-    if fact.to is not None and fact.to != model.__tablename__:  # nothing is its own parent
-        return identifier_of(fact.to)
-    return list(fact.example) if isinstance(fact.example, tuple) else fact.example
+    column = column_of(model, name)
+    if column.to is not None and column.to != model.__tablename__:  # nothing is its own parent
+        return identifier_of(column.to)
+    return list(column.example) if isinstance(column.example, tuple) else column.example

@@ -1,11 +1,13 @@
-"""One example for each body and each answer of the description; a test holds them against their schemas."""
+"""Has an example for each request and response body of the description; a test validates them."""
 
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from contract.limits import VERSION
+from rest_compat.schemas import JsonObject
+from storage.columns import MADE_AT
 
 _DEAL: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b01"
 _ORGANIZATION: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b02"
@@ -42,7 +44,7 @@ IDENTIFIERS: Final[dict[str, str]] = {
 
 
 def identifier_of(table: str) -> str:
-    """The record of any table that the examples are about; one that is not listed follows from the table's name."""
+    """Returns the identifier of the table's record in the examples; one not listed follows from the table's name."""
     return IDENTIFIERS.get(table) or f"01993f5e-8c00-7a11-9d52-{sha256(table.encode()).hexdigest()[:12]}"
 
 
@@ -58,8 +60,29 @@ _CREDENTIAL: Final = {
     "owner_name": None,
 }
 
-ANSWERS: Final[dict[str, Any]] = {
-    "DealId": {"id": _DEAL},
+_ARTIFACT: Final = {
+    "kind": "pdf",
+    "revision": 2,
+    "url": "https://crm.example.com/media/6f2f0d2b9a5e4f21",
+    "bytes": 48213,
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "content_type": "application/pdf",
+    "rendered_at": MADE_AT,
+}
+
+_TAG: Final = {"id": identifier_of("tags"), "name": "vip", "color": "#0B3D5C", "created_at": MADE_AT}
+
+_COUNTS: Final = {
+    "accounts": 12,
+    "contacts": 40,
+    "deals": 9,
+    "open_deals": 4,
+    "leads": 21,
+    "activities": 130,
+    "open_tasks": 0,
+}
+
+ANSWERS: Final[JsonObject] = {
     "LeadId": {"lead_id": _LEAD_ID},
     "LeadConversionResult": {
         "lead_id": _LEAD_ID,
@@ -94,6 +117,51 @@ ANSWERS: Final[dict[str, Any]] = {
         "status": "queued",
         "status_url": f"/jobs/{_JOB}",
     },
+    "CXReport": {
+        "run_id": _RUN,
+        "result_id": _RESULT,
+        "revision": 2,
+        "copy_blobs": {"headline": "Three quick wins"},
+        "analysis": {"benchmarks": [{"name": "Peers", "score": 61}]},
+        "brand": {"colors": {"primary": "#0b3d5c"}},
+        "bpo_prefix": "Nordic CX",
+        "updated_at": MADE_AT,
+        "artifacts": [_ARTIFACT],
+        "render_status": "succeeded",
+    },
+    "CXReportArtifact": _ARTIFACT,
+    "DealContactLink": {
+        "deal_id": _DEAL,
+        "contact_id": _CONTACT,
+        "role": "decision maker",
+        "is_primary": True,
+        "linked_at": MADE_AT,
+    },
+    "TargetAttainment": {
+        "actual": 62500.5,
+        "deals": 3,
+        "ratio": 0.25,
+        "remaining": 187499.5,
+        "other_currencies": [{"currency": "USD", "amount": 1000, "count": 1}],
+        "without_value": 0,
+        "open_pipeline": 90000,
+    },
+    "ListedTag": _TAG,
+    "MergedTag": {"tag": _TAG, "moved": 12},
+    "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
+    "OwnedCounts": _COUNTS,
+    "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
+    "Viewer": {
+        "subject": "user_2mF7",
+        "name": "Ada Park",
+        "email": "ada@example.com",
+        "credential_kind": "user_token",
+        "organization": {"id": "org_2mF7", "name": "Example Sales"},
+        "organizations": [{"id": "org_2mF7", "name": "Example Sales"}],
+        "scopes": ["contacts:read", "deals:read"],
+        "member": None,
+    },
+    "Organization": {"id": "org_2mF7", "name": "Example Sales"},
     "Credential": _CREDENTIAL,
     "NewOrganizationKey": {
         **_CREDENTIAL,
@@ -113,8 +181,20 @@ ANSWERS: Final[dict[str, Any]] = {
 }
 
 # They refer to no record, so that they can be tried as they are.
-BODIES: Final[dict[str, dict[str, Any]]] = {
-    "DealPatch": {"value": 13000, "notes": "They decide in spring.", "close_date": None},
+BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
+    "SalesTargets": [
+        {
+            "owner_id": "user_2mF7",
+            "metric": "won_value",
+            "currency": "EUR",
+            "period": "quarter",
+            "starts_on": "2026-10-01",
+            "time_zone": "Europe/Berlin",
+            "amount": 250000,
+        }
+    ],
+    "TagMerge": {"from": [identifier_of("tags")]},
+    "TagsApply": {"ids": [_DEAL], "add": ["vip"], "remove": ["cold"]},
     "CardCapture": {
         "card_id": "card_8841",
         "name": "Ada Park",
@@ -129,6 +209,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "source": "scan_card",
     },
     "LeadConversion": {"deal_name": "Example pilot"},
+    "OwnershipTransfer": {"from": "user_2mF7", "to": "user_9kQ1", "open_only": True, "dry_run": True},
     "FeedbackCreate": {"kind": "idea", "message": "Let the board be filtered by owner.", "page": "/deals/board"},
     "CXReportPatch": {
         "copy_blobs": {"headline": "Three quick wins", "next_steps": ["Agree on an owner", "Measure again in spring"]},
@@ -145,15 +226,15 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     },
 }
 
-VALIDATION: Final[dict[str, Any]] = {"detail": [{"loc": ["body", "name"], "msg": "Field required", "type": "missing"}]}
+VALIDATION: Final[JsonObject] = {"detail": [{"loc": ["body", "name"], "msg": "Field required", "type": "missing"}]}
 
 
-def refusal(detail: str, code: str) -> dict[str, Any]:
-    """The body of any refusal but a 422."""
+def refusal(detail: str, code: str) -> JsonObject:
+    """Returns the body of any error but a 422."""
     return {"detail": detail, "code": code, "request_id": "0b0ee0a4-6d3c-4a4f-9c39-7f3c5a1f9e11"}
 
 
-NOT_READY: Final[dict[str, Any]] = {
+NOT_READY: Final[JsonObject] = {
     "status": "unavailable",
     "detail": "database not ready",
     "code": "unavailable",

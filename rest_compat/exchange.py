@@ -1,4 +1,4 @@
-"""POST /pat/exchange (specification 5.7; RFC 8693; decision 28)."""
+"""Serves POST /pat/exchange (specification 5.7; RFC 8693; decision 28)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import StrictStr
 
 from contract.costs import LEAST
 from identity.authenticate import bearer
-from resolvers.inputs import Input, parse
+from resolvers.shared.inputs import Input, parse
 from rest_compat.credentials import NOT_STORED
-from rest_compat.operations import Answer, Call, Operation
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
 
 ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
 
@@ -25,8 +25,8 @@ class ExchangeForm(Input):
     requested_token_type: Literal["urn:ietf:params:oauth:token-type:access_token"] | None = None
 
 
-async def exchange(call: Call) -> Answer:
-    """An access token for the credential: the form's, where there is a form, else the bearer's.
+async def exchange(call: RestRequest) -> RestResponse:
+    """Exchanges the credential for an access token: the form's, where there is a form, else the bearer's.
 
     As everywhere the credential is judged before the body: a form with a bad token is a 401, whatever else is wrong
     with it. Raises Unauthenticated, OrganizationHeader, OrganizationMismatch, RateLimited, or Problems for the form.
@@ -40,7 +40,7 @@ async def exchange(call: Call) -> Answer:
     )
     if form is not None:
         parse(ExchangeForm, form)
-    return Answer(
+    return RestResponse(
         {
             "access_token": granted.access_token,
             "issued_token_type": ACCESS_TOKEN,
@@ -54,7 +54,7 @@ async def exchange(call: Call) -> Answer:
 
 
 OPERATIONS: Final = (
-    Operation(
+    RestOperation(
         "POST",
         "/pat/exchange",
         exchange,

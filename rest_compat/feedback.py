@@ -1,21 +1,21 @@
-"""Feedback on the platform (specification part 1)."""
+"""Serves the path of feedback on the platform (specification part 1)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from resolvers.feedback import FeedbackCreate, submit_feedback
-from rest_compat.operations import Answer, Call, Operation
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
 
 
-async def submit(call: Call) -> Answer:
-    """Answers with only the feedback's id."""
+async def submit(call: RestRequest) -> RestResponse:
+    """Stores the feedback; answers with its id alone."""
     body: FeedbackCreate = call.body
-    return Answer({"id": await submit_feedback(call.ctx, body)})
+    return RestResponse({"id": await submit_feedback(call.ctx, body)})
 
 
 OPERATIONS: Final = (
-    Operation(
+    RestOperation(
         "POST",
         "/feedback",
         submit,
@@ -24,7 +24,7 @@ OPERATIONS: Final = (
         status=201,
         body=FeedbackCreate,
         answer="FeedbackId",
-        twin="Mutation.feedbackSubmit",
+        graphql_field="Mutation.feedbackSubmit",
         description="Any valid credential will do, with an organization or without.",
         response_headers=("X-Ignored-Fields",),
     ),

@@ -1,27 +1,29 @@
-"""The account health paths (specification 2.3, 4.6, 4.11)."""
+"""Serves the account health paths (specification 2.3, 4.6, 4.11)."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from contract.limits import HEALTH_FACTORS
 from resolvers.health import factors_of, latest_health, refresh_health
 from rest_compat.documents import Document
-from rest_compat.operations import Answer, Call, Operation
-from rest_compat.schemas import reference_to
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
+from rest_compat.schemas import JsonObject, reference_to
 from storage import tables as t
+from storage.rows import HealthSnapshotRow
+from storage.tables import HealthSnapshot
 
 
-async def latest(call: Call) -> Answer:
-    """The most recent snapshot; an empty object for an account that was never scored, or is unknown."""
+async def latest(call: RestRequest) -> RestResponse:
+    """Answers with the most recent snapshot; an empty object for an account that was never scored, or is unknown."""
     snapshot = await latest_health(call.ctx, call.path["account_id"], with_factors=True)
-    return Answer({} if snapshot is None else await _document(call, snapshot))
+    return RestResponse({} if snapshot is None else await _document(call, snapshot))
 
 
-async def refresh(call: Call) -> Answer:
-    """A new snapshot."""
+async def refresh(call: RestRequest) -> RestResponse:
+    """Computes a new snapshot and answers with it."""
     snapshot = await refresh_health(call.ctx, call.path["account_id"])
-    return Answer(await _document(call, snapshot))
+    return RestResponse(await _document(call, snapshot))
 
 
 FACTOR: Final = Document(
@@ -66,30 +68,30 @@ SNAPSHOT: Final = Document(
 )
 
 
-async def _document(call: Call, snapshot: Any) -> dict[str, Any]:
+async def _document(call: RestRequest, snapshot: HealthSnapshot | HealthSnapshotRow) -> JsonObject:
     factors = await factors_of(call.ctx, snapshot.id)
     return {**SNAPSHOT.of(snapshot), "factors": FACTOR.all_of(factors)}
 
 
 OPERATIONS: Final = (
-    Operation(
+    RestOperation(
         "GET",
         "/accounts/{account_id}/health/latest",
         latest,
         "Get the latest health snapshot of an account",
         resolver=latest_health,
         answer="LatestHealth",
-        twin="Account.health",
+        graphql_field="Account.health",
         description="An empty object for an account that was never scored.",
     ),
-    Operation(
+    RestOperation(
         "POST",
         "/accounts/{account_id}/health/refresh",
         refresh,
         "Refresh the health of an account",
         resolver=refresh_health,
         answer=SNAPSHOT,
-        twin="Mutation.accountHealthRefresh",
+        graphql_field="Mutation.accountHealthRefresh",
         description="Computes and stores a new snapshot with its nine factors.",
         errors=(404,),
     ),

@@ -1,30 +1,31 @@
-"""GET /health and GET /ready: whether the process lives, and whether it can serve (decision 29)."""
+"""Serves GET /health and GET /ready: whether the process is alive, and whether it can serve (decision 29)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from contract.errors import Unavailable
 from contract.limits import VERSION
-from rest_compat.operations import Answer, Call, Operation
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
+from rest_compat.schemas import JsonObject
 from transport.readiness import Check
 
 _FRESH = {"Cache-Control": "no-store"}
 
 
-async def alive(_call: Call) -> Answer:
+async def alive(_call: RestRequest) -> RestResponse:
     """Says that the process answers; no dependency is touched."""
-    return Answer({"status": "ok", "version": VERSION}, _FRESH)
+    return RestResponse({"status": "ok", "version": VERSION}, _FRESH)
 
 
-async def ready(call: Call) -> Answer:
-    """Every dependency on a line of its own; 503, in the shape of an error, as long as one of them is missing."""
+async def ready(call: RestRequest) -> RestResponse:
+    """Answers with the state of every dependency, one per line; 503 as an error while one is missing."""
     checks = await call.readiness()
     if all(check.ok for check in checks):
-        return Answer(_lines({"status": "ok"}, checks), _FRESH)
+        return RestResponse(_lines({"status": "ok"}, checks), _FRESH)
     refusal = {
         "status": "unavailable",
         "detail": ", ".join(check.name for check in checks if not check.ok) + " not ready",
@@ -32,10 +33,10 @@ async def ready(call: Call) -> Answer:
         "request_id": call.ctx.request_id,
     }
     headers = {**_FRESH, "Retry-After": str(Unavailable.retry_after)}
-    return Answer(_lines(refusal, checks), headers, Unavailable.status)
+    return RestResponse(_lines(refusal, checks), headers, Unavailable.status)
 
 
-def _line(check: Check) -> dict[str, Any]:
+def _line(check: Check) -> JsonObject:
     return {"name": check.name, "ok": check.ok, "message": check.message, "ms": round(check.seconds * 1000, 1)}
 
 
@@ -46,7 +47,7 @@ def _lines(head: Mapping[str, str], checks: Sequence[Check]) -> bytes:
 
 
 OPERATIONS: Final = (
-    Operation(
+    RestOperation(
         "GET",
         "/health",
         alive,
@@ -55,7 +56,7 @@ OPERATIONS: Final = (
         description="Touches no dependency.",
         response_headers=("Cache-Control",),
     ),
-    Operation(
+    RestOperation(
         "GET",
         "/ready",
         ready,

@@ -1,4 +1,4 @@
-"""GET /media/{key}: a public file, whole or in part (RFC 9110, part 14; decision 60)."""
+"""Serves GET /media/{key}: a public file, whole or in part (RFC 9110, part 14; decision 60)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contract.normal_form import normal_form
 from contract.vocabulary import MediaType
 from resolvers.media import PublicFile, public_file
 from rest_compat.etags import has_seen, tags
-from rest_compat.operations import Answer, Call, Operation
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
 
 _RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})-(\d{0,19})", re.IGNORECASE | re.ASCII)
 MEDIA_TYPES = tuple(kind.value for kind in MediaType)
@@ -26,8 +26,8 @@ _SHOWN_ANYWHERE = {
 _UNSAFE = re.compile(r'[^\x20-\x7e]|["\\%;/]')
 
 
-async def read(call: Call) -> Answer:
-    """The file, or the part that is asked for, or that the caller's copy is current.
+async def read(call: RestRequest) -> RestResponse:
+    """Answers with the file or the requested part of it; 304 where the caller's copy is current.
 
     Raises NotFound for a key of nothing public, RangeNotSatisfiable.
     """
@@ -38,7 +38,7 @@ async def read(call: Call) -> Answer:
         **_SHOWN_ANYWHERE,
     }
     if has_seen(call.headers.get("if-none-match"), file.sha256):
-        return Answer(None, headers, 304)
+        return RestResponse(None, headers, 304)
     headers |= {
         "Accept-Ranges": "bytes",
         "X-Content-Type-Options": "nosniff",
@@ -48,14 +48,14 @@ async def read(call: Call) -> Answer:
     part = _asked_for(file, call.headers.get("range"), call.headers.get("if-range"))
     if part is None:
         headers["Content-Length"] = str(file.size)
-        return Answer(None, headers, stream=partial(file.read, 0, file.size))
+        return RestResponse(None, headers, stream=partial(file.read, 0, file.size))
     start, end = part
     headers |= {"Content-Length": str(end - start), "Content-Range": f"bytes {start}-{end - 1}/{file.size}"}
-    return Answer(None, headers, 206, stream=partial(file.read, start, end - start))
+    return RestResponse(None, headers, 206, stream=partial(file.read, start, end - start))
 
 
 def _asked_for(file: PublicFile, header: str | None, if_range: str | None) -> tuple[int, int] | None:
-    """Says where the part begins and where it has ended; None for the whole.
+    """Returns the start and the end of the requested part; None for the whole.
 
     The whole is also the answer to several ranges, to one in other units or of no sense, and where If-Range names
     another version, or a date: there is none to compare it with.
@@ -78,7 +78,7 @@ def _asked_for(file: PublicFile, header: str | None, if_range: str | None) -> tu
 
 
 def disposition(name: str, *, inline: bool) -> str:
-    """Content-Disposition with a name that every client can read (RFC 6266)."""
+    """Returns the header Content-Disposition with a name that every client can read (RFC 6266)."""
     plain = normal_form("NFKD", name).encode("ascii", "ignore").decode()
     plain = re.sub(r"\s+", " ", _UNSAFE.sub("", plain)).strip(" .-") or "file"
     kind = "inline" if inline else "attachment"
@@ -86,7 +86,7 @@ def disposition(name: str, *, inline: bool) -> str:
 
 
 OPERATIONS: Final = (
-    Operation(
+    RestOperation(
         "GET",
         "/media/{key}",
         read,

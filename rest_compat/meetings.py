@@ -1,67 +1,52 @@
-"""GET /activities/meetings (specification 2.1, 4.1)."""
+"""Serves GET /activities/meetings (specification 2.1, 4.1)."""
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial, update_wrapper
+from typing import Annotated, Final
 
 from pydantic import Field
 
-from contract.criteria import All, Compare, Condition, Listing, Op, Order, Page
-from contract.limits import LISTING_DEFAULT
+from contract.criteria import Op, Order
 from contract.vocabulary import SortDirection
-from resolvers.inputs import Input
 from resolvers.meetings import list_meetings
+from resolvers.shared.inputs import Input
 from rest_compat.documents import Document, Linked
-from rest_compat.operations import Answer, Call, Operation
-from rest_compat.parameters import Limit, Moment, Offset
+from rest_compat.parameters import Exactly, ListParameters, Moment, Where
+from rest_compat.resources import Resource
 from storage import tables as t
 
 
-class MeetingQuery(Input):
-    """The parameters of the listing."""
+class _MeetingFilters(Input):
+    """Has the query parameters of specification 4.1 that come before limit and offset, in their order."""
 
-    from_: Moment | None = Field(default=None, alias="from", description="Only meetings due at or after this time.")
-    to: Moment | None = Field(default=None, description="Only meetings due at or before this time.")
-    owner_id: str | None = Field(default=None, description="Only meetings owned by this user.")
-    account_id: str | None = Field(default=None, description="Only meetings linked to this account.")
-    deal_id: str | None = Field(default=None, description="Only meetings linked to this deal.")
-    unlinked_account: bool = Field(default=False, description="When true, only meetings with no account_id.")
-    unlinked_deal: bool = Field(default=False, description="When true, only meetings with no deal_id.")
+    from_: Annotated[Moment | None, Where(Op.GTE, "due_at")] = Field(
+        default=None, alias="from", description="Only meetings due at or after this time."
+    )
+    to: Annotated[Moment | None, Where(Op.LTE, "due_at")] = Field(
+        default=None, description="Only meetings due at or before this time."
+    )
+    owner_id: Exactly = Field(default=None, description="Only meetings owned by this user.")
+    account_id: Exactly = Field(default=None, description="Only meetings linked to this account.")
+    deal_id: Exactly = Field(default=None, description="Only meetings linked to this deal.")
+    unlinked_account: Annotated[bool, Where(Op.IS_NULL, "account_id")] = Field(
+        default=False, description="When true, only meetings with no account_id."
+    )
+    unlinked_deal: Annotated[bool, Where(Op.IS_NULL, "deal_id")] = Field(
+        default=False, description="When true, only meetings with no deal_id."
+    )
     order: str = Field(
         default="desc",
         description="`asc`, in any letter case, sorts ascending on due_at; any other value sorts descending.",
     )
-    limit: Limit = Field(default=LISTING_DEFAULT, description="Rows at most; more than 500 is 500.")
-    offset: Offset = Field(default=0, description="Rows to skip.")
-
-    def listing(self) -> Listing:
-        """The question in the terms of the resolver."""
-        parts: list[Condition] = []
-        if self.from_ is not None:
-            parts.append(Compare("due_at", Op.GTE, self.from_))
-        if self.to is not None:
-            parts.append(Compare("due_at", Op.LTE, self.to))
-        if self.owner_id is not None:
-            parts.append(Compare("owner_id", Op.EQ, self.owner_id))
-        if self.account_id is not None:
-            parts.append(Compare("account_id", Op.EQ, self.account_id))
-        if self.deal_id is not None:
-            parts.append(Compare("deal_id", Op.EQ, self.deal_id))
-        if self.unlinked_account:
-            parts.append(Compare("account_id", Op.IS_NULL, True))
-        if self.unlinked_deal:
-            parts.append(Compare("deal_id", Op.IS_NULL, True))
-        direction = SortDirection.ASC if self.order.lower() == "asc" else SortDirection.DESC
-        return Listing(All(tuple(parts)), Order("due_at", direction), Page(first=self.limit, offset=self.offset))
 
 
-async def listing(call: Call) -> Answer:
-    """The meetings; none are asked for with `limit=0`, so none are read."""
-    query: MeetingQuery = call.query
-    if query.limit == 0:
-        return Answer([])
-    page = await list_meetings(call.ctx, query.listing(), with_links=True)
-    return Answer(MEETING.all_of(page.rows))
+class MeetingQuery(ListParameters, _MeetingFilters):
+    """Has the query parameters of GET /activities/meetings."""
+
+    def sorting(self) -> Order:
+        """Returns the order by due_at, in the requested direction."""
+        return Order("due_at", SortDirection.ASC if self.order.lower() == "asc" else SortDirection.DESC)
 
 
 MEETING: Final = Document(
@@ -89,17 +74,12 @@ MEETING: Final = Document(
 """The object of specification 2.1, in its order."""
 
 
+# The row has the summaries of the linked records too.
+_list_with_links: Final = update_wrapper(partial(list_meetings, with_links=True), list_meetings)
 OPERATIONS: Final = (
-    Operation(
-        "GET",
-        "/activities/meetings",
-        listing,
-        "List meetings",
-        resolver=list_meetings,
-        query=MeetingQuery,
-        answer=MEETING,
-        many=True,
-        twin="Query.meetings",
+    Resource("/activities/meetings/{meeting_id}", MEETING).listing(
+        _list_with_links,
+        MeetingQuery,
         description="Sorted by due_at in the chosen direction, meetings without it last in either direction, then by "
         "created_at descending. unlinked_account with account_id, or unlinked_deal with deal_id, is an empty array.",
     ),

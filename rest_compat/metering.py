@@ -10,16 +10,16 @@ from contract.costs import LEAST, rest_cost
 from identity.budget import Budget
 from identity.pairs import Drawn
 from identity.principal import Principal
-from resolvers.inputs import Input
-from resolvers.settling import Settling
-from rest_compat.operations import Answer, Operation
+from resolvers.shared.inputs import Input
+from resolvers.shared.settling import Settling
+from rest_compat.operations import RestOperation, RestResponse
 from storage.database_time import DatabaseTime, measured
 
 BUDGET_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Request-Cost")
 
 
 class Meter:
-    """One request's: charged once it is known who calls, settled once there is an answer."""
+    """Meters one request: charges its caller when they are known, settles when there is a response."""
 
     __slots__ = ("_budget", "_cost", "_principal", "_settling", "_taken", "_time")
 
@@ -32,7 +32,7 @@ class Meter:
         self._principal: Principal | None = None
 
     async def charge(self, principal: Principal, points: int) -> None:
-        """Take what the operation asks for. Raises RateLimited."""
+        """Charges what the operation may cost. Raises RateLimited."""
         if not self._budget.is_metered:
             return
         self._principal = principal
@@ -46,13 +46,13 @@ class Meter:
         with measured() as self._time:
             yield
 
-    def ended(self, operation: Operation, query: Input | None, answer: Answer) -> None:
-        """A listing cost its rows, and those that it skipped."""
+    def ended(self, operation: RestOperation, query: Input | None, answer: RestResponse) -> None:
+        """Sets the cost of a listing: the rows that it gave and those that it skipped."""
         if self._taken is not None and isinstance(answer.content, list):
             self._cost = _points(operation, query, len(answer.content))
 
     async def headers(self) -> list[tuple[bytes, bytes]]:
-        """Give back what was not used; what the answer has to say of it."""
+        """Refunds what was not used, and returns the headers that tell the cost."""
         cost, taken = self._cost, self._taken
         if self._principal is None:
             return []
@@ -69,10 +69,10 @@ class Meter:
         ]
 
 
-def points_of(operation: Operation, query: Input | None) -> int:
-    """The points that a call asks for; a call is at least a point."""
+def points_of(operation: RestOperation, query: Input | None) -> int:
+    """Returns the points that a request may cost; at least one."""
     return _points(operation, query, getattr(query, "limit", None))
 
 
-def _points(operation: Operation, query: Input | None, rows: int | None) -> int:
-    return max(LEAST, rest_cost(operation.twin, rows, getattr(query, "offset", 0)))
+def _points(operation: RestOperation, query: Input | None, rows: int | None) -> int:
+    return max(LEAST, rest_cost(operation.graphql_field, rows, getattr(query, "offset", 0)))

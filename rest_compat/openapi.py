@@ -1,8 +1,8 @@
-"""The description of the paths as OpenAPI 3.1, made from the table that serves them."""
+"""Describes the paths as OpenAPI 3.1, from the table that serves them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
@@ -12,13 +12,13 @@ from pydantic.json_schema import models_json_schema
 from contract import errors as e
 from contract.errors import GatewayError
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
-from resolvers.idempotency import HEADER, REPLAYED
+from resolvers.shared.idempotency import HEADER, REPLAYED
 from rest_compat import examples, health
 from rest_compat.documents import Document
 from rest_compat.metering import BUDGET_HEADERS
-from rest_compat.operations import HIDDEN, Operation
+from rest_compat.operations import HIDDEN, RestOperation
 from rest_compat.routes import OPERATIONS
-from rest_compat.schemas import SCHEMAS, Schema
+from rest_compat.schemas import SCHEMAS, JsonObject, Schema
 
 _DESCRIPTION: Final = (
     "The documented paths of a multi-tenant sales CRM. Each request acts in one organization: that of an `ak_` key, or "
@@ -77,7 +77,7 @@ _HEADERS: Final = {
 _NOTES: Final = {
     "account_id": "An account of the organization.",
     "stage_id": "A pipeline stage of the organization.",
-    "value": "Amount in `currency`, exact to four decimals.",
+    "value": "Amount in `currency`, kept to four decimals: more are rounded, half to even, before the range is judged.",
     "currency": "ISO 4217 code, in any letter case.",
     "close_date": "YYYY-MM-DD.",
     "champion_id": "Contact id of the internal champion.",
@@ -102,9 +102,9 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
 
 
 @cache
-def openapi_document() -> dict[str, Any]:
-    """The document; the same object each time, to be read only."""
-    paths: dict[str, dict[str, Any]] = {}
+def openapi_document() -> JsonObject:
+    """Returns the document; the same object each time, to be read only."""
+    paths: dict[str, JsonObject] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
     return {
@@ -120,16 +120,16 @@ def openapi_document() -> dict[str, Any]:
     }
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
-    rule = operation.rule
+def _operation(operation: RestOperation) -> JsonObject:
+    rule, handler = operation.rule, operation.handler
     sentence = "" if rule is None else rule.sentence
-    described: dict[str, Any] = {
-        "operationId": operation.handler.__module__.rpartition(".")[2] + "_" + operation.handler.__name__,
+    described: JsonObject = {
+        "operationId": operation.operation_id or f"{handler.__module__.rpartition('.')[2]}_{handler.__name__}",
         "summary": operation.summary,
         "description": " ".join(filter(None, (operation.description, sentence, _twin(operation)))),
         "tags": [operation.path.split("/")[1]],
         "x-scope-group": None if rule is None or rule.group is None else rule.group.name,
-        "x-graphql-operation": operation.twin,
+        "x-graphql-operation": operation.graphql_field,
         "security": [] if rule is None else [{"bearer": []}],
         "parameters": list(_parameters(operation)),
         "responses": _responses(operation),
@@ -141,22 +141,26 @@ def _operation(operation: Operation) -> dict[str, Any]:
         described["requestBody"] = _body(
             operation.body.__name__, "application/json", required=operation.body_required, example=operation.example
         )
+        if operation.listed is not None:
+            media = described["requestBody"]["content"]["application/json"]
+            media["schema"] = _ref(f"{operation.body.__name__}/properties/{operation.listed}")
     return described
 
 
-def _twin(operation: Operation) -> str:
-    return "" if operation.twin is None else f"In GraphQL: `{operation.twin}`."
+def _twin(operation: RestOperation) -> str:
+    return "" if operation.graphql_field is None else f"In GraphQL: `{operation.graphql_field}`."
 
 
-def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
+def _parameters(operation: RestOperation) -> Iterable[JsonObject]:
     for name in operation.path_parameters:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
     if operation.query is not None:
         schema = _clean(operation.query.model_json_schema(by_alias=True))
         for name, described in schema["properties"].items():
             kind = described.pop("anyOf", [{}])[0]  # an absent parameter is what null is elsewhere
-            if "$ref" in kind:
-                kind = schema["$defs"][kind["$ref"].rpartition("/")[2]]
+            kind = _resolved(kind, schema)
+            if "items" in kind:  # may be given several times
+                kind = {**kind, "items": _resolved(kind["items"], schema)}
             text = described.pop("description")
             yield {"name": name, "in": "query", "required": False, "description": text, "schema": {**kind, **described}}
     if operation.rule is not None or operation.form is not None:
@@ -168,13 +172,17 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
         yield {"name": name, "in": "header", "required": False, "description": _REQUEST_HEADERS[name], "schema": schema}
 
 
-def _body(model: str, media_type: str, *, required: bool, example: Any = None) -> dict[str, Any]:
+def _resolved(kind: JsonObject, schema: JsonObject) -> JsonObject:
+    return schema["$defs"][kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
+
+
+def _body(model: str, media_type: str, *, required: bool, example: Mapping[str, object] | None = None) -> JsonObject:
     content = {"schema": _ref(model), "example": examples.BODIES[model] if example is None else example}
     return {"required": required, "content": {media_type: content}}
 
 
-def _responses(operation: Operation) -> dict[str, Any]:
-    success: dict[str, Any] = {
+def _responses(operation: RestOperation) -> JsonObject:
+    success: JsonObject = {
         "description": HTTPStatus(operation.status).phrase,
         "headers": _header_refs(
             "X-Request-Id", *_replayed(operation), *operation.response_headers, *_budget(operation)
@@ -200,8 +208,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
     return responses
 
 
-def _answer(answer: str | Document) -> tuple[Any, Schema]:
-    """The example and the schema of what an operation answers."""
+def _answer(answer: str | Document) -> tuple[object, Schema]:
+    """Returns the example and the schema of an operation's response."""
     if isinstance(answer, Document):
         return answer.example, _ref(answer.name)
     example = health.SNAPSHOT.example if answer == "LatestHealth" else examples.ANSWERS[answer]
@@ -209,17 +217,18 @@ def _answer(answer: str | Document) -> tuple[Any, Schema]:
 
 
 def _documents() -> dict[str, Schema]:
-    """The records' documents that the paths answer, and those within them."""
+    """Returns the schemas of the records' documents, and of those within them."""
     answered = [operation.answer for operation in OPERATIONS if isinstance(operation.answer, Document)]
-    return {name: schema for document in (*answered, health.FACTOR) for name, schema in document.components.items()}
+    records_first = sorted((*answered, health.FACTOR), key=lambda document: document.keys == ("id",))
+    return {name: schema for document in records_first for name, schema in document.components.items()}
 
 
-def _replayed(operation: Operation) -> tuple[str, ...]:
+def _replayed(operation: RestOperation) -> tuple[str, ...]:
     return (REPLAYED,) if operation.writes else ()
 
 
-def _refusals(operation: Operation) -> list[int]:
-    """Lists what can go wrong: what follows from the guard and the inputs, and what the operation names itself."""
+def _refusals(operation: RestOperation) -> list[int]:
+    """Lists the error statuses: those that follow from rule and inputs, and those that the operation names."""
     statuses = set(operation.errors) | {500}
     if operation.rule is not None:
         # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.
@@ -233,15 +242,15 @@ def _refusals(operation: Operation) -> list[int]:
     return sorted(statuses)
 
 
-def _refusal(operation: Operation, status: int) -> dict[str, Any]:
+def _refusal(operation: RestOperation, status: int) -> JsonObject:
     headers = () if operation.rule is None or status in _UNMETERED else _budget(operation)
-    described: dict[str, Any] = {
+    described: JsonObject = {
         "description": _PHRASES.get(status) or HTTPStatus(status).phrase,
         "headers": _header_refs("X-Request-Id", *_REFUSAL_HEADERS.get(status, ()), *headers),
     }
     if status == 304:
         return described
-    content: dict[str, Any]
+    content: JsonObject
     if status == 422:
         content = {"schema": _ref("ValidationError"), "example": examples.VALIDATION}
     elif status == 503 and operation.answer == "Readiness":
@@ -270,12 +279,12 @@ _REFUSAL_HEADERS: Final = {
 _UNMETERED: Final = frozenset({400, 401, 403, 429, 503})
 
 
-def _budget(operation: Operation) -> tuple[str, ...]:
-    """The headers of an answer that the caller's budget paid for."""
+def _budget(operation: RestOperation) -> tuple[str, ...]:
+    """Returns the headers of a response that the caller's budget is charged for."""
     return () if operation.rule is None and operation.form is None else BUDGET_HEADERS
 
 
-def _example(operation: Operation, kind: type[GatewayError]) -> dict[str, Any]:
+def _example(operation: RestOperation, kind: type[GatewayError]) -> JsonObject:
     message = "The body must be JSON, and not compressed" if kind is e.UnsupportedMedia else kind.message
     body = examples.refusal(message, kind.code.lower())
     if kind is e.Forbidden and operation.rule is not None and operation.rule.group is not None:
@@ -284,7 +293,7 @@ def _example(operation: Operation, kind: type[GatewayError]) -> dict[str, Any]:
 
 
 def _models() -> dict[str, Schema]:
-    """The bodies, by the models that check them."""
+    """Returns the schemas of the request bodies, by the models that check them."""
     models = {m for operation in OPERATIONS for m in (operation.body, operation.form) if m is not None}
     ordered = sorted(models, key=lambda model: model.__name__)
     _, document = models_json_schema(
@@ -300,8 +309,8 @@ def _models() -> dict[str, Schema]:
     return schemas
 
 
-def _clean(schema: Any) -> Any:
-    """Without the titles that pydantic makes of names, and without nulls as defaults."""
+def _clean(schema: Any) -> Any:  # Any: a JSON value, and the same again
+    """Removes the titles that pydantic makes of names, and nulls as defaults."""
     if isinstance(schema, list):
         return [_clean(part) for part in schema]
     if not isinstance(schema, dict):
@@ -317,9 +326,9 @@ def _ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _header(description: str) -> dict[str, Any]:
+def _header(description: str) -> JsonObject:
     return {"description": description, "schema": {"type": "string"}}
 
 
-def _header_refs(*names: str) -> dict[str, Any]:
+def _header_refs(*names: str) -> JsonObject:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

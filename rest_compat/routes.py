@@ -1,4 +1,4 @@
-"""The table of the documented paths. Serving it and describing it both read it from here."""
+"""Lists the operations of all documented paths; serving and describing them both read this list."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Final
 
 from starlette.routing import Route
 
-from resolvers.context import Services
+from resolvers.shared.context import Services
 from rest_compat import (
-    campaigns,
+    activities,
     competitors,
     credentials,
     cx_reports,
@@ -16,31 +16,46 @@ from rest_compat import (
     exchange,
     feedback,
     health,
-    jobs,
     leads,
     liveness,
     media,
     meetings,
-    outreach_domains,
+    members,
+    record_types,
+    sales_targets,
     serving,
+    tags,
+    viewer,
 )
-from rest_compat.operations import Operation
+from rest_compat.operations import RestOperation
 from transport.readiness import Readiness
 
 _MODULES: Final = (
-    *(meetings, deals, competitors, health, cx_reports, jobs, campaigns, outreach_domains, leads, credentials),
-    *(feedback, exchange, media, liveness),
+    *(
+        meetings,
+        activities,
+        deals,
+        competitors,
+        health,
+        cx_reports,
+        record_types,
+        leads,
+        tags,
+        sales_targets,
+        credentials,
+    ),
+    *(members, viewer, feedback, exchange, media, liveness),
 )
 """Every module with paths, in the order of the description."""
 
-OPERATIONS: Final[tuple[Operation, ...]] = tuple(operation for m in _MODULES for operation in m.OPERATIONS)
+OPERATIONS: Final[tuple[RestOperation, ...]] = tuple(operation for m in _MODULES for operation in m.OPERATIONS)
 
 
 def liveness_routes(services: Services, readiness: Readiness) -> list[Route]:
-    """Makes those of the routes that an operator looks at."""
+    """Makes the routes of liveness and readiness."""
     return serving.routes(liveness.OPERATIONS, services, readiness)
 
 
 def rest_routes(services: Services, readiness: Readiness) -> list[Route]:
-    """The routes of all the paths, to be mounted at the root."""
+    """Makes the routes of all paths, to be mounted at the root."""
     return serving.routes(OPERATIONS, services, readiness)

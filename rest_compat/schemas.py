@@ -1,17 +1,23 @@
-"""Describes the answers, once, as JSON schemas with an example each (specification part 2)."""
+"""Has the JSON schemas of the responses that are no record's document (specification part 2)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import StrEnum
 from typing import Any, Final
 
 from contract.limits import EVIDENCE_MAX, VERSION
+from contract.vocabulary import CredentialKind, JobStatus, TaggedKind
+from reports.content import ArtifactKind
 
-Schema = dict[str, Any]
+JsonObject = dict[str, Any]  # Any: whatever can be written as JSON
+Schema = JsonObject
 
 _UUID: Final = {"type": "string", "format": "uuid"}
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": "string", "format": "date-time", "description": "ISO 8601 in UTC."}
 _WHOLE: Final = {"type": "integer"}
+_NUMBER: Final = {"type": "number"}
 _SCORE: Final = {"type": "integer", "minimum": 0, "maximum": 100}
 
 
@@ -26,7 +32,7 @@ def or_null(schema: Schema, description: str | None = None) -> Schema:
 
 
 def record_schema(properties: dict[str, Schema], description: str) -> Schema:
-    """Every property is always there."""
+    """Returns the schema of an object that always has every property."""
     return {
         "type": "object",
         "description": description,
@@ -36,7 +42,7 @@ def record_schema(properties: dict[str, Schema], description: str) -> Schema:
     }
 
 
-def enumerated(values: Any) -> Schema:
+def enumerated(values: Iterable[StrEnum]) -> Schema:
     return {"type": "string", "enum": [value.value for value in values]}
 
 
@@ -56,8 +62,9 @@ _CREDENTIAL: Final[dict[str, Schema]] = {
     "owner_name": or_null(_TEXT, "Null on the caller's own."),
 }
 
+_COUNTED: Final = ("accounts", "contacts", "deals", "open_deals", "leads", "activities", "open_tasks")
+
 SCHEMAS: Final[dict[str, Schema]] = {
-    "DealId": record_schema({"id": _UUID}, "The new deal."),
     "LeadId": record_schema({"lead_id": _UUID}, "The lead of the capture."),
     "LeadConversionResult": record_schema(
         {"lead_id": _UUID, "account_id": or_null(_UUID), "contact_id": or_null(_UUID), "deal_id": or_null(_UUID)},
@@ -103,6 +110,99 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "status_url": {**_TEXT, "description": "The path of the job that renders it."},
         },
         "The queued render of an edited report.",
+    ),
+    "CXReport": record_schema(
+        {
+            "run_id": _UUID,
+            "result_id": _UUID,
+            "revision": {**_WHOLE, "description": "Grows with each edit."},
+            "copy_blobs": {"type": "object", "description": "The narrative slots by name."},
+            "analysis": {"type": "object", "description": "Findings, benchmarks, and whatever else was put there."},
+            "brand": {"type": "object", "description": "How the report looks: company, colors and logo."},
+            "bpo_prefix": or_null(_TEXT, "What stands before the title."),
+            "updated_at": _TIME,
+            "artifacts": {"type": "array", "items": reference_to("CXReportArtifact")},
+            "render_status": or_null(enumerated(JobStatus), "Of the job that renders the newest revision."),
+        },
+        "The customer-experience report of one company.",
+    ),
+    "CXReportArtifact": record_schema(
+        {
+            "kind": {**_TEXT, "enum": [kind.value.lower() for kind in ArtifactKind]},
+            "revision": {**_WHOLE, "description": "The revision of the report that it shows."},
+            "url": {**_TEXT, "description": "Where it is served; whoever knows it may read it."},
+            "bytes": _WHOLE,
+            "sha256": _TEXT,
+            "content_type": _TEXT,
+            "rendered_at": _TIME,
+        },
+        "A file that was rendered of a report.",
+    ),
+    "DealContactLink": record_schema(
+        {
+            "deal_id": _UUID,
+            "contact_id": _UUID,
+            "role": or_null(_TEXT, "What the contact is to the deal."),
+            "is_primary": {"type": "boolean", "description": "Whether it is the deal's primary contact."},
+            "linked_at": _TIME,
+        },
+        "How a contact stands on a deal.",
+    ),
+    "TargetAttainment": record_schema(
+        {
+            "actual": {**_NUMBER, "description": "The sum of the won deals in the target's currency, or their number."},
+            "deals": {**_WHOLE, "description": "How many won deals that is."},
+            "ratio": {**_NUMBER, "description": "actual divided by the amount, to four decimals."},
+            "remaining": {**_NUMBER, "description": "What is missing; zero when it is reached."},
+            "other_currencies": {
+                "type": "array",
+                "items": record_schema(
+                    {"currency": _TEXT, "amount": _NUMBER, "count": _WHOLE}, "Deals of one currency."
+                ),
+                "description": "Won deals in other currencies: told, never added or converted.",
+            },
+            "without_value": {**_WHOLE, "description": "Won deals that have no value."},
+            "open_pipeline": {**_NUMBER, "description": "Open deals whose close_date lies in the period."},
+        },
+        "How far a target is reached.",
+    ),
+    "ListedTag": {
+        "allOf": [reference_to("Tag")],
+        "properties": {"usage": {"type": "object", "additionalProperties": _WHOLE}},
+        "description": "A tag; `usage` has the number of its records by kind, where that is asked for.",
+    },
+    "MergedTag": record_schema(
+        {"tag": reference_to("Tag"), "moved": {**_WHOLE, "description": "How many records got the tag."}},
+        "The tag that stays.",
+    ),
+    "TaggedRecord": record_schema(
+        {"id": _UUID, "kind": enumerated(TaggedKind), "tags": {"type": "array", "items": _TEXT}},
+        "A record, and the names of its tags.",
+    ),
+    "OwnedCounts": record_schema(dict.fromkeys(_COUNTED, _WHOLE), "How many records of each kind."),
+    "OwnershipTransferQueued": record_schema(
+        {
+            "job_id": _UUID,
+            "status_url": {**_TEXT, "description": "The path of the job that hands them over."},
+            "counts": reference_to("OwnedCounts"),
+        },
+        "What is handed over, and by which job.",
+    ),
+    "Viewer": record_schema(
+        {
+            "subject": _TEXT,
+            "name": or_null(_TEXT),
+            "email": or_null(_TEXT),
+            "credential_kind": enumerated(CredentialKind),
+            "organization": or_null(reference_to("Organization"), "The active one."),
+            "organizations": {"type": "array", "items": reference_to("Organization")},
+            "scopes": {"type": "array", "items": _TEXT},
+            "member": or_null(reference_to("Member"), "The caller as a member of the active organization."),
+        },
+        "The caller.",
+    ),
+    "Organization": record_schema(
+        {"id": {**_TEXT, "description": "What X-Service-Org calls it."}, "name": _TEXT}, "A tenant."
     ),
     "Credential": record_schema(_CREDENTIAL, "An organization API key or a user personal access token."),
     "NewOrganizationKey": record_schema(

@@ -1,4 +1,4 @@
-"""The driver of the table: every path is served in the same steps, in the order that the contract states.
+"""Serves the operations: each in the same steps, in the order that the contract states.
 
 1. 401, 400, 403: the credential, and the organization header with it; 429: what its budget has (decision 101);
 2. 400, 403: an active organization, and a scope of the operation's group, both off the resolver's own rule;
@@ -11,8 +11,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -25,12 +25,12 @@ from starlette.types import Receive, Scope, Send
 from contract.errors import Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
 from providers.artifacts import Pieces
-from resolvers.context import Context, Key, Services
-from resolvers.idempotency import REPLAYED, read_key
-from resolvers.inputs import Input, problems_of
+from resolvers.shared.context import Context, Key, Services
+from resolvers.shared.idempotency import REPLAYED, read_key
+from resolvers.shared.inputs import Input, problems_of
 from rest_compat import bodies
 from rest_compat.metering import Meter, points_of
-from rest_compat.operations import HIDDEN, Answer, Call, Operation
+from rest_compat.operations import HIDDEN, RestOperation, RestRequest, RestResponse
 from transport.encoding import written
 from transport.errors import code_of, error_response
 from transport.headers import address_of, text_headers_of
@@ -40,10 +40,10 @@ from transport.request_log import RequestLog
 Endpoint = Callable[[Scope, Receive, str, Meter], Awaitable[Response]]
 
 
-def serve(operation: Operation, services: Services, readiness: Readiness) -> Endpoint:
-    """The operation as a function of a request, its id and its meter; whatever it raises is for `error_response`."""
+def serve(operation: RestOperation, services: Services, readiness: Readiness) -> Endpoint:
+    """Returns the operation as a function of a request, its id and its meter; `error_response` takes what it raises."""
     rule, dropped = operation.rule, operation.dropped
-    known = frozenset() if operation.body is None else frozenset(operation.body.model_fields) - HIDDEN - dropped
+    known = operation.body_fields - HIDDEN - dropped
 
     async def endpoint(scope: Scope, receive: Receive, request_id: str, meter: Meter) -> Response:
         headers, address = text_headers_of(scope), address_of(scope)
@@ -58,7 +58,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
             rule.enforce(principal)
         key = _key(operation, headers, problems)
         body, form, ignored = await _parsed(operation, known, receive, headers, problems)
-        call = Call(
+        call = RestRequest(
             ctx=Context(services, principal, request_id, key=key),
             headers=headers,
             path=scope["path_params"],
@@ -76,7 +76,7 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
                 async with services.deadlines.one(), call.ctx.reads(points):
                     answer = await operation.handler(call)
         except Problems as error:
-            raise Problems([Problem(operation.locate(p.path), p.message, p.type) for p in error.problems]) from None
+            raise Problems([replace(p, path=operation.locate(p.path)) for p in error.problems]) from None
         meter.ended(operation, query, answer)
         response = await _response(operation, answer, ignored, scope["method"])
         if key is not None and key.is_replayed:
@@ -86,8 +86,8 @@ def serve(operation: Operation, services: Services, readiness: Readiness) -> End
     return endpoint
 
 
-def routes(operations: Iterable[Operation], services: Services, readiness: Readiness) -> list[Route]:
-    """One route for each path, whatever the method, so that a 405 names all of the path's methods."""
+def routes(operations: Iterable[RestOperation], services: Services, readiness: Readiness) -> list[Route]:
+    """Returns one route for each path, whatever the method, so that a 405 names all of the path's methods."""
     endpoints: dict[str, dict[str, Endpoint]] = {}
     for operation in operations:
         methods = endpoints.setdefault(operation.path, {})
@@ -98,7 +98,7 @@ def routes(operations: Iterable[Operation], services: Services, readiness: Readi
 
 
 class _Path:
-    """The methods of one path, as an ASGI application."""
+    """Serves the methods of one path, as an ASGI application."""
 
     def __init__(self, path: str, endpoints: Mapping[str, Endpoint], services: Services) -> None:
         self.path = path
@@ -131,7 +131,7 @@ class _Path:
 
 
 class _Streamed(Response):
-    """A response whose body is read while it is sent; what it is read from is closed, whoever leaves early."""
+    """Sends a body while reading it; what it is read from is closed even if the client disconnects."""
 
     def __init__(self, pieces: Pieces, status: int, headers: Mapping[str, str]) -> None:
         self._pieces = pieces
@@ -144,19 +144,19 @@ class _Streamed(Response):
 
 
 def _request_id(scope: Scope) -> str:
-    """The id that the middleware gave the request."""
-    state: Mapping[str, Any] = scope.get("state", {})
+    """Returns the id that the middleware gave the request."""
+    state: Mapping[str, object] = scope.get("state", {})
     return str(state.get("request_id") or uuid.uuid4())
 
 
 def _record(scope: Scope, request_id: str) -> RequestLog:
-    """The record that the middleware keeps of the request."""
+    """Returns the log record that the middleware keeps of the request."""
     record: RequestLog = scope.setdefault("state", {}).setdefault("record", RequestLog(request_id, "rest"))
     return record
 
 
-def _key(operation: Operation, headers: Mapping[str, str], problems: list[Problem]) -> Key | None:
-    """The idempotency key of a write; what is wrong with it is added to the problems."""
+def _key(operation: RestOperation, headers: Mapping[str, str], problems: list[Problem]) -> Key | None:
+    """Returns the idempotency key of a write; what is wrong with it is added to the problems."""
     if not operation.writes or "idempotency-key" not in headers:
         return None
     try:
@@ -166,41 +166,49 @@ def _key(operation: Operation, headers: Mapping[str, str], problems: list[Proble
         return None
 
 
-def _query(operation: Operation, scope: Scope) -> tuple[Any, list[Problem]]:
-    """The query's model, and what is wrong with it; told only once it is known who asks."""
+def _query(operation: RestOperation, scope: Scope) -> tuple[Input | None, list[Problem]]:
+    """Returns the query's model and its problems, which are reported only when the caller is known."""
     problems: list[Problem] = []
     if operation.query is None:
         return None, problems
-    return _instance(operation.query, bodies.query(scope["query_string"]), "query", problems), problems
+    raw, lists = scope["query_string"], operation.repeatable_parameters
+    fields = bodies.query_with_lists(raw, lists) if lists else bodies.query(raw)
+    return _instance(operation.query, fields, "query", problems), problems
 
 
 async def _parsed(
-    operation: Operation,
+    operation: RestOperation,
     known: frozenset[str],
     receive: Receive,
     headers: Mapping[str, str],
     problems: list[Problem],
-) -> tuple[Any, dict[str, str] | None, list[str]]:
-    """Body, form, and the names that the body has in vain. Raises Problems: those of the query, and its own."""
+) -> tuple[Input | None, dict[str, str] | None, list[str]]:
+    """Returns body, form, and the names of the body's ignored fields. Raises Problems, the query's included."""
     body = form = None
     ignored: list[str] = []
     if operation.form is not None:
         form = await bodies.form(receive, headers)
     if operation.body is not None:
         try:
-            fields = await bodies.json_object(receive, headers, required=operation.body_required)
+            fields = await bodies.json_body(receive, headers, required=operation.body_required, listed=operation.listed)
         except Problems as error:
             problems += error.problems
         else:
             ignored = [name for name in fields if name not in known]
             taken = {name: value for name, value in fields.items() if name not in HIDDEN}
-            body = _instance(operation.body, taken, "body", problems)
+            found: list[Problem] = []
+            body = _instance(operation.body, taken, "body", found)
+            problems += (
+                [replace(p, path=("body", *operation.locate(p.path[1:])[1:])) for p in found]
+                if (operation.listed)
+                else found
+            )
     if problems:
         raise Problems(problems)
     return body, form, ignored
 
 
-def _instance(model: type[Input], fields: Mapping[str, Any], place: str, problems: list[Problem]) -> Input | None:
+def _instance(model: type[Input], fields: Mapping[str, object], place: str, problems: list[Problem]) -> Input | None:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -208,7 +216,7 @@ def _instance(model: type[Input], fields: Mapping[str, Any], place: str, problem
         return None
 
 
-async def _response(operation: Operation, answer: Answer, ignored: list[str], method: str) -> Response:
+async def _response(operation: RestOperation, answer: RestResponse, ignored: list[str], method: str) -> Response:
     headers = dict(answer.headers)
     if ignored and (names := bodies.ignored_header(ignored)):
         headers["X-Ignored-Fields"] = names
@@ -223,8 +231,8 @@ async def _response(operation: Operation, answer: Answer, ignored: list[str], me
     return Response(content, status, headers, "application/json")
 
 
-def encoded(content: Any) -> bytes:
-    """JSON: times in UTC with a Z, amounts as exact numbers. Raises ResponseTooLarge."""
+def encoded(content: object) -> bytes:
+    """Returns the content as JSON: times in UTC with a Z, amounts as exact numbers. Raises ResponseTooLarge."""
     return written(content, RESPONSE_MAX_BYTES, _number)
 
 

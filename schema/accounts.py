@@ -1,37 +1,54 @@
 """Accounts on the GraphQL surface."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
 
-from resolvers import accounts
+from contract.vocabulary import TaggedKind
+from resolvers import accounts, activities
 from resolvers import health as scores
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, guarded, operation, shown
+from schema.declare import Info, argument, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.filters import condition_of, order_of
 from schema.health import FACTORS
 from schema.inputs import DeletePayload, change, deletion
-from schema.links import ContactLink, DealFilterLink, DealLink, MeetingFilterLink, MeetingLink, SnapshotLink
+from schema.links import (
+    ActivityFilterLink,
+    ActivityLink,
+    ContactLink,
+    DealFilterLink,
+    DealLink,
+    MeetingFilterLink,
+    MeetingLink,
+    SnapshotLink,
+)
+from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
+from schema.tags import TagsFilter, on_tags, tags_field
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
+from storage.rows import AccountRow
 
 
 @record(t.Account, "A company that the organization sells to.")
 class Account(Node):
-    @guarded(accounts.contacts_of_account, "The people at the account, newest first.")
+    tags: list[str] = tags_field(TaggedKind.ACCOUNT)
+
+    owner: Member | None = owner_link()
+
+    @guarded_field(accounts.contacts_of_account, "The people at the account, newest first.")
     async def contacts(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[AccountRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[ContactLink]:
         question = listing(first=first, after=after)
         return await accounts.contacts_of_account(info.context, root.id, question, selected_nodes(info))
 
-    @guarded(accounts.deals_of_account, "The account's deals, newest first.")
+    @guarded_field(accounts.deals_of_account, "The account's deals, newest first.")
     async def deals(
-        root: strawberry.Parent[Any],
+        root: strawberry.Parent[AccountRow],
         info: Info,
         filter: Annotated[DealFilterLink | None, argument("Which deals.")] = UNSET,
         first: First = UNSET,
@@ -40,9 +57,9 @@ class Account(Node):
         question = listing(condition_of(filter), first=first, after=after)
         return await accounts.deals_of_account(info.context, root.id, question, selected_nodes(info))
 
-    @guarded(accounts.meetings_of_account, "The account's meetings, latest first, those without a time last.")
+    @guarded_field(accounts.meetings_of_account, "The account's meetings, latest first, those without a time last.")
     async def meetings(
-        root: strawberry.Parent[Any],
+        root: strawberry.Parent[AccountRow],
         info: Info,
         filter: Annotated[MeetingFilterLink | None, argument("Which meetings.")] = UNSET,
         first: First = UNSET,
@@ -51,15 +68,26 @@ class Account(Node):
         question = listing(condition_of(filter), first=first, after=after)
         return await accounts.meetings_of_account(info.context, root.id, question, selected_nodes(info))
 
-    @guarded(scores.latest_health, "The most recent snapshot; null when the account has never been scored.")
-    async def health(root: strawberry.Parent[Any], info: Info) -> SnapshotLink | None:
+    @guarded_field(scores.latest_health, "The most recent snapshot; null when the account has never been scored.")
+    async def health(root: strawberry.Parent[AccountRow], info: Info) -> SnapshotLink | None:
         return await scores.latest_health(info.context, root.id, with_factors=FACTORS in selected(info).columns)
 
-    @guarded(scores.health_history, "All snapshots, newest first.")
+    @guarded_field(scores.health_history, "All snapshots, newest first.")
     async def health_history(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[AccountRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[SnapshotLink]:
         return await scores.health_history(info.context, root.id, listing(first=first, after=after).page)
+
+    @guarded_field(activities.activities_of_account, "Activities of every type on the account, latest first.")
+    async def activities(
+        root: strawberry.Parent[AccountRow],
+        info: Info,
+        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+    ) -> Connection[ActivityLink]:
+        question = listing(condition_of(filter), first=first, after=after)
+        return await activities.activities_of_account(info.context, root.id, question, selected_nodes(info, "type"))
 
 
 @record_order(t.Account)
@@ -70,6 +98,8 @@ class AccountOrder:
 @record_filter(t.Account)
 class AccountFilter:
     """Which accounts."""
+
+    tags: TagsFilter | None = on_tags()
 
 
 @record_input(t.Account, CREATE, "A new account.")
@@ -84,14 +114,14 @@ class AccountUpdateInput:
 
 @strawberry.type(description="What became of a change to an account.")
 class AccountPayload:
-    account: Account | None = shown("The account after the change.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    account: Account | None = field("The account after the change.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type(description="What became of a health refresh.")
 class AccountHealthPayload:
-    snapshot: SnapshotLink | None = shown("The new snapshot.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    snapshot: SnapshotLink | None = field("The new snapshot.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 AccountId = Annotated[strawberry.ID, argument("The account's identifier.")]
@@ -102,7 +132,9 @@ _DEFAULT_ORDER = AccountOrder()
 
 @strawberry.type
 class AccountQueries:
-    @operation(accounts.get_account, "One account, by exactly one of the two arguments; null where there is none.")
+    @operation_field(
+        accounts.get_account, "One account, by exactly one of the two arguments; null where there is none."
+    )
     async def account(
         self,
         info: Info,
@@ -112,7 +144,7 @@ class AccountQueries:
         given = {name: value for name, value in (("account_id", id), ("domain", domain)) if value is not UNSET}
         return await accounts.get_account(info.context, **given)
 
-    @operation(accounts.list_accounts, "The organization's accounts.")
+    @operation_field(accounts.list_accounts, "The organization's accounts.")
     async def accounts(
         self,
         info: Info,
@@ -132,25 +164,27 @@ class AccountQueries:
 
 @strawberry.type
 class AccountMutations:
-    @operation(accounts.create_account, "Creates an account; the caller becomes its owner.")
+    @operation_field(accounts.create_account, "Creates an account; the caller becomes its owner.")
     async def account_create(
         self, info: Info, input: Annotated[AccountCreateInput, argument("The account.")]
     ) -> AccountPayload:
         made, problems = await change(info, accounts.create_account, model=accounts.AccountCreate, input=input)
         return AccountPayload(account=made, user_errors=problems)
 
-    @operation(accounts.update_account, "Changes an account.")
+    @operation_field(accounts.update_account, "Changes an account.")
     async def account_update(
         self, info: Info, id: AccountId, input: Annotated[AccountUpdateInput, argument("The changes.")]
     ) -> AccountPayload:
         changed, problems = await change(info, accounts.update_account, id, model=accounts.AccountUpdate, input=input)
         return AccountPayload(account=changed, user_errors=problems)
 
-    @operation(accounts.delete_account, "Deletes an account with its health history; what was linked to it stays.")
+    @operation_field(
+        accounts.delete_account, "Deletes an account with its health history; what was linked to it stays."
+    )
     async def account_delete(self, info: Info, id: AccountId) -> DeletePayload:
         return await deletion(info, accounts.delete_account, id)
 
-    @operation(scores.refresh_health, "Computes and stores a new snapshot with its nine factors.")
+    @operation_field(scores.refresh_health, "Computes and stores a new snapshot with its nine factors.")
     async def account_health_refresh(self, info: Info, id: AccountId) -> AccountHealthPayload:
         snapshot, problems = await change(info, scores.refresh_health, id)
         return AccountHealthPayload(snapshot=snapshot, user_errors=problems)

@@ -9,6 +9,8 @@ from strawberry.tools import merge_types
 
 from schema import (
     accounts,
+    activities,
+    calls,
     campaigns,
     competitors,
     contacts,
@@ -16,6 +18,7 @@ from schema import (
     credentials,
     cx_reports,
     deals,
+    emails,
     enrollments,
     events,
     feedback,
@@ -24,10 +27,15 @@ from schema import (
     leads,
     mailboxes,
     meetings,
+    members,
+    notes,
     outreach_domains,
     pipeline_stages,
     research,
+    sales_targets,
     search,
+    tags,
+    tasks,
     viewer,
     webhooks,
 )
@@ -39,7 +47,27 @@ from schema.scalars import SCALARS
 
 MODULES = (
     *(viewer, meetings, accounts, contacts, deals, competitors, pipeline_stages, leads, campaigns, enrollments),
-    *(outreach_domains, mailboxes, credentials, feedback, research, cx_reports, jobs, events, webhooks, search, costs),
+    *(
+        outreach_domains,
+        mailboxes,
+        credentials,
+        feedback,
+        research,
+        cx_reports,
+        jobs,
+        events,
+        webhooks,
+        search,
+        costs,
+        members,
+        tags,
+        sales_targets,
+        activities,
+        tasks,
+        notes,
+        calls,
+        emails,
+    ),
 )
 """Every module with fields of Query or Mutation, its `QUERIES` and `MUTATIONS`; the printed schema has their order."""
 
@@ -58,7 +86,7 @@ class Schema(adapter.Schema):
     Raises Unsupported for what nothing here would ask, such as schema extensions (decision 151).
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: the library's own
         super().__init__(*args, **kwargs)
         refuse_unsupported(self.graphql)
 
@@ -67,7 +95,7 @@ class Schema(adapter.Schema):
         """The printed schema, as it is served and committed."""
         return self.as_str() + "\n"
 
-    def process_errors(self, errors: Sequence[GraphQLError], execution_context: Any = None) -> None:
+    def process_errors(self, errors: Sequence[GraphQLError], execution_context: object = None) -> None:
         """Leave reporting to `schema.errors.formatted`."""
 
 
@@ -89,4 +117,5 @@ def build() -> Schema:
     costs.declare_costs(schema.graphql)
     mend_is_one_of(schema.graphql)
     viewer.refuse_unfindable(schema.graphql)
+    viewer.name_operations(schema.graphql)
     return schema

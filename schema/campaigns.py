@@ -1,15 +1,16 @@
 """Campaigns on the GraphQL surface (specification 4.7, 4.8)."""
 
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import CampaignStatus, ProviderSync
+from contract.vocabulary import CampaignStatus, ProviderSync, TaggedKind
 from resolvers import campaigns, enrollments
 from resolvers.outreach_inputs import CampaignCreate, CampaignUpdate
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, enum, guarded, operation, resolved, shown
+from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field
 from schema.enrollments import Enrollment
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
@@ -17,7 +18,9 @@ from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import change
 from schema.mailboxes import Mailbox
 from schema.records import record, record_filter, record_order
+from schema.tags import TagsFilter, on_tags, tags_field
 from storage import tables as t
+from storage.rows import CampaignRow
 
 enum(
     CampaignStatus,
@@ -40,24 +43,26 @@ enum(
 
 @strawberry.type(description="A message of a campaign.")
 class CampaignStep:
-    delay_days: int = shown("Days after the message before it, or after the start.")
-    subject: str = shown("The subject; `{{name}}` stands for a variable of the recipient.")
-    body: str = shown("The text; `{{name}}` stands for a variable of the recipient.")
+    delay_days: int = field("Days after the message before it, or after the start.")
+    subject: str = field("The subject; `{{name}}` stands for a variable of the recipient.")
+    body: str = field("The text; `{{name}}` stands for a variable of the recipient.")
 
 
 @record(t.Campaign, "A sequence of messages to enrolled recipients.", hidden=("steps", "revision"))
 class Campaign(Node):
-    @resolved("The messages, in the order they are sent.", "steps")
-    def steps(root: strawberry.Parent[Any]) -> list[CampaignStep]:
+    tags: list[str] = tags_field(TaggedKind.CAMPAIGN)
+
+    @computed_field("The messages, in the order they are sent.", "steps")
+    def steps(root: strawberry.Parent[CampaignRow]) -> list[CampaignStep]:
         return campaigns.steps_of(root)
 
-    @guarded(campaigns.mailboxes_of_campaign, "The mailboxes that it is sent from, by address.")
-    async def mailboxes(root: strawberry.Parent[Any], info: Info) -> list[Mailbox]:
+    @guarded_field(campaigns.mailboxes_of_campaign, "The mailboxes that it is sent from, by address.")
+    async def mailboxes(root: strawberry.Parent[CampaignRow], info: Info) -> list[Mailbox]:
         return await campaigns.mailboxes_of_campaign(info.context, root.id)
 
-    @guarded(enrollments.enrollments_of_campaign, "Its recipients, in the order they were enrolled.")
+    @guarded_field(enrollments.enrollments_of_campaign, "Its recipients, in the order they were enrolled.")
     async def enrollments(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[CampaignRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[Enrollment]:
         question = listing(first=first, after=after)
         return await enrollments.enrollments_of_campaign(info.context, root.id, question, selected_nodes(info))
@@ -70,24 +75,25 @@ class CampaignOrder:
 
 @strawberry.input(description="Conditions on the status, all of which must hold.")
 class CampaignStatusFilter(Comparator):
-    eq: CampaignStatus | None = shown("Is the value.", default=UNSET)
-    neq: CampaignStatus | None = shown("Is another than the value.", default=UNSET)
-    in_: list[CampaignStatus] | None = shown("Is one of these.", name="in", default=UNSET)
-    nin: list[CampaignStatus] | None = shown("Is none of these.", default=UNSET)
+    eq: CampaignStatus | None = field("Is the value.", default=UNSET)
+    neq: CampaignStatus | None = field("Is another than the value.", default=UNSET)
+    in_: list[CampaignStatus] | None = field("Is one of these.", name="in", default=UNSET)
+    nin: list[CampaignStatus] | None = field("Is none of these.", default=UNSET)
 
 
-@record_filter(t.Campaign, combines=False)
+@record_filter(t.Campaign)
 class CampaignFilter:
     """Which campaigns."""
 
-    status: CampaignStatusFilter | None = shown("On where it stands.", default=UNSET)
+    status: CampaignStatusFilter | None = field("On where it stands.", default=UNSET)
+    tags: TagsFilter | None = on_tags()
 
 
 @strawberry.input(description="A message of a campaign.")
 class CampaignStepInput:
-    delay_days: int = shown("Days after the message before it, or after the start; not negative.", default=0)
-    subject: str = shown("The subject, not blank.")
-    body: str = shown("The text, not blank.")
+    delay_days: int = field("Days after the message before it, or after the start; not negative.", default=0)
+    subject: str = field("The subject, not blank.")
+    body: str = field("The text, not blank.")
 
 
 _STEPS = "The messages, in the order they are to be sent."
@@ -99,57 +105,57 @@ _MAILBOXES = "The identifiers of the mailboxes that it is sent from."
 
 @strawberry.input(description="A new campaign, a draft.")
 class CampaignCreateInput:
-    name: str = shown("The campaign's name, not blank, of at most 200 characters.")
-    steps: list[CampaignStepInput] | None = shown(_STEPS, default=UNSET)
-    daily_limit: int | None = shown(_LIMIT, default=50)
-    timezone: str | None = shown(_ZONE, default="UTC")
-    stop_on_reply: bool | None = shown(_STOP, default=True)
-    mailbox_ids: list[strawberry.ID] | None = shown(_MAILBOXES, default=UNSET)
+    name: str = field("The campaign's name, not blank, of at most 200 characters.")
+    steps: list[CampaignStepInput] | None = field(_STEPS, default=UNSET)
+    daily_limit: int | None = field(_LIMIT, default=50)
+    timezone: str | None = field(_ZONE, default="UTC")
+    stop_on_reply: bool | None = field(_STOP, default=True)
+    mailbox_ids: list[strawberry.ID] | None = field(_MAILBOXES, default=UNSET)
 
 
 @strawberry.input(description="Changes to a campaign; an omitted field stays, null empties steps and mailboxes.")
 class CampaignUpdateInput:
-    name: str | None = shown("The campaign's name, not blank, of at most 200 characters.", default=UNSET)
-    steps: list[CampaignStepInput] | None = shown(_STEPS, default=UNSET)
-    daily_limit: int | None = shown(_LIMIT, default=UNSET)
-    timezone: str | None = shown(_ZONE, default=UNSET)
-    stop_on_reply: bool | None = shown(_STOP, default=UNSET)
-    mailbox_ids: list[strawberry.ID] | None = shown(_MAILBOXES, default=UNSET)
-    expected_version: int | None = shown("Change only this version of the record.", default=UNSET)
+    name: str | None = field("The campaign's name, not blank, of at most 200 characters.", default=UNSET)
+    steps: list[CampaignStepInput] | None = field(_STEPS, default=UNSET)
+    daily_limit: int | None = field(_LIMIT, default=UNSET)
+    timezone: str | None = field(_ZONE, default=UNSET)
+    stop_on_reply: bool | None = field(_STOP, default=UNSET)
+    mailbox_ids: list[strawberry.ID] | None = field(_MAILBOXES, default=UNSET)
+    expected_version: int | None = field("Change only this version of the record.", default=UNSET)
 
 
 @strawberry.type(description="What became of a change to a campaign.")
 class CampaignPayload:
-    campaign: Campaign | None = shown("The campaign after the change.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    campaign: Campaign | None = field("The campaign after the change.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type(description="What became of the deletion of a campaign.")
 class CampaignDeletePayload:
-    deleted_id: strawberry.ID | None = shown("The identifier of what is gone.")
-    deleted_enrollment_count: int = shown("How many enrollments went along.")
-    provider_outcome: str | None = shown(
+    deleted_id: strawberry.ID | None = field("The identifier of what is gone.")
+    deleted_enrollment_count: int = field("How many enrollments went along.")
+    provider_outcome: str | None = field(
         "What became of the sequence at the provider: removed, already_gone, not_created or cleanup_queued."
     )
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 CampaignId = Annotated[strawberry.ID, argument("The campaign's identifier.")]
 _DEFAULT_ORDER = CampaignOrder()
 
 
-async def _acted(info: Info, resolver: Any, identifier: str) -> CampaignPayload:
+async def _acted(info: Info, resolver: Callable[..., Awaitable[object]], identifier: str) -> CampaignPayload:
     campaign, problems = await change(info, resolver, identifier)
     return CampaignPayload(campaign=campaign, user_errors=problems)
 
 
 @strawberry.type
 class CampaignQueries:
-    @operation(campaigns.get_campaign, "One campaign; null where there is none.")
+    @operation_field(campaigns.get_campaign, "One campaign; null where there is none.")
     async def campaign(self, info: Info, id: CampaignId) -> Campaign | None:
         return await campaigns.get_campaign(info.context, id, selected(info))
 
-    @operation(campaigns.list_campaigns, "The organization's campaigns.")
+    @operation_field(campaigns.list_campaigns, "The organization's campaigns.")
     async def campaigns(
         self,
         info: Info,
@@ -169,28 +175,28 @@ class CampaignQueries:
 
 @strawberry.type
 class CampaignMutations:
-    @operation(campaigns.create_campaign, "Creates a campaign as a draft, which sends nothing.")
+    @operation_field(campaigns.create_campaign, "Creates a campaign as a draft, which sends nothing.")
     async def campaign_create(
         self, info: Info, input: Annotated[CampaignCreateInput, argument("The campaign.")]
     ) -> CampaignPayload:
         made, problems = await change(info, campaigns.create_campaign, model=CampaignCreate, input=input)
         return CampaignPayload(campaign=made, user_errors=problems)
 
-    @operation(campaigns.update_campaign, "Changes a campaign that is neither completed nor archived.")
+    @operation_field(campaigns.update_campaign, "Changes a campaign that is neither completed nor archived.")
     async def campaign_update(
         self, info: Info, id: CampaignId, input: Annotated[CampaignUpdateInput, argument("The changes.")]
     ) -> CampaignPayload:
         changed, problems = await change(info, campaigns.update_campaign, id, model=CampaignUpdate, input=input)
         return CampaignPayload(campaign=changed, user_errors=problems)
 
-    @operation(
+    @operation_field(
         campaigns.launch_campaign,
         "Starts a draft that has steps, an active mailbox and enrollments. One that is active stays as it is.",
     )
     async def campaign_launch(self, info: Info, id: CampaignId) -> CampaignPayload:
         return await _acted(info, campaigns.launch_campaign, id)
 
-    @operation(
+    @operation_field(
         campaigns.pause_campaign,
         "Stops an active or blocked campaign at once; `providerSync` shows whether the provider knows. One that is "
         "paused stays as it is.",
@@ -198,7 +204,7 @@ class CampaignMutations:
     async def campaign_pause(self, info: Info, id: CampaignId) -> CampaignPayload:
         return await _acted(info, campaigns.pause_campaign, id)
 
-    @operation(
+    @operation_field(
         campaigns.resume_campaign,
         "Goes on with a paused campaign, or with a blocked one if the provider says that the block is gone. One that "
         "is active stays as it is.",
@@ -206,11 +212,11 @@ class CampaignMutations:
     async def campaign_resume(self, info: Info, id: CampaignId) -> CampaignPayload:
         return await _acted(info, campaigns.resume_campaign, id)
 
-    @operation(campaigns.archive_campaign, "Puts a campaign away that does not run.")
+    @operation_field(campaigns.archive_campaign, "Puts a campaign away that does not run.")
     async def campaign_archive(self, info: Info, id: CampaignId) -> CampaignPayload:
         return await _acted(info, campaigns.archive_campaign, id)
 
-    @operation(
+    @operation_field(
         campaigns.delete_campaign,
         "Deletes a campaign: the sequence at the provider first, then the record with its enrollments. A provider that "
         "cannot be reached blocks nothing; what it is left with is removed later.",

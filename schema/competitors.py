@@ -9,7 +9,7 @@ from strawberry import UNSET
 from resolvers import competitors
 from schema.connections import Node
 from schema.deals import Deal, DealId
-from schema.declare import Info, argument, operation, shown
+from schema.declare import Info, argument, field, operation_field
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion
 from schema.records import record
@@ -25,49 +25,49 @@ class Competitor(Node):
 
 @strawberry.input(description="A competitor for the catalogue.")
 class CompetitorInput:
-    name: str = shown("The competitor's name, with a letter or a digit, at most 200 characters.")
-    aliases: list[str] | None = shown("Other names that it goes by, at most 50.", default=UNSET)
-    domains: list[str] | None = shown("Its domains, such as example.com, at most 50.", default=UNSET)
+    name: str = field("The competitor's name, with a letter or a digit, at most 200 characters.")
+    aliases: list[str] | None = field("Other names that it goes by, at most 50.", default=UNSET)
+    domains: list[str] | None = field("Its domains, such as example.com, at most 50.", default=UNSET)
 
 
 @strawberry.type(description="What became of a change to the catalogue.")
 class CompetitorPayload:
-    competitor: Competitor | None = shown("The competitor after the change.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    competitor: Competitor | None = field("The competitor after the change.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type(description="A mention of a competitor.")
 class CompetitorEvidence:
-    source: str = shown("Where it stands: notes, meeting.subject, meeting.body or meeting.transcript.")
-    source_id: strawberry.ID = shown("The identifier of the deal or the meeting.")
-    quote: str = shown("The words around it, at most about 200 characters, in one line.")
-    at: datetime | None = shown("When the meeting was; null for notes.")
+    source: str = field("Where it stands: notes, meeting.subject, meeting.body or meeting.transcript.")
+    source_id: strawberry.ID = field("The identifier of the deal or the meeting.")
+    quote: str = field("The words around it, at most about 200 characters, in one line.")
+    at: datetime | None = field("When the meeting was; null for notes.")
 
 
 @strawberry.type(description="A competitor that the deal's texts mention.")
 class DetectedCompetitor:
-    name: str = shown("The competitor's name in the catalogue.")
-    confidence: float = shown("How sure it is that it competes for the deal, from 0 to 1; from 0.5 on it is applied.")
-    evidence: list[CompetitorEvidence] = shown("The mentions, notes first, then the latest meetings; at most 20.")
+    name: str = field("The competitor's name in the catalogue.")
+    confidence: float = field("How sure it is that it competes for the deal, from 0 to 1; from 0.5 on it is applied.")
+    evidence: list[CompetitorEvidence] = field("The mentions, notes first, then the latest meetings; at most 20.")
 
 
 @strawberry.type(description="What became of a detection.")
 class CompetitorDetectionPayload:
-    deal: Deal | None = shown("The deal after the detection.")
-    detected: list[DetectedCompetitor] = shown("What was found, the surest first.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    deal: Deal | None = field("The deal after the detection.")
+    detected: list[DetectedCompetitor] = field("What was found, the surest first.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type
 class CompetitorQueries:
-    @operation(competitors.list_competitors, "The catalogue of competitors, by name.")
+    @operation_field(competitors.list_competitors, "The catalogue of competitors, by name.")
     async def competitors(self, info: Info) -> list[Competitor]:
         return await competitors.list_competitors(info.context)
 
 
 @strawberry.type
 class CompetitorMutations:
-    @operation(
+    @operation_field(
         competitors.detect_competitors,
         "Looks for the catalogue's competitors in the deal's notes and its meetings' subjects, bodies and transcripts.",
     )
@@ -82,7 +82,7 @@ class CompetitorMutations:
             deal=found and found.deal, detected=found.detected if found else [], user_errors=problems
         )
 
-    @operation(competitors.create_competitor, "Adds a competitor to the catalogue.")
+    @operation_field(competitors.create_competitor, "Adds a competitor to the catalogue.")
     async def competitor_create(
         self, info: Info, input: Annotated[CompetitorInput, argument("The competitor.")]
     ) -> CompetitorPayload:
@@ -91,7 +91,7 @@ class CompetitorMutations:
         )
         return CompetitorPayload(competitor=made, user_errors=problems)
 
-    @operation(
+    @operation_field(
         competitors.delete_competitor,
         "Takes a competitor out of the catalogue; deals keep its name until their next detection.",
     )

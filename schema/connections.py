@@ -1,17 +1,21 @@
 """Pages as connections: nodes, edges with cursors, and a count that runs only when it is asked for."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import strawberry
 from graphql import GraphQLNamedType
 from strawberry import UNSET
 
-from contract.criteria import EVERYTHING, Condition, Listing, Order, Page
-from resolvers.lists import PageOf
+from contract.criteria import EVERYTHING, Condition, ListQuery, Order, PageWindow
+from resolvers.shared.lists import PageResult
+from resolvers.shared.node_lookup import NodeResult
 from schema.adapters.strawberry import class_of
-from schema.declare import argument, resolved, shown
+from schema.declare import argument, computed_field, field
+from storage.rows import Row
 
 T = TypeVar("T")
+RowT = TypeVar("RowT", bound=Row)
 
 First = Annotated[int | None, argument("At most this many rows, counted from the start; 50 unless told, at most 500.")]
 After = Annotated[str | None, argument("Only rows behind this cursor.")]
@@ -22,25 +26,32 @@ Offset = Annotated[int | None, argument("Rows to skip from the start; a cursor c
 
 @strawberry.interface(description="A record that can be found again by its identifier.")
 class Node:
-    id: strawberry.ID = shown("The record's identifier, the same as on the REST paths.")
+    id: strawberry.ID = field("The record's identifier, the same as on the REST paths.")
 
     @classmethod
-    def is_type_of(cls, _obj: Any, _info: Any) -> bool:
+    def is_type_of(cls, _obj: object, _info: object) -> bool:
         """Rows carry no type of their own: a field's declared type is right, and resolve_type says it for `node`."""
         return True
 
     @classmethod
-    def resolve_type(cls, obj: Any, _info: Any, _abstract: Any) -> str:
+    def resolve_type(cls, obj: NodeResult, _info: object, _abstract: object) -> str:
         """Says what kind of record `node` found."""
-        return str(obj.typename)
+        return obj.typename
 
 
-class EdgeOf:
+def named_by_its_rows(interface: type[T]) -> type[T]:
+    """An interface of which, as of `Node`, each row says by its `typename` which type it is of."""
+    for name in ("is_type_of", "resolve_type"):
+        setattr(interface, name, Node.__dict__[name])
+    return interface
+
+
+class EdgeOf(Generic[RowT]):
     """A row of a page beside its cursor, which is made only when asked for."""
 
     __slots__ = ("node", "page")
 
-    def __init__(self, page: PageOf, node: Any) -> None:
+    def __init__(self, page: PageResult[RowT], node: RowT) -> None:
         self.page = page
         self.node = node
 
@@ -51,10 +62,10 @@ class EdgeOf:
 
 @strawberry.type(description="Whether and where the list goes on around a page.")
 class PageInfo:
-    has_next_page: bool = shown("Whether rows follow the page.")
-    has_previous_page: bool = shown("Whether rows precede the page.")
-    start_cursor: str | None = shown("The cursor of the page's first row.")
-    end_cursor: str | None = shown("The cursor of the page's last row.")
+    has_next_page: bool = field("Whether rows follow the page.")
+    has_previous_page: bool = field("Whether rows precede the page.")
+    start_cursor: str | None = field("The cursor of the page's first row.")
+    end_cursor: str | None = field("The cursor of the page's last row.")
 
 
 class PageInfoOf:
@@ -62,7 +73,7 @@ class PageInfoOf:
 
     __slots__ = ("page",)
 
-    def __init__(self, page: PageOf) -> None:
+    def __init__(self, page: PageResult[Row]) -> None:
         self.page = page
 
     @property
@@ -82,17 +93,17 @@ class PageInfoOf:
         return self.page.cursor(self.page.rows[-1]) if self.page.rows else None
 
 
-def edges_of(page: PageOf) -> Any:
+def edges_of(page: PageResult[RowT]) -> list[EdgeOf[RowT]]:
     """The rows of a page with their cursors."""
     return [EdgeOf(page, row) for row in page.rows]
 
 
-def nodes_of(page: PageOf) -> Any:
+def nodes_of(page: PageResult[RowT]) -> Sequence[RowT]:
     """The rows of a page."""
     return page.rows
 
 
-def page_info_of(page: PageOf) -> Any:
+def page_info_of(page: PageResult[Row]) -> PageInfoOf:
     """Says where the page stands in its list."""
     return PageInfoOf(page)
 
@@ -117,26 +128,26 @@ def is_inside_page(kind: GraphQLNamedType) -> bool:
 
 @strawberry.type(description="A row of a page, with its cursor.")
 class Edge(RowOfPage, Generic[T]):
-    cursor: str = shown("Names the row's place in this list, for `after` and `before`.")
-    node: T = shown("The record.")
+    cursor: str = field("Names the row's place in this list, for `after` and `before`.")
+    node: T = field("The record.")
 
 
 @strawberry.type(description="A page of a list.")
 class Connection(PageOfRows, Generic[T]):
-    @resolved("The records of the page, each with its cursor.")
-    def edges(root: strawberry.Parent[PageOf]) -> list[Edge[T]]:
+    @computed_field("The records of the page, each with its cursor.")
+    def edges(root: strawberry.Parent[PageResult[Row]]) -> list[Edge[T]]:
         return edges_of(root)
 
-    @resolved("The records of the page.")
-    def nodes(root: strawberry.Parent[PageOf]) -> list[T]:
+    @computed_field("The records of the page.")
+    def nodes(root: strawberry.Parent[PageResult[Row]]) -> list[T]:
         return nodes_of(root)
 
-    @resolved("Whether and where the list goes on.")
-    def page_info(root: strawberry.Parent[PageOf]) -> PageInfo:
+    @computed_field("Whether and where the list goes on.")
+    def page_info(root: strawberry.Parent[PageResult[Row]]) -> PageInfo:
         return page_info_of(root)
 
-    @resolved("How many records the whole list has; counted only when selected.")
-    async def total_count(root: strawberry.Parent[PageOf]) -> int:
+    @computed_field("How many records the whole list has; counted only when selected.")
+    async def total_count(root: strawberry.Parent[PageResult[Row]]) -> int:
         return await root.total()
 
 
@@ -149,11 +160,13 @@ def listing(
     last: int | None = UNSET,
     before: str | None = UNSET,
     offset: int | None = UNSET,
-) -> Listing:
+) -> ListQuery:
     """The question that a connection's arguments ask (decision 13).
 
     Raises Problems naming the argument that is out of range.
     """
     window = {"first": first, "after": after, "last": last, "before": before, "offset": offset}
-    page: dict[str, Any] = {name: value for name, value in window.items() if value is not UNSET}
-    return Listing(condition, order, Page(**page))
+    page: dict[str, Any] = {  # Any: each is of its argument's type
+        name: value for name, value in window.items() if value is not UNSET
+    }
+    return ListQuery(condition, order, PageWindow(**page))

@@ -1,41 +1,60 @@
 """Contacts on the GraphQL surface."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
 
-from resolvers import accounts, contacts
+from contract.vocabulary import TaggedKind
+from resolvers import accounts, activities, contacts
 from schema.accounts import Account, AccountFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, guarded, linked, operation, shown
+from schema.declare import Info, argument, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
-from schema.links import DealLink, MeetingLink
+from schema.links import ActivityFilterLink, ActivityLink, DealLink, MeetingLink
+from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
+from schema.tags import TagsFilter, on_tags, tags_field
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
+from storage.rows import ContactRow
 
 
 @record(t.Contact, "A person, at an account or not.")
 class Contact(Node):
-    account: Account | None = linked("account", accounts.get_account, "The account that the person is at.")
+    tags: list[str] = tags_field(TaggedKind.CONTACT)
 
-    @guarded(contacts.deals_of_contact, "The deals that the contact is on, newest first.")
+    account: Account | None = link_field("account", accounts.get_account, "The account that the person is at.")
+
+    owner: Member | None = owner_link()
+
+    @guarded_field(contacts.deals_of_contact, "The deals that the contact is on, newest first.")
     async def deals(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[ContactRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[DealLink]:
         question = listing(first=first, after=after)
         return await contacts.deals_of_contact(info.context, root.id, question, selected_nodes(info))
 
-    @guarded(contacts.meetings_of_contact, "The contact's meetings, latest first, those without a time last.")
+    @guarded_field(contacts.meetings_of_contact, "The contact's meetings, latest first, those without a time last.")
     async def meetings(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[ContactRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[MeetingLink]:
         question = listing(first=first, after=after)
         return await contacts.meetings_of_contact(info.context, root.id, question, selected_nodes(info))
+
+    @guarded_field(activities.activities_of_contact, "Activities of every type with the contact, latest first.")
+    async def activities(
+        root: strawberry.Parent[ContactRow],
+        info: Info,
+        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+    ) -> Connection[ActivityLink]:
+        question = listing(condition_of(filter), first=first, after=after)
+        return await activities.activities_of_contact(info.context, root.id, question, selected_nodes(info, "type"))
 
 
 @record_order(t.Contact)
@@ -47,7 +66,8 @@ class ContactOrder:
 class ContactFilter:
     """Which contacts."""
 
-    account: AccountFilter | None = shown("There is an account, and this holds for it.", default=UNSET)
+    account: AccountFilter | None = field("There is an account, and this holds for it.", default=UNSET)
+    tags: TagsFilter | None = on_tags()
 
 
 @record_input(t.Contact, CREATE, "A new contact.")
@@ -62,8 +82,8 @@ class ContactUpdateInput:
 
 @strawberry.type(description="What became of a change to a contact.")
 class ContactPayload:
-    contact: Contact | None = shown("The contact after the change.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    contact: Contact | None = field("The contact after the change.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 ContactId = Annotated[strawberry.ID, argument("The contact's identifier.")]
@@ -72,11 +92,11 @@ _DEFAULT_ORDER = ContactOrder()
 
 @strawberry.type
 class ContactQueries:
-    @operation(contacts.get_contact, "One contact; null where there is none.")
+    @operation_field(contacts.get_contact, "One contact; null where there is none.")
     async def contact(self, info: Info, id: ContactId) -> Contact | None:
         return await contacts.get_contact(info.context, id, selected(info))
 
-    @operation(contacts.list_contacts, "The organization's contacts.")
+    @operation_field(contacts.list_contacts, "The organization's contacts.")
     async def contacts(
         self,
         info: Info,
@@ -96,21 +116,21 @@ class ContactQueries:
 
 @strawberry.type
 class ContactMutations:
-    @operation(contacts.create_contact, "Creates a contact; the caller becomes its owner.")
+    @operation_field(contacts.create_contact, "Creates a contact; the caller becomes its owner.")
     async def contact_create(
         self, info: Info, input: Annotated[ContactCreateInput, argument("The contact.")]
     ) -> ContactPayload:
         made, problems = await change(info, contacts.create_contact, model=contacts.ContactCreate, input=input)
         return ContactPayload(contact=made, user_errors=problems)
 
-    @operation(contacts.update_contact, "Changes a contact.")
+    @operation_field(contacts.update_contact, "Changes a contact.")
     async def contact_update(
         self, info: Info, id: ContactId, input: Annotated[ContactUpdateInput, argument("The changes.")]
     ) -> ContactPayload:
         changed, problems = await change(info, contacts.update_contact, id, model=contacts.ContactUpdate, input=input)
         return ContactPayload(contact=changed, user_errors=problems)
 
-    @operation(contacts.delete_contact, "Deletes a contact; deals and meetings stay, without it.")
+    @operation_field(contacts.delete_contact, "Deletes a contact; deals and meetings stay, without it.")
     async def contact_delete(self, info: Info, id: ContactId) -> DeletePayload:
         return await deletion(info, contacts.delete_contact, id)
 

@@ -4,7 +4,7 @@ The numbers come from contract/costs.py. What is not there follows from the fiel
 a page costs its rows, a record that came along with another costs nothing, another record is one row (decision 86).
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from graphql import (
@@ -26,7 +26,7 @@ from contract.costs import COSTS, COUNT, READ, Cost, page_cost, root_cost
 from resolvers import costs as service
 from schema.adapters.strawberry import DEFINITION, class_of
 from schema.connections import Node, is_inside_page, is_page
-from schema.declare import LINK, Info, argument, operation, shown
+from schema.declare import LINK, Info, argument, field, operation_field
 from schema.execution.costing import COST
 
 _ROOTS = ("Query", "Mutation", "Subscription")
@@ -49,20 +49,20 @@ class CostDirective:
 
 @strawberry.type(description="A place of an operation, and what it costs by itself.")
 class CostLine:
-    path: str = shown("The place, by the names that the answer has.")
-    cost: int = shown("Its points, those of what is below it left out.")
+    path: str = field("The place, by the names that the answer has.")
+    cost: int = field("Its points, those of what is below it left out.")
 
 
 @strawberry.type(description="What an operation may cost.")
 class CostReport:
-    requested: int = shown("The points that the operation asks for; an answer may cost less.")
-    limit: int = shown("The most points that one operation may ask for.")
-    heaviest: list[CostLine] = shown("The three places that cost most, the heaviest first.")
+    requested: int = field("The points that the operation asks for; an answer may cost less.")
+    limit: int = field("The most points that one operation may ask for.")
+    heaviest: list[CostLine] = field("The three places that cost most, the heaviest first.")
 
 
 @strawberry.type
 class CostQueries:
-    @operation(service.estimate_cost, "What an operation would cost, without running it. Free.")
+    @operation_field(service.estimate_cost, "What an operation would cost, without running it. Free.")
     async def cost_estimate(
         self,
         info: Info,
@@ -126,7 +126,7 @@ def _cost(kind: GraphQLNamedType, name: str, field: GraphQLField) -> Cost:
     return _usual(kind, field)
 
 
-def _is_record(kind: Any) -> bool:
+def _is_record(kind: object) -> bool:
     if isinstance(kind, GraphQLInterfaceType):
         return True
     return isinstance(kind, GraphQLObjectType) and issubclass(class_of(kind), Node)

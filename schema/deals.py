@@ -6,14 +6,14 @@ What follows from a column stands in `storage/tables/deals.py`: the classes here
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import DealStatus, GeoScope
-from resolvers import accounts, contacts, deals, pipeline_stages
-from resolvers.lists import PageOf
+from contract.vocabulary import DealStatus, GeoScope, TaggedKind
+from resolvers import accounts, activities, contacts, deals, members, pipeline_stages
+from resolvers.shared.lists import PageResult
 from schema.accounts import Account, AccountFilter
 from schema.connections import (
     After,
@@ -33,16 +33,20 @@ from schema.connections import (
     page_info_of,
 )
 from schema.contacts import Contact
-from schema.declare import Info, argument, enum, guarded, linked, operation, resolved, shown
+from schema.declare import Info, argument, computed_field, enum, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.filters import condition_of, order_of
+from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
-from schema.links import MeetingLink
+from schema.links import ActivityFilterLink, ActivityLink, MeetingLink
+from schema.members import Member, owner_link
 from schema.pipeline_stages import PipelineStage
 from schema.records import record, record_filter, record_input, record_order
+from schema.tags import TagsFilter, on_tags, tags_field
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
+from storage.joined_rows import LinkedContactRow
+from storage.rows import DealRow, StageChangeRow
 
 enum(
     GeoScope,
@@ -62,80 +66,99 @@ enum(
 
 @strawberry.type(description="A contact on a deal, with how it stands there.")
 class DealContactEdge(RowOfPage):
-    cursor: str = shown("Names the row's place in this list, for `after`.")
-    node: Contact = shown("The contact.")
+    cursor: str = field("Names the row's place in this list, for `after`.")
+    node: Contact = field("The contact.")
 
-    @resolved("What the contact is to the deal.", "role")
-    def role(root: strawberry.Parent[EdgeOf]) -> str | None:
+    @computed_field("What the contact is to the deal.", "role")
+    def role(root: strawberry.Parent[EdgeOf[LinkedContactRow]]) -> str | None:
         return root.node.role
 
-    @resolved("Whether it is the deal's primary contact.", "is_primary")
-    def is_primary(root: strawberry.Parent[EdgeOf]) -> bool:
+    @computed_field("Whether it is the deal's primary contact.", "is_primary")
+    def is_primary(root: strawberry.Parent[EdgeOf[LinkedContactRow]]) -> bool:
         return root.node.is_primary
 
-    @resolved("When it was put on the deal.", "linked_at")
-    def linked_at(root: strawberry.Parent[EdgeOf]) -> datetime:
+    @computed_field("When it was put on the deal.", "linked_at")
+    def linked_at(root: strawberry.Parent[EdgeOf[LinkedContactRow]]) -> datetime:
         return root.node.linked_at
 
 
 @strawberry.type(description="A page of a deal's contacts.")
 class DealContactConnection(PageOfRows):
-    @resolved("The contacts of the page, each with its link.")
-    def edges(root: strawberry.Parent[PageOf]) -> list[DealContactEdge]:
+    @computed_field("The contacts of the page, each with its link.")
+    def edges(root: strawberry.Parent[PageResult[LinkedContactRow]]) -> list[DealContactEdge]:
         return edges_of(root)
 
-    @resolved("The contacts of the page.")
-    def nodes(root: strawberry.Parent[PageOf]) -> list[Contact]:
+    @computed_field("The contacts of the page.")
+    def nodes(root: strawberry.Parent[PageResult[LinkedContactRow]]) -> list[Contact]:
         return nodes_of(root)
 
-    @resolved("Whether and where the list goes on.")
-    def page_info(root: strawberry.Parent[PageOf]) -> PageInfo:
+    @computed_field("Whether and where the list goes on.")
+    def page_info(root: strawberry.Parent[PageResult[LinkedContactRow]]) -> PageInfo:
         return page_info_of(root)
 
-    @resolved("How many contacts are on the deal; counted only when selected.")
-    async def total_count(root: strawberry.Parent[PageOf]) -> int:
+    @computed_field("How many contacts are on the deal; counted only when selected.")
+    async def total_count(root: strawberry.Parent[PageResult[LinkedContactRow]]) -> int:
         return await root.total()
 
 
 @strawberry.type(description="A move of a deal from one stage to another.")
 class StageChange:
-    at: datetime = shown("When it moved.")
-    by: str | None = shown("The subject of who moved it.")
+    at: datetime = field("When it moved.")
+    by: str | None = field("The subject of who moved it.")
 
-    @guarded(pipeline_stages.get_stage, "Where it was; null for no stage, or one that was deleted since.")
-    async def from_stage(root: strawberry.Parent[Any], info: Info) -> PipelineStage | None:
+    @guarded_field(members.get_member, "Who moved it, where a member.")
+    async def by_member(root: strawberry.Parent[StageChangeRow], info: Info) -> Member | None:
+        return None if root.by is None else await members.get_member(info.context, root.by)
+
+    @guarded_field(pipeline_stages.get_stage, "Where it was; null for no stage, or one that was deleted since.")
+    async def from_stage(root: strawberry.Parent[StageChangeRow], info: Info) -> PipelineStage | None:
         return await pipeline_stages.get_stage(info.context, root.from_stage_id)
 
-    @guarded(pipeline_stages.get_stage, "Where it went; null for no stage, or one that was deleted since.")
-    async def to_stage(root: strawberry.Parent[Any], info: Info) -> PipelineStage | None:
+    @guarded_field(pipeline_stages.get_stage, "Where it went; null for no stage, or one that was deleted since.")
+    async def to_stage(root: strawberry.Parent[StageChangeRow], info: Info) -> PipelineStage | None:
         return await pipeline_stages.get_stage(info.context, root.to_stage_id)
 
 
 @record(t.Deal, "A deal.")
 class Deal(Node):
-    account: Account | None = linked("account", accounts.get_account, "The account.")
+    tags: list[str] = tags_field(TaggedKind.DEAL)
 
-    stage: PipelineStage | None = linked("stage", pipeline_stages.get_stage, "The stage.")
+    account: Account | None = link_field("account", accounts.get_account, "The account.")
 
-    champion: Contact | None = linked("champion", contacts.get_contact, "The internal champion.")
+    stage: PipelineStage | None = link_field("stage", pipeline_stages.get_stage, "The stage.")
 
-    @guarded(deals.contacts_of_deal, "The contacts on the deal, in the order they were put there.")
+    champion: Contact | None = link_field("champion", contacts.get_contact, "The internal champion.")
+
+    owner: Member | None = owner_link()
+
+    @guarded_field(deals.contacts_of_deal, "The contacts on the deal, in the order they were put there.")
     async def contacts(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[DealRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> DealContactConnection:
         question = listing(first=first, after=after)
         return await deals.contacts_of_deal(info.context, root.id, question, selected_nodes(info))
 
-    @guarded(deals.meetings_of_deal, "The deal's meetings, latest first, those without a time last.")
+    @guarded_field(deals.meetings_of_deal, "The deal's meetings, latest first, those without a time last.")
     async def meetings(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[DealRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[MeetingLink]:
         question = listing(first=first, after=after)
         return await deals.meetings_of_deal(info.context, root.id, question, selected_nodes(info))
 
-    @guarded(deals.stage_history, "The deal's moves between stages, oldest first.")
-    async def stage_history(root: strawberry.Parent[Any], info: Info) -> list[StageChange]:
+    @guarded_field(deals.stage_history, "The deal's moves between stages, oldest first.")
+    async def stage_history(root: strawberry.Parent[DealRow], info: Info) -> list[StageChange]:
         return await deals.stage_history(info.context, root.id)
+
+    @guarded_field(activities.activities_of_deal, "Activities of every type on the deal, latest first.")
+    async def activities(
+        root: strawberry.Parent[DealRow],
+        info: Info,
+        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+    ) -> Connection[ActivityLink]:
+        question = listing(condition_of(filter), first=first, after=after)
+        return await activities.activities_of_deal(info.context, root.id, question, selected_nodes(info, "type"))
 
 
 @record_order(t.Deal)
@@ -143,11 +166,31 @@ class DealOrder:
     """The order that a list of deals is asked for in: by a column to SORT by."""
 
 
+@strawberry.input(description="Conditions on where a deal stands, all of which must hold.")
+class DealStatusFilter(Comparator):
+    eq: DealStatus | None = field("Is this.", default=UNSET)
+    neq: DealStatus | None = field("Is not this.", default=UNSET)
+    in_: list[DealStatus] | None = field("Is one of these.", name="in", default=UNSET)
+    nin: list[DealStatus] | None = field("Is none of these.", default=UNSET)
+
+
+@strawberry.input(description="Conditions on the reach of a deal, all of which must hold.")
+class GeoScopeFilter(Comparator):
+    eq: GeoScope | None = field("Is this; null asks for deals without one.", default=UNSET)
+    neq: GeoScope | None = field("Is not this.", default=UNSET)
+    in_: list[GeoScope] | None = field("Is one of these.", name="in", default=UNSET)
+    nin: list[GeoScope] | None = field("Is none of these.", default=UNSET)
+    is_null: bool | None = field("Whether there is no value.", default=UNSET)
+
+
 @record_filter(t.Deal)
 class DealFilter:
     """Which deals, by the columns to FILTER by; a link's filter holds for the linked record."""
 
-    account: AccountFilter | None = shown("There is an account, and this holds for it.", default=UNSET)
+    status: DealStatusFilter | None = field("On where the deal stands.", default=UNSET)
+    geo_scope: GeoScopeFilter | None = field("On the reach.", default=UNSET)
+    account: AccountFilter | None = field("There is an account, and this holds for it.", default=UNSET)
+    tags: TagsFilter | None = on_tags()
 
 
 @record_input(t.Deal, CREATE, "A new deal: only what is kept on creation; the rest is set with dealUpdate.")
@@ -162,32 +205,32 @@ class DealUpdateInput:
 
 @strawberry.type(description="What became of a change to a deal.")
 class DealPayload:
-    deal: Deal | None = shown("The deal after the change.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    deal: Deal | None = field("The deal after the change.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type(description="What became of taking a contact off a deal.")
 class DealContactUnlinkPayload:
-    deal_id: strawberry.ID = shown("The deal that was named.")
-    contact_id: strawberry.ID = shown("The contact that was named.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    deal_id: strawberry.ID = field("The deal that was named.")
+    contact_id: strawberry.ID = field("The contact that was named.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type(description="An exact sum of money in one currency.")
 class MoneyTotal:
-    currency: str = shown("The ISO 4217 code.")
-    amount: Decimal = shown("The sum of the deals' amounts.")
-    count: int = shown("How many deals, those without an amount included.")
+    currency: str = field("The ISO 4217 code.")
+    amount: Decimal = field("The sum of the deals' amounts.")
+    count: int = field("How many deals, those without an amount included.")
 
 
 @strawberry.type(description="A stage with the deals in it.")
 class DealBoardColumn:
-    stage: PipelineStage = shown("The stage.")
-    totals: list[MoneyTotal] = shown("What the deals are worth, per currency.")
+    stage: PipelineStage = field("The stage.")
+    totals: list[MoneyTotal] = field("What the deals are worth, per currency.")
 
-    @guarded(deals.deals_of_stage, "The deals in the stage, newest first.")
+    @guarded_field(deals.deals_of_stage, "The deals in the stage, newest first.")
     async def deals(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[deals.BoardColumn], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[Deal]:
         question = listing(root.condition, first=first, after=after)
         return await deals.deals_of_stage(info.context, root.stage.id, question, selected_nodes(info))
@@ -195,10 +238,10 @@ class DealBoardColumn:
 
 @strawberry.type(description="The deals by stage.")
 class DealBoard:
-    columns: list[DealBoardColumn] = shown("A column per stage, in the board's order.")
+    columns: list[DealBoardColumn] = field("A column per stage, in the board's order.")
 
-    @guarded(deals.unstaged_deals, "The deals that no column holds because they have no stage, newest first.")
-    async def unstaged(root: strawberry.Parent[Any], info: Info) -> Connection[Deal]:
+    @guarded_field(deals.unstaged_deals, "The deals that no column holds because they have no stage, newest first.")
+    async def unstaged(root: strawberry.Parent[deals.Board], info: Info) -> Connection[Deal]:
         return await deals.unstaged_deals(info.context, root.condition, selected_nodes(info))
 
 
@@ -210,18 +253,18 @@ _DEFAULT_ORDER = DealOrder()
 
 @strawberry.type
 class DealQueries:
-    @operation(deals.get_deal, "One deal; null where there is none.")
+    @operation_field(deals.get_deal, "One deal; null where there is none.")
     async def deal(self, info: Info, id: DealId) -> Deal | None:
         return await deals.get_deal(info.context, id, selected(info))
 
-    @operation(
+    @operation_field(
         deals.deal_board,
         "The board: a column per stage, and the deals that no column holds because they have no stage.",
     )
     async def deal_board(self, info: Info, filter: DealFilterArgument = UNSET) -> DealBoard:
         return await deals.deal_board(info.context, condition_of(filter))
 
-    @operation(deals.list_deals, "The organization's deals.")
+    @operation_field(deals.list_deals, "The organization's deals.")
     async def deals(
         self,
         info: Info,
@@ -241,23 +284,23 @@ class DealQueries:
 
 @strawberry.type
 class DealMutations:
-    @operation(deals.create_deal, "Creates a deal; the caller becomes the owner. Emits deal_created.")
+    @operation_field(deals.create_deal, "Creates a deal; the caller becomes the owner. Emits deal_created.")
     async def deal_create(self, info: Info, input: Annotated[DealCreateInput, argument("The deal.")]) -> DealPayload:
         made, problems = await change(info, deals.create_deal, model=deals.DealCreate, input=input)
         return DealPayload(deal=made, user_errors=problems)
 
-    @operation(deals.update_deal, "Changes a deal; a change of stage goes into its history.")
+    @operation_field(deals.update_deal, "Changes a deal; a change of stage goes into its history.")
     async def deal_update(
         self, info: Info, id: DealId, input: Annotated[DealUpdateInput, argument("The changes.")]
     ) -> DealPayload:
         changed, problems = await change(info, deals.update_deal, id, model=deals.DealUpdate, input=input)
         return DealPayload(deal=changed, user_errors=problems)
 
-    @operation(deals.delete_deal, "Deletes a deal with its links and history; its meetings stay, unlinked.")
+    @operation_field(deals.delete_deal, "Deletes a deal with its links and history; its meetings stay, unlinked.")
     async def deal_delete(self, info: Info, id: DealId) -> DeletePayload:
         return await deletion(info, deals.delete_deal, id)
 
-    @operation(deals.link_contact, "Puts a contact on a deal, or changes how it stands there.")
+    @operation_field(deals.link_contact, "Puts a contact on a deal, or changes how it stands there.")
     async def deal_contact_link(
         self,
         info: Info,
@@ -268,12 +311,14 @@ class DealMutations:
     ) -> DealPayload:
         named = {"role": role, "is_primary": is_primary if is_primary is UNSET else bool(is_primary)}
         link = {name: value for name, value in named.items() if value is not UNSET}
-        deal, problems = await change(
+        linked, problems = await change(
             info, deals.link_contact, deal_id, contact_id, model=deals.LinkInput, input=link, at=()
         )
-        return DealPayload(deal=deal, user_errors=problems)
+        return DealPayload(deal=linked and linked.deal, user_errors=problems)
 
-    @operation(deals.unlink_contact, "Takes a contact off a deal. Idempotent: unlinking what is not linked succeeds.")
+    @operation_field(
+        deals.unlink_contact, "Takes a contact off a deal. Idempotent: unlinking what is not linked succeeds."
+    )
     async def deal_contact_unlink(self, info: Info, deal_id: DealId, contact_id: ContactId) -> DealContactUnlinkPayload:
         _, problems = await change(info, deals.unlink_contact, deal_id, contact_id)
         return DealContactUnlinkPayload(deal_id=deal_id, contact_id=contact_id, user_errors=problems)

@@ -1,6 +1,6 @@
 """Says who may use a field: the rule is read off its resolver, and shows as directive and as sentence."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
@@ -12,13 +12,18 @@ from strawberry import UNSET
 from strawberry.schema_directive import Location
 
 from contract.scopes import ScopeGroup
-from resolvers.access import Rule, rule_of
-from resolvers.context import Context
+from resolvers.shared.access import Rule, rule_of
+from resolvers.shared.context import Context
 from schema.adapters.strawberry import enum_values, to_camel_case
+from storage.rows import Row
 
 Info = strawberry.Info[Context, None]
 E = TypeVar("E", bound=type[Enum])
-_Declare = Callable[[Callable[..., Any]], Any]
+_Field = Any
+"""What the library makes a field of. Any: a class says the type of its values where it stands."""
+_Method = Callable[..., object]
+_Serve = Callable[..., Awaitable[object]]
+_Declare = Callable[[_Method], _Field]
 
 LINK = "link"
 """The key, in a field's metadata, of the row's attribute that holds the linked row, where it came along with it."""
@@ -26,13 +31,16 @@ LINK = "link"
 NEEDS = "needs"
 """The key, in a field's metadata, of the columns of the row that its function reads."""
 
+SECRET = "secret"
+"""The key, in a field's metadata, of whether it shows a new secret, this once."""
+
 RULES: dict[str, Rule] = {}
 """The rule of every field of Query and Mutation, by the field's name."""
 
 
-def enum(cls: E, description: str, **values: str) -> E:
-    """Show a vocabulary of the contract as an enum, each value with its own description."""
-    strawberry.enum(cls, description=description)
+def enum(cls: E, description: str, called: str | None = None, /, **values: str) -> E:
+    """Show a vocabulary of the contract as an enum, each value with its own description; `called` names it anew."""
+    strawberry.enum(cls, name=called, description=description)
     for value in enum_values(cls):
         value.description = values[value.name]
     return cls
@@ -69,27 +77,34 @@ class Guarded:
     """The parts of a guarded field: its rule, and its method, which takes the source as `self` or as `root`."""
 
     rule: Rule
-    method: Callable[..., Any]
+    method: _Serve
     is_method: bool
 
 
-def guarded(resolver: Callable[..., Any], description: str, *needs: str) -> _Declare:
+def guarded_field(resolver: _Serve, description: str, *needs: str) -> Callable[[_Serve], _Field]:
     """A field of an object type that this resolver serves; its rule comes before a look at the arguments.
 
-    `needs` names the columns of the row that its method reads; the record's id unless told.
+    `needs` names the columns of the row that its method reads; the record's id unless told. A root field that was
+    called already gives what it gave, or raises what it raised (schema/execution/fallback.py).
     """
     rule = rule_of(resolver)
     metadata = {NEEDS: needs} if needs else None
     directives = _directives(rule)
 
-    def declare(method: Callable[..., Any]) -> Any:
+    def declare(method: _Serve) -> _Field:
         @wraps(method)
-        async def enforced(*args: Any, info: Info, **kwargs: Any) -> Any:
-            rule.enforce(info.context.principal)
+        async def enforced(*args: object, info: Info, **kwargs: object) -> object:
+            context = info.context
+            if context.outcomes and info.path.prev is None and (known := context.outcomes.get(str(info.path.key))):
+                value, error = known
+                if error is not None:
+                    raise error
+                return value
+            rule.enforce(context.principal)
             return await method(*args, info=info, **kwargs)
 
         is_method = "self" in signature(method).parameters
-        enforced.guarded = Guarded(rule, method, is_method)  # type: ignore[attr-defined]  # for schema/execution/calls.py
+        enforced.guarded = Guarded(rule, method, is_method)  # type: ignore[attr-defined]  # for schema/execution/sources.py
         return strawberry.field(
             enforced, description=f"{description} {rule.sentence}", directives=directives, metadata=metadata
         )
@@ -97,7 +112,7 @@ def guarded(resolver: Callable[..., Any], description: str, *needs: str) -> _Dec
     return declare
 
 
-def linked(name: str, resolver: Callable[..., Any], description: str) -> Any:
+def link_field(name: str, resolver: _Serve, description: str) -> _Field:
     """A to-one link: the row that came along under this name, else the one that `<name>_id` leads to.
 
     Who may read a CRM record may follow its links, which is what lets them come along: a rule that says otherwise is
@@ -109,7 +124,7 @@ def linked(name: str, resolver: Callable[..., Any], description: str) -> Any:
     directives = [RequiresScope(group=rule.group, organization=rule.organization)]
     column = f"{name}_id"
 
-    async def link(root: strawberry.Parent[Any], info: Info) -> Any:
+    async def link(root: strawberry.Parent[Row], info: Info) -> object:
         rule.enforce(info.context.principal)
         found = getattr(root, name, UNSET)
         if found is not UNSET:
@@ -122,22 +137,22 @@ def linked(name: str, resolver: Callable[..., Any], description: str) -> Any:
     return strawberry.field(resolver=link, description=text, directives=directives, metadata={LINK: name})
 
 
-def operation(resolver: Callable[..., Any], description: str) -> _Declare:
+def operation_field(resolver: _Serve, description: str) -> Callable[[_Serve], _Field]:
     """A field of Query or Mutation that this resolver serves."""
-    field = guarded(resolver, description)
+    field = guarded_field(resolver, description)
 
-    def declare(method: Callable[..., Any]) -> Any:
+    def declare(method: _Serve) -> _Field:
         RULES[to_camel_case(method.__name__)] = rule_of(resolver)
         return field(method)
 
     return declare
 
 
-def subscription(resolver: Callable[..., Any], description: str) -> _Declare:
+def subscription(resolver: _Serve, description: str) -> _Declare:
     """A field of Subscription: its method gives the iterator of what this resolver watches."""
     rule = rule_of(resolver)
 
-    def declare(method: Callable[..., Any]) -> Any:
+    def declare(method: _Method) -> _Field:
         RULES[to_camel_case(method.__name__)] = rule
         return strawberry.subscription(
             method, description=f"{description} {rule.sentence}", directives=_directives(rule)
@@ -150,16 +165,21 @@ def _directives(rule: Rule) -> list[RequiresScope]:
     return [RequiresScope(group=rule.group, organization=rule.organization)] if rule.group else []
 
 
-def shown(description: str, **kwargs: Any) -> Any:
+def field(description: str, **kwargs: Any) -> _Field:  # Any: the library's own
     """A plain field, read off the row by its name."""
     return strawberry.field(description=description, **kwargs)
 
 
-def resolved(description: str, *needs: str) -> _Declare:
+def secret_field(description: str) -> _Field:
+    """A plain field that shows a new secret, so that no answer with it is compressed or kept (decision 209)."""
+    return strawberry.field(description=description, metadata={SECRET: True})
+
+
+def computed_field(description: str, *needs: str) -> _Declare:
     """A field that a method works out, free to whoever has the object; `needs` names the columns that it reads."""
     return lambda method: strawberry.field(method, description=description, metadata={NEEDS: needs} if needs else None)
 
 
-def argument(description: str, name: str | None = None) -> Any:
+def argument(description: str, name: str | None = None) -> object:
     """Declares an argument by what it means."""
     return strawberry.argument(description=description, name=name)

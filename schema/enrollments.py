@@ -1,6 +1,6 @@
 """Enrollments on the GraphQL surface."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -11,11 +11,12 @@ from resolvers import contacts, enrollments
 from resolvers.outreach_inputs import Enrollments
 from schema.connections import Node
 from schema.contacts import Contact
-from schema.declare import Info, argument, enum, guarded, operation, shown
+from schema.declare import Info, argument, enum, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion, given
 from schema.records import record
 from storage import tables as t
+from storage.rows import EnrollmentRow
 
 enum(
     EnrollmentStatus,
@@ -37,36 +38,38 @@ enum(
     hidden=("campaign_id", "contact_id", "email_key", "variables", "step", "next_at", "told_at"),
 )
 class Enrollment(Node):
-    @guarded(contacts.get_contact, "The contact; null where none was named, or it was deleted since.", "contact_id")
-    async def contact(root: strawberry.Parent[Any], info: Info) -> Contact | None:
+    @guarded_field(
+        contacts.get_contact, "The contact; null where none was named, or it was deleted since.", "contact_id"
+    )
+    async def contact(root: strawberry.Parent[EnrollmentRow], info: Info) -> Contact | None:
         return None if root.contact_id is None else await contacts.get_contact(info.context, root.contact_id)
 
 
 @strawberry.input(description="A recipient to be enrolled.")
 class EnrollmentInput:
-    email: str = shown("The address; once per campaign, whatever its letter case.")
-    contact_id: strawberry.ID | None = shown("The contact's identifier; once per campaign.", default=UNSET)
-    variables: JSON | None = shown(
+    email: str = field("The address; once per campaign, whatever its letter case.")
+    contact_id: strawberry.ID | None = field("The contact's identifier; once per campaign.", default=UNSET)
+    variables: JSON | None = field(
         "What fills the placeholders of the messages: an object of texts, numbers and booleans.", default=UNSET
     )
 
 
 @strawberry.type(description="Someone who was not enrolled.")
 class SkippedEnrollment:
-    email: str = shown("The address, as it was given.")
-    reason: str = shown("Why, in words.")
+    email: str = field("The address, as it was given.")
+    reason: str = field("Why, in words.")
 
 
 @strawberry.type(description="What became of enrolling recipients.")
 class EnrollmentsPayload:
-    created: list[Enrollment] = shown("The new enrollments, in the order of the request.")
-    skipped: list[SkippedEnrollment] = shown("Who was not enrolled, and why, in the order of the request.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    created: list[Enrollment] = field("The new enrollments, in the order of the request.")
+    skipped: list[SkippedEnrollment] = field("Who was not enrolled, and why, in the order of the request.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type
 class EnrollmentMutations:
-    @operation(
+    @operation_field(
         enrollments.enroll_contacts,
         "Enrolls recipients, at most 500 at a time. Whoever is in the campaign already, by address or as a contact, is "
         "skipped, so that it may be repeated.",
@@ -89,7 +92,7 @@ class EnrollmentMutations:
             created=list(done.created) if done else [], skipped=list(done.skipped) if done else [], user_errors=problems
         )
 
-    @operation(enrollments.remove_enrollment, "Takes a recipient out of its campaign.")
+    @operation_field(enrollments.remove_enrollment, "Takes a recipient out of its campaign.")
     async def enrollment_remove(
         self, info: Info, id: Annotated[strawberry.ID, argument("The enrollment's identifier.")]
     ) -> DeletePayload:

@@ -3,16 +3,18 @@
 import logging
 from collections.abc import Awaitable, Sequence
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import strawberry
 from graphql import DirectiveNode, GraphQLError, GraphQLSyntaxError, ValueNode
 
 from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems, RateLimited
 from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
-from schema.declare import enum, shown
+from schema.adapters.strawberry import to_camel_case
+from schema.declare import enum, field
 from schema.filters import camel
 from schema.spending import costless, refused
+from storage.base import JsonDict
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -44,9 +46,9 @@ _CODES = {code.value for code in UserErrorCode}
 
 @strawberry.type(description="A domain problem that a client can act on: what, in words, and which input path.")
 class UserError:
-    code: UserErrorCode = shown("The kind of problem.")
-    message: str = shown("What is wrong, in words.")
-    field: list[str] | None = shown('Path into the arguments, for example ["input", "accountId"].')
+    code: UserErrorCode = field("The kind of problem.")
+    message: str = field("What is wrong, in words.")
+    field: list[str] | None = field('Path into the arguments, for example ["input", "accountId"].')
 
 
 async def outcome(work: Awaitable[T]) -> tuple[T | None, list[UserError]]:
@@ -63,7 +65,7 @@ def user_errors(error: GatewayError) -> list[UserError]:
     """A domain error as the client sees it."""
     code = UserErrorCode(error.code)
     if isinstance(error, Problems):
-        return [UserError(code=code, message=p.message, field=_field(p)) for p in error.problems]
+        return [UserError(code=code, message=p.words(to_camel_case), field=_field(p)) for p in error.problems]
     return [UserError(code=code, message=error.message, field=camel(error.field) if error.field else None)]
 
 
@@ -73,24 +75,20 @@ def _field(problem: Problem) -> list[str] | None:
 
 
 _LOCATIONS_MAX = 3
-_SUGGESTION = " Did you mean "
 
 
-def formatted(
-    errors: Sequence[GraphQLError], request_id: str, *, executed: bool, suggesting: bool = True
-) -> list[dict[str, Any]]:
+def formatted(errors: Sequence[GraphQLError], request_id: str, *, executed: bool) -> list[JsonDict]:
     """The errors of an answer, the first few; `executed` says whether the document was good enough to run.
 
-    Those of fields come by their path: fields run at the same time, and which fails first is chance. `suggesting` says
-    whether the caller may be told the names that there are. The library's words repeat the client's, and are cut.
+    Those of fields come by their path: fields run at the same time, and which fails first is chance. The
+    library's words repeat the client's, and are cut.
     """
     if executed and len(errors) > 1:
         errors = sorted(errors, key=_place)
     errors = errors[:ERRORS_MAX]
     answers = [_formatted(error, request_id, executed) for error in errors]
     for answer in answers:
-        message = answer["message"] if suggesting else answer["message"].partition(_SUGGESTION)[0]
-        answer["message"] = _cut(message, ERRORS_TEXT_MAX // len(answers))
+        answer["message"] = _cut(answer["message"], ERRORS_TEXT_MAX // len(answers))
     return answers
 
 
@@ -102,9 +100,9 @@ def _place(error: GraphQLError) -> list[tuple[int, str]]:
     return [(part, "") if isinstance(part, int) else (0, part) for part in error.path or ()]
 
 
-def _formatted(error: GraphQLError, request_id: str, executed: bool) -> dict[str, Any]:
-    extensions: dict[str, Any] = {"request_id": request_id}
-    answer: dict[str, Any] = {"message": error.message, "extensions": extensions}
+def _formatted(error: GraphQLError, request_id: str, executed: bool) -> JsonDict:
+    extensions: JsonDict = {"request_id": request_id}
+    answer: JsonDict = {"message": error.message, "extensions": extensions}
     if error.locations:
         answer["locations"] = [location.formatted for location in error.locations[:_LOCATIONS_MAX]]
     if error.path is not None:
@@ -126,8 +124,8 @@ def _formatted(error: GraphQLError, request_id: str, executed: bool) -> dict[str
     return answer
 
 
-def _details(error: GatewayError) -> dict[str, Any]:
-    details: dict[str, Any] = {"code": error.code}
+def _details(error: GatewayError) -> JsonDict:
+    details: JsonDict = {"code": error.code}
     if isinstance(error, Forbidden):
         details |= {"required_scopes": error.required_scopes, "granted_scopes": error.granted_scopes}
     if isinstance(error, LimitExceeded):
@@ -144,8 +142,8 @@ def _details(error: GatewayError) -> dict[str, Any]:
     return details
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"field": camel(problem.path), "message": problem.message, "type": problem.type}
+def _problem(problem: Problem) -> JsonDict:
+    return {"field": camel(problem.path), "message": problem.words(to_camel_case), "type": problem.type}
 
 
 def _of_values(error: GraphQLError) -> bool:
@@ -174,7 +172,7 @@ def _report(error: GraphQLError, request_id: str) -> None:
     _log.error("internal error %s at %s path=%s request_id=%s", type(cause).__name__, where, error.path, request_id)
 
 
-def refusal(error: GatewayError, request_id: str) -> dict[str, Any]:
+def refusal(error: GatewayError, request_id: str) -> JsonDict:
     """A whole answer for a request that was refused, or came to nothing as a whole."""
     errors = [{"message": error.message, "extensions": _details(error) | {"request_id": request_id}}]
     said = error.extensions or (refused(error) if isinstance(error, RateLimited) else costless())

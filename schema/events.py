@@ -2,56 +2,62 @@
 
 from collections.abc import AsyncGenerator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
-from resolvers import events
-from resolvers.lists import PageOf
+from resolvers import events, members
+from resolvers.shared.lists import PageResult
 from schema.connections import After, First, PageInfo, PageOfRows, RowOfPage, edges_of, listing, page_info_of
-from schema.declare import Info, argument, operation, resolved, shown, subscription
+from schema.declare import Info, argument, computed_field, field, guarded_field, operation_field, subscription
+from schema.members import Member
+from storage.rows import EventRow
 
 
 @strawberry.type(description="Something that happened in the organization.")
 class Event:
-    id: strawberry.ID = shown("The event's identifier.")
-    type: str = shown("What happened, such as deal_created.")
-    actor: str = shown("The subject of who did it.")
-    occurred_at: datetime = shown("When it happened.")
-    request_id: str | None = shown("The request that did it.")
-    data: JSON = shown("What it was about.")
+    id: strawberry.ID = field("The event's identifier.")
+    type: str = field("What happened, such as deal_created.")
+    actor: str = field("The subject of who did it.")
+    occurred_at: datetime = field("When it happened.")
+    request_id: str | None = field("The request that did it.")
+    data: JSON = field("What it was about.")
 
-    @resolved("Names the event's place in the log, for `after`.")
-    def cursor(root: strawberry.Parent[Any]) -> str:
+    @guarded_field(members.get_member, "Who did it; null for the system and for subjects that are no members.")
+    async def actor_member(root: strawberry.Parent[EventRow], info: Info) -> Member | None:
+        return await members.get_member(info.context, root.actor)
+
+    @computed_field("Names the event's place in the log, for `after`.")
+    def cursor(root: strawberry.Parent[EventRow]) -> str:
         return events.cursor_of(root)
 
 
 @strawberry.type(description="An event with its cursor.")
 class EventEdge(RowOfPage):
-    cursor: str = shown("Names the event's place in the log, for `after`.")
-    node: Event = shown("The event.")
+    cursor: str = field("Names the event's place in the log, for `after`.")
+    node: Event = field("The event.")
 
 
 @strawberry.type(description="A page of the change log.")
 class EventConnection(PageOfRows):
-    @resolved("The events of the page, each with its cursor.")
-    def edges(root: strawberry.Parent[PageOf]) -> list[EventEdge]:
+    @computed_field("The events of the page, each with its cursor.")
+    def edges(root: strawberry.Parent[PageResult[EventRow]]) -> list[EventEdge]:
         return edges_of(root)
 
-    @resolved("The events of the page.")
-    def nodes(root: strawberry.Parent[PageOf]) -> list[Event]:
+    @computed_field("The events of the page.")
+    def nodes(root: strawberry.Parent[PageResult[EventRow]]) -> list[Event]:
         return root.rows
 
-    @resolved("Whether and where the log goes on.")
-    def page_info(root: strawberry.Parent[PageOf]) -> PageInfo:
+    @computed_field("Whether and where the log goes on.")
+    def page_info(root: strawberry.Parent[PageResult[EventRow]]) -> PageInfo:
         return page_info_of(root)
 
 
 @strawberry.type
 class EventQueries:
-    @operation(
+    @operation_field(
         events.list_events,
         "The organization's change log, oldest first after the cursor. An event is shown to callers whose scopes cover "
         "its area: CRM events to CRM_READ, outreach ones to OUTREACH_READ, credential and webhook ones to ORG_ADMIN.",

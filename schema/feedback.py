@@ -7,7 +7,7 @@ from strawberry import UNSET
 
 from contract.vocabulary import FeedbackKind
 from resolvers import feedback
-from schema.declare import Info, argument, enum, operation, shown
+from schema.declare import Info, argument, enum, field, operation_field
 from schema.errors import UserError
 from schema.inputs import change
 
@@ -23,21 +23,21 @@ enum(
 
 @strawberry.input(description="Feedback on the platform.")
 class FeedbackInput:
-    kind: FeedbackKind = shown("What kind it is.")
-    message: str = shown("What there is to say, 1 to 10,000 characters.")
-    page: str | None = shown("The page or path that it is about.", default=UNSET)
-    request_id: str | None = shown("The X-Request-Id of a request that it is about.", default=UNSET)
+    kind: FeedbackKind = field("What kind it is.")
+    message: str = field("What there is to say, 1 to 10,000 characters.")
+    page: str | None = field("The page or path that it is about.", default=UNSET)
+    request_id: str | None = field("The X-Request-Id of a request that it is about.", default=UNSET)
 
 
 @strawberry.type(description="What became of the feedback.")
 class FeedbackPayload:
-    id: strawberry.ID | None = shown("The feedback's identifier, to refer to it.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    id: strawberry.ID | None = field("The feedback's identifier, to refer to it.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type
 class FeedbackMutations:
-    @operation(feedback.submit_feedback, "Says something about the platform; no organization is needed.")
+    @operation_field(feedback.submit_feedback, "Says something about the platform; no organization is needed.")
     async def feedback_submit(
         self, info: Info, input: Annotated[FeedbackInput, argument("The feedback.")]
     ) -> FeedbackPayload:

@@ -12,9 +12,9 @@ from strawberry import UNSET
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Order, Related
 from contract.errors import Path, Problem, Problems
 from contract.limits import FILTER_CONDITIONS_MAX, FILTER_DEPTH_MAX, FILTER_LIST_MAX
-from contract.vocabulary import SortDirection
+from contract.vocabulary import SortDirection, StringMatchMode
 from schema.adapters.strawberry import to_camel_case
-from schema.declare import enum, shown
+from schema.declare import enum, field
 
 enum(
     SortDirection,
@@ -24,8 +24,21 @@ enum(
 )
 
 
+enum(
+    StringMatchMode,
+    "How texts are compared.",
+    EXACT="By code point.",
+    IGNORE_CASE="Letter case and width aside, in every script, the same on both databases.",
+)
+
+
 class Comparator:
     """Marks the inputs that compare one field with values."""
+
+
+CONDITIONS = "conditions"
+"""The attribute of a filter's class with functions, by the names of fields that are no comparators, which make the
+conditions that their values state."""
 
 
 _EQ = "Equals the value; null asks for rows without one."
@@ -39,66 +52,79 @@ _NULL = "Whether the field is empty."
 
 @strawberry.input(description="Conditions on an identifier, all of which must hold.")
 class IDFilter(Comparator):
-    eq: strawberry.ID | None = shown(_EQ, default=UNSET)
-    neq: strawberry.ID | None = shown(_NEQ, default=UNSET)
-    in_: list[strawberry.ID] | None = shown(_IN, name="in", default=UNSET)
-    nin: list[strawberry.ID] | None = shown(_NIN, default=UNSET)
-    is_null: bool | None = shown(_NULL, default=UNSET)
+    eq: strawberry.ID | None = field(_EQ, default=UNSET)
+    neq: strawberry.ID | None = field(_NEQ, default=UNSET)
+    in_: list[strawberry.ID] | None = field(_IN, name="in", default=UNSET)
+    nin: list[strawberry.ID] | None = field(_NIN, default=UNSET)
+    is_null: bool | None = field(_NULL, default=UNSET)
 
 
-@strawberry.input(description="Conditions on a text, all of which must hold; letter case counts.")
+@strawberry.input(
+    description="Conditions on a text, all of which must hold; letter case counts unless `mode` says not."
+)
 class StringFilter(Comparator):
-    eq: str | None = shown(_EQ, default=UNSET)
-    neq: str | None = shown(_NEQ, default=UNSET)
-    in_: list[str] | None = shown(_IN, name="in", default=UNSET)
-    nin: list[str] | None = shown(_NIN, default=UNSET)
-    contains: str | None = shown("Has the value somewhere in it.", default=UNSET)
-    starts_with: str | None = shown("Begins with the value.", default=UNSET)
-    is_null: bool | None = shown(_NULL, default=UNSET)
+    eq: str | None = field(_EQ, default=UNSET)
+    neq: str | None = field(_NEQ, default=UNSET)
+    in_: list[str] | None = field(_IN, name="in", default=UNSET)
+    nin: list[str] | None = field(_NIN, default=UNSET)
+    contains: str | None = field("Has the value somewhere in it.", default=UNSET)
+    starts_with: str | None = field("Begins with the value.", default=UNSET)
+    is_null: bool | None = field(_NULL, default=UNSET)
+    mode: StringMatchMode | None = field(
+        "How eq, neq, in, nin, contains and startsWith of this filter compare.", default=StringMatchMode.EXACT
+    )
+
+
+@strawberry.input(description="Conditions on a list of texts, all of which must hold; letter case does not count.")
+class StringListFilter(Comparator):
+    any: list[str] | None = field("Has at least one of these; an empty list matches nothing.", default=UNSET)
+    all: list[str] | None = field("Has every one of these; an empty list matches everything.", default=UNSET)
+    none: list[str] | None = field("Has not one of these; an empty list matches everything.", default=UNSET)
+    is_empty: bool | None = field("Whether the list is empty.", default=UNSET)
 
 
 @strawberry.input(description="Conditions on a whole number, all of which must hold.")
 class IntFilter(Comparator):
-    eq: int | None = shown(_EQ, default=UNSET)
-    neq: int | None = shown(_NEQ, default=UNSET)
-    gt: int | None = shown(_GT, default=UNSET)
-    gte: int | None = shown(_GTE, default=UNSET)
-    lt: int | None = shown(_LT, default=UNSET)
-    lte: int | None = shown(_LTE, default=UNSET)
-    is_null: bool | None = shown(_NULL, default=UNSET)
+    eq: int | None = field(_EQ, default=UNSET)
+    neq: int | None = field(_NEQ, default=UNSET)
+    gt: int | None = field(_GT, default=UNSET)
+    gte: int | None = field(_GTE, default=UNSET)
+    lt: int | None = field(_LT, default=UNSET)
+    lte: int | None = field(_LTE, default=UNSET)
+    is_null: bool | None = field(_NULL, default=UNSET)
 
 
 @strawberry.input(description="Conditions on an exact number, all of which must hold.")
 class DecimalFilter(Comparator):
-    eq: Decimal | None = shown(_EQ, default=UNSET)
-    neq: Decimal | None = shown(_NEQ, default=UNSET)
-    gt: Decimal | None = shown(_GT, default=UNSET)
-    gte: Decimal | None = shown(_GTE, default=UNSET)
-    lt: Decimal | None = shown(_LT, default=UNSET)
-    lte: Decimal | None = shown(_LTE, default=UNSET)
-    is_null: bool | None = shown(_NULL, default=UNSET)
+    eq: Decimal | None = field(_EQ, default=UNSET)
+    neq: Decimal | None = field(_NEQ, default=UNSET)
+    gt: Decimal | None = field(_GT, default=UNSET)
+    gte: Decimal | None = field(_GTE, default=UNSET)
+    lt: Decimal | None = field(_LT, default=UNSET)
+    lte: Decimal | None = field(_LTE, default=UNSET)
+    is_null: bool | None = field(_NULL, default=UNSET)
 
 
 @strawberry.input(description="Conditions on a day, all of which must hold.")
 class DateFilter(Comparator):
-    eq: date | None = shown(_EQ, default=UNSET)
-    neq: date | None = shown(_NEQ, default=UNSET)
-    gt: date | None = shown(_GT, default=UNSET)
-    gte: date | None = shown(_GTE, default=UNSET)
-    lt: date | None = shown(_LT, default=UNSET)
-    lte: date | None = shown(_LTE, default=UNSET)
-    is_null: bool | None = shown(_NULL, default=UNSET)
+    eq: date | None = field(_EQ, default=UNSET)
+    neq: date | None = field(_NEQ, default=UNSET)
+    gt: date | None = field(_GT, default=UNSET)
+    gte: date | None = field(_GTE, default=UNSET)
+    lt: date | None = field(_LT, default=UNSET)
+    lte: date | None = field(_LTE, default=UNSET)
+    is_null: bool | None = field(_NULL, default=UNSET)
 
 
 @strawberry.input(description="Conditions on a moment, all of which must hold.")
 class DateTimeFilter(Comparator):
-    eq: datetime | None = shown(_EQ, default=UNSET)
-    neq: datetime | None = shown(_NEQ, default=UNSET)
-    gt: datetime | None = shown(_GT, default=UNSET)
-    gte: datetime | None = shown(_GTE, default=UNSET)
-    lt: datetime | None = shown(_LT, default=UNSET)
-    lte: datetime | None = shown(_LTE, default=UNSET)
-    is_null: bool | None = shown(_NULL, default=UNSET)
+    eq: datetime | None = field(_EQ, default=UNSET)
+    neq: datetime | None = field(_NEQ, default=UNSET)
+    gt: datetime | None = field(_GT, default=UNSET)
+    gte: datetime | None = field(_GTE, default=UNSET)
+    lt: datetime | None = field(_LT, default=UNSET)
+    lte: datetime | None = field(_LTE, default=UNSET)
+    is_null: bool | None = field(_NULL, default=UNSET)
 
 
 TOO_MANY_CONDITIONS = (f"must not have more than {FILTER_CONDITIONS_MAX} conditions in all", "filter_conditions")
@@ -109,7 +135,7 @@ _STATED = "_stated"
 _AT: Path = ("filter",)
 
 
-def condition_of(filter: Any) -> Condition:
+def condition_of(filter: object) -> Condition:
     """The condition that a filter input states. Raises Problems for a null where a value is needed, or too much.
 
     The filter is counted before anything is made of it (decision 126). What it states is kept with it, since below
@@ -117,7 +143,7 @@ def condition_of(filter: Any) -> Condition:
     """
     if filter is None or filter is UNSET:
         return All()
-    kept: dict[str, Any] = vars(filter)
+    kept = vars(filter)
     if _STATED not in kept:
         try:
             _check(filter, _AT, 0)
@@ -130,20 +156,22 @@ def condition_of(filter: Any) -> Condition:
     raise Problems(stated)
 
 
-def _check(filter: Any, at: Path, conditions: int) -> int:
+def _check(filter: object, at: Path, conditions: int) -> int:
     """Counts the conditions there are with those of this filter: each comparison, and each filter within another."""
     if len(at) > FILTER_DEPTH_MAX:
         raise Problems([Problem(at[:1], f"must not nest deeper than {FILTER_DEPTH_MAX} levels", "filter_depth")])
     for name, value in _members(filter):
         here = (*at, name)
         if isinstance(value, Comparator):
-            conditions += len([inner for inner in vars(value).values() if inner is not UNSET])
+            conditions += len([n for n, inner in vars(value).items() if inner is not UNSET and n != MODE])
             _check_count(conditions, at)
             continue
         parts = value if isinstance(value, list) else [value]
         _bounded(parts, here)
         conditions += len(parts)
         _check_count(conditions, at)
+        if name in getattr(filter, CONDITIONS, ()):
+            continue
         for part in parts:
             conditions = _check(part, here, conditions)
     return conditions
@@ -154,7 +182,7 @@ def _check_count(conditions: int, at: Path) -> None:
         raise Problems([Problem(at[:1], *TOO_MANY_CONDITIONS)])
 
 
-def _members(filter: Any) -> list[tuple[str, Any]]:
+def _members(filter: object) -> list[tuple[str, Any]]:  # Any: comparators, filters and lists of them
     """Reads what the filter says, by the schema's names in the service's spelling, in the order of its fields.
 
     They are read off the instance: its class would be asked for all of its fields again for each filter of a request.
@@ -163,15 +191,17 @@ def _members(filter: Any) -> list[tuple[str, Any]]:
     return [(n.rstrip("_"), v) for n, v in given if v is not UNSET and v is not None and n is not _STATED]
 
 
-def _parts(filter: Any, at: Path) -> list[Condition]:
+def _parts(filter: object, at: Path) -> list[Condition]:
     parts: list[Condition] = []
     for name, value in _members(filter):
         here = (*at, name)
         if isinstance(value, Comparator):
-            parts += _comparisons(name, value, here)
+            parts += comparisons(name, value, here)
         elif name in ("and", "or"):
             inner = tuple([All(tuple(_parts(part, here))) for part in value])
             parts.append(All(inner) if name == "and" else Any_(inner))
+        elif (stated := getattr(filter, CONDITIONS, {}).get(name)) is not None:
+            parts.append(stated(value))
         elif name == "not":
             parts.append(Not(All(tuple(_parts(value, here)))))
         else:
@@ -181,33 +211,38 @@ def _parts(filter: Any, at: Path) -> list[Condition]:
 
 _OPS = {op.value: op for op in Op} | {"in_": Op.IN}
 """The comparisons by the names of the comparators' fields, of which Python has one for itself."""
+_OF_MANY = frozenset({Op.IN, Op.NIN, Op.ANY, Op.ALL, Op.NONE})
+MODE = "mode"
+"""The field of a comparator that says how the others compare."""
 
 
-def _comparisons(column: str, comparator: Comparator, at: Path) -> list[Condition]:
+def comparisons(column: str, comparator: Comparator, at: Path) -> list[Condition]:
+    """What a comparator says of a column. Raises Problems for a null where a value is needed, or too many values."""
     found: list[Condition] = []
+    is_folded = getattr(comparator, MODE, None) is StringMatchMode.IGNORE_CASE
     for name, value in vars(comparator).items():
-        if value is UNSET:
+        if value is UNSET or name == MODE:
             continue
         op = _OPS[name]
         if value is None and op not in (Op.EQ, Op.NEQ):
             raise Problems([Problem((*at, op.value), "must not be null", "null")])
-        if op in (Op.IN, Op.NIN):
+        if op in _OF_MANY:
             _bounded(value, (*at, op.value))
             value = tuple([_plain(item) for item in value])
-        found.append(Compare(column, op, _plain(value)))
+        found.append(Compare(column, op, _plain(value), is_folded))
     return found
 
 
-def _bounded(values: list[Any], at: Path) -> None:
+def _bounded(values: Sequence[object], at: Path) -> None:
     if len(values) > FILTER_LIST_MAX:
         raise Problems([Problem(at, f"must not have more than {FILTER_LIST_MAX} items", "too_long")])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.value if isinstance(value, Enum) else value
 
 
-def order_of(order: Any) -> Order | None:
+def order_of(order: Any) -> Order | None:  # Any: its fields are derived (`record_order`)
     """The order that an order input names; None leaves the list at its own."""
     return None if order is None else Order(order.field.value, order.direction)
 

@@ -1,15 +1,14 @@
 """Health snapshots on the GraphQL surface (specification 2.3)."""
 
-from typing import Any
-
 import strawberry
 
 from contract.vocabulary import HealthFactorKey, HealthTrend
 from resolvers import health
 from schema.connections import Node
-from schema.declare import Info, enum, resolved, shown
+from schema.declare import Info, computed_field, enum, field
 from schema.records import record
 from storage import tables as t
+from storage.rows import HealthSnapshotRow
 
 enum(
     HealthTrend,
@@ -39,13 +38,13 @@ FACTORS = "factors"
 
 @record(t.HealthFactor, "One of the nine inputs of a health score.", hidden=("position",))
 class HealthFactor(Node):
-    org_id: strawberry.ID = shown("The owning organization.")
+    org_id: strawberry.ID = field("The owning organization.")
 
 
 @record(t.HealthSnapshot, "The health of an account at one moment.")
 class HealthSnapshot(Node):
-    org_id: strawberry.ID = shown("The owning organization.")
+    org_id: strawberry.ID = field("The owning organization.")
 
-    @resolved("The nine factors, oldest-inserted first.", "id", FACTORS)
-    async def factors(root: strawberry.Parent[Any], info: Info) -> list[HealthFactor]:
+    @computed_field("The nine factors, oldest-inserted first.", "id", FACTORS)
+    async def factors(root: strawberry.Parent[HealthSnapshotRow], info: Info) -> list[HealthFactor]:
         return await health.factors_of(info.context, root.id)

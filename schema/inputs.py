@@ -1,4 +1,4 @@
-"""Turns input objects into the resolvers' inputs, and makes the payloads that all nouns share."""
+"""Turns input objects into the resolvers' inputs, and makes the payloads that all record types share."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import fields, is_dataclass, replace
@@ -9,14 +9,14 @@ import strawberry
 from strawberry import UNSET
 
 from contract.errors import Path
-from resolvers.idempotency import read_key
-from resolvers.inputs import Input, parse
-from schema.adapters.strawberry import raw_info
-from schema.declare import Info, argument, shown
+from resolvers.shared.idempotency import read_key
+from resolvers.shared.inputs import Input, parse
+from schema.declare import Info, argument, field
 from schema.errors import UserError, outcome
+from schema.execution.selections import field_of
 
 
-def given(value: Any) -> Any:
+def given(value: object) -> object:
     """Returns what the client wrote of an input object, under the names of the rows; what it left out is left out."""
     if is_dataclass(value):
         named = ((f.name, getattr(value, f.name)) for f in fields(value))
@@ -28,26 +28,25 @@ def given(value: Any) -> Any:
 
 async def change(
     info: Info,
-    resolver: Callable[..., Awaitable[Any]],
-    *args: Any,
+    resolver: Callable[..., Awaitable[object]],
+    *args: object,
     model: type[Input] | None = None,
-    input: Any = None,
+    input: object = None,
     at: Path = ("input",),
-    key: Any = UNSET,
-) -> tuple[Any, list[UserError]]:
+    key: str | None = UNSET,
+) -> tuple[Any, list[UserError]]:  # Any: a row stands for the type that its field declares
     """Run a mutation's resolver with its input read as the model: what it gave, or what stands in its way.
 
     A `key` that was given as an argument takes the place of the request's own (decision 112).
     """
 
-    async def work() -> Any:
+    async def work() -> object:
         read = () if model is None else (parse(model, given(input), at=at),)
         context = info.context
         if key not in (None, UNSET):
             context = replace(context, key=read_key(key, ("idempotency_key",)))
         elif context.key is not None:
-            node = raw_info(info).field_nodes[0]
-            context.key.enter((node.alias or node.name).value)
+            context.key.enter(field_of(info).key)
         return await resolver(context, *args, *read)
 
     return await outcome(work())
@@ -64,8 +63,8 @@ IdempotencyKey = Annotated[
 
 @strawberry.type(description="What became of a deletion.")
 class DeletePayload:
-    deleted_id: strawberry.ID | None = shown("The identifier of what is gone.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    deleted_id: strawberry.ID | None = field("The identifier of what is gone.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 async def deletion(info: Info, resolver: Callable[..., Awaitable[str]], identifier: str) -> DeletePayload:

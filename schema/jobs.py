@@ -8,7 +8,7 @@ import strawberry
 from contract.vocabulary import JobStatus
 from resolvers import jobs
 from schema.connections import Node
-from schema.declare import Info, argument, enum, operation, subscription
+from schema.declare import Info, argument, enum, operation_field, subscription
 from schema.records import record
 from storage import tables as t
 
@@ -34,7 +34,7 @@ class Job(Node):
 
 @strawberry.type
 class JobQueries:
-    @operation(jobs.get_job, "A job.")
+    @operation_field(jobs.get_job, "A job.")
     async def job(self, info: Info, id: Annotated[strawberry.ID, argument("The job's identifier.")]) -> Job | None:
         return await jobs.get_job(info.context, id)
 

@@ -1,37 +1,29 @@
 """Meetings on the GraphQL surface (specification 2.1, 4.1)."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import ActivitySource, MeetingState
-from resolvers import accounts, contacts, deals, meetings
-from schema.accounts import Account, AccountFilter
+from contract.vocabulary import ActivityType, MeetingState
+from resolvers import meetings
+from schema.accounts import AccountFilter
+from schema.activities import Activity, ActivitySourceFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.contacts import Contact
-from schema.deals import Deal, DealFilter
-from schema.declare import Info, argument, enum, linked, operation, resolved, shown
+from schema.deals import DealFilter
+from schema.declare import Info, argument, computed_field, enum, field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.records import record, record_filter, record_input, record_order
+from schema.tags import TagsFilter, on_tags
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
+from storage.rows import ActivityRow
+from storage.tables.activities import COLUMNS
 
-enum(
-    ActivitySource,
-    "Where an activity came from.",
-    MANUAL="Logged by hand.",
-    IMPORT="Imported from a file.",
-    CALENDAR="Synchronised from a calendar.",
-    GMAIL="Synchronised from Gmail.",
-    OUTLOOK="Synchronised from Outlook.",
-    SLACK="Synchronised from Slack.",
-    ZOOM="Synchronised from Zoom.",
-)
 enum(
     MeetingState,
     "What a meeting's times say about it now.",
@@ -42,17 +34,11 @@ enum(
 )
 
 
-@record(t.Activity, "A meeting: an activity of type `meeting`.")
-class Meeting(Node):
-    @resolved("What the meeting's times say about it now.", "due_at", "completed_at")
-    def state(root: strawberry.Parent[Any]) -> MeetingState:
+@record(t.Activity, "A meeting: an activity of type `meeting`.", only=COLUMNS[ActivityType.MEETING])
+class Meeting(Activity, Node):
+    @computed_field("What the meeting's times say about it now.", "due_at", "completed_at")
+    def state(root: strawberry.Parent[ActivityRow]) -> MeetingState:
         return meetings.state_of(root)
-
-    account: Account | None = linked("account", accounts.get_account, "The account.")
-
-    deal: Deal | None = linked("deal", deals.get_deal, "The deal.")
-
-    contact: Contact | None = linked("contact", contacts.get_contact, "The contact.")
 
 
 @record_order(
@@ -65,51 +51,58 @@ class MeetingOrder:
     """The order that a list of meetings is asked for in."""
 
 
-@strawberry.input(description="Conditions on the source, all of which must hold.")
-class ActivitySourceFilter(Comparator):
-    eq: ActivitySource | None = shown("Is the value.", default=UNSET)
-    neq: ActivitySource | None = shown("Is another than the value.", default=UNSET)
-    in_: list[ActivitySource] | None = shown("Is one of these.", name="in", default=UNSET)
-    nin: list[ActivitySource] | None = shown("Is none of these.", default=UNSET)
+@strawberry.input(description="Conditions on the state of a meeting, all of which must hold.")
+class MeetingStateFilter(Comparator):
+    eq: MeetingState | None = field("Is this.", default=UNSET)
+    neq: MeetingState | None = field("Is not this.", default=UNSET)
+    in_: list[MeetingState] | None = field("Is one of these.", name="in", default=UNSET)
+    nin: list[MeetingState] | None = field("Is none of these.", default=UNSET)
 
 
 @record_filter(t.Activity, plural="meetings")
 class MeetingFilter:
     """Which meetings; a link's filter holds for the linked record."""
 
-    source: ActivitySourceFilter | None = shown("On where it came from.", default=UNSET)
-    account: AccountFilter | None = shown("There is an account, and this holds for it.", default=UNSET)
-    deal: DealFilter | None = shown("There is a deal, and this holds for it.", default=UNSET)
+    tags: TagsFilter | None = on_tags()
+    state: MeetingStateFilter | None = field("On what its times say of it at this moment.", default=UNSET)
+    source: ActivitySourceFilter | None = field("On where it came from.", default=UNSET)
+    account: AccountFilter | None = field("There is an account, and this holds for it.", default=UNSET)
+    deal: DealFilter | None = field("There is a deal, and this holds for it.", default=UNSET)
 
 
 @strawberry.input(description="Someone at a meeting.")
 class AttendeeInput:
-    name: str | None = shown("The name.", default=UNSET)
-    email: str | None = shown("The e-mail address.", default=UNSET)
+    name: str | None = field("The name.", default=UNSET)
+    email: str | None = field("The e-mail address.", default=UNSET)
 
 
 @strawberry.input(description="The keys of a meeting's metadata that are written by hand.")
 class MeetingMetadataInput:
-    transcript: str | None = shown("What was said.", default=UNSET)
-    recording_url: str | None = shown("Where the recording is.", default=UNSET)
-    attendees: list[AttendeeInput] | None = shown("Who was there.", default=UNSET)
-    location: str | None = shown("Where it took place.", default=UNSET)
-    provider: str | None = shown("What carried it.", default=UNSET)
+    transcript: str | None = field("What was said.", default=UNSET)
+    recording_url: str | None = field("Where the recording is.", default=UNSET)
+    attendees: list[AttendeeInput] | None = field("Who was there.", default=UNSET)
+    location: str | None = field("Where it took place.", default=UNSET)
+    provider: str | None = field("What carried it.", default=UNSET)
 
 
-@record_input(t.Activity, CREATE, "A meeting logged by hand.")
+@record_input(t.Activity, CREATE, "A meeting logged by hand.", only=COLUMNS[ActivityType.MEETING])
 class MeetingLogInput:
     """Logs a meeting."""
 
-    subject: str = shown("The title, not empty.")
-    metadata: MeetingMetadataInput | None = shown("What else is known.", default=UNSET)
+    subject: str = field("The title, not empty.")
+    metadata: MeetingMetadataInput | None = field("What else is known.", default=UNSET)
 
 
-@record_input(t.Activity, UPDATE, "Changes to a meeting; an explicit null clears a field, an omitted one stays.")
+@record_input(
+    t.Activity,
+    UPDATE,
+    "Changes to a meeting; an explicit null clears a field, an omitted one stays.",
+    only=COLUMNS[ActivityType.MEETING],
+)
 class MeetingUpdateInput:
     """Changes a meeting."""
 
-    metadata: MeetingMetadataInput | None = shown(
+    metadata: MeetingMetadataInput | None = field(
         "Keys to set; a null key is removed, and null removes all of them. What synchronisation wrote stays.",
         default=UNSET,
     )
@@ -117,8 +110,8 @@ class MeetingUpdateInput:
 
 @strawberry.type(description="What became of a change to a meeting.")
 class MeetingPayload:
-    meeting: Meeting | None = shown("The meeting after the change.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    meeting: Meeting | None = field("The meeting after the change.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 MeetingId = Annotated[strawberry.ID, argument("The meeting's identifier.")]
@@ -127,11 +120,11 @@ _DEFAULT_ORDER = MeetingOrder()
 
 @strawberry.type
 class MeetingQueries:
-    @operation(meetings.get_meeting, "One meeting; null where there is none.")
+    @operation_field(meetings.get_meeting, "One meeting; null where there is none.")
     async def meeting(self, info: Info, id: MeetingId) -> Meeting | None:
         return await meetings.get_meeting(info.context, id, selected(info))
 
-    @operation(meetings.list_meetings, "The organization's meetings.")
+    @operation_field(meetings.list_meetings, "The organization's meetings.")
     async def meetings(
         self,
         info: Info,
@@ -151,7 +144,7 @@ class MeetingQueries:
 
 @strawberry.type
 class MeetingMutations:
-    @operation(
+    @operation_field(
         meetings.log_meeting, "Logs a meeting by hand: source MANUAL, metadata limited to the five documented keys."
     )
     async def meeting_log(
@@ -160,14 +153,14 @@ class MeetingMutations:
         made, problems = await change(info, meetings.log_meeting, model=meetings.MeetingLog, input=input)
         return MeetingPayload(meeting=made, user_errors=problems)
 
-    @operation(meetings.update_meeting, "Changes a meeting.")
+    @operation_field(meetings.update_meeting, "Changes a meeting.")
     async def meeting_update(
         self, info: Info, id: MeetingId, input: Annotated[MeetingUpdateInput, argument("The changes.")]
     ) -> MeetingPayload:
         changed, problems = await change(info, meetings.update_meeting, id, model=meetings.MeetingUpdate, input=input)
         return MeetingPayload(meeting=changed, user_errors=problems)
 
-    @operation(meetings.complete_meeting, "Marks a meeting done; one that is done already keeps its time.")
+    @operation_field(meetings.complete_meeting, "Marks a meeting done; one that is done already keeps its time.")
     async def meeting_complete(
         self,
         info: Info,
@@ -180,7 +173,7 @@ class MeetingMutations:
         )
         return MeetingPayload(meeting=done, user_errors=problems)
 
-    @operation(meetings.delete_meeting, "Deletes a meeting.")
+    @operation_field(meetings.delete_meeting, "Deletes a meeting.")
     async def meeting_delete(self, info: Info, id: MeetingId) -> DeletePayload:
         return await deletion(info, meetings.delete_meeting, id)
 

@@ -9,7 +9,7 @@ from contract.vocabulary import DomainStatus
 from resolvers import outreach_domains
 from resolvers.outreach_inputs import DomainName
 from schema.connections import Node
-from schema.declare import Info, argument, enum, operation, shown
+from schema.declare import Info, argument, enum, field, operation_field
 from schema.errors import UserError
 from schema.inputs import IdempotencyKey, change
 from schema.records import record
@@ -27,25 +27,25 @@ enum(
 
 @record(t.OutreachDomain, "A domain that mailboxes are made on.")
 class OutreachDomain(Node):
-    mailbox_count: int = shown("How many mailboxes are on it.")
+    mailbox_count: int = field("How many mailboxes are on it.")
 
 
 @strawberry.type(description="What became of the purchase of a domain.")
 class OutreachDomainPayload:
-    domain: OutreachDomain | None = shown("The domain; pending while the provider has not answered.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    domain: OutreachDomain | None = field("The domain; pending while the provider has not answered.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 @strawberry.type
 class OutreachDomainQueries:
-    @operation(outreach_domains.list_domains, "The organization's outreach domains, by name.")
+    @operation_field(outreach_domains.list_domains, "The organization's outreach domains, by name.")
     async def outreach_domains(self, info: Info) -> list[OutreachDomain]:
         return await outreach_domains.list_domains(info.context)
 
 
 @strawberry.type
 class OutreachDomainMutations:
-    @operation(
+    @operation_field(
         outreach_domains.purchase_domain,
         "Buys a domain, which costs money: asks for an Idempotency-Key. Idempotent by name, too: a domain that was "
         "bought before is given as it stands.",

@@ -16,13 +16,22 @@ from strawberry import UNSET
 from strawberry.scalars import JSON as AnyJSON
 
 from contract.vocabulary import SortDirection
-from schema.declare import enum, shown
-from schema.filters import DateFilter, DateTimeFilter, DecimalFilter, IDFilter, IntFilter, StringFilter
+from schema.declare import enum, field
+from schema.filters import (
+    DateFilter,
+    DateTimeFilter,
+    DecimalFilter,
+    IDFilter,
+    IntFilter,
+    StringFilter,
+    StringListFilter,
+)
 from storage.base import Record
 from storage.columns import (
     CREATE,
     CURRENCY,
     DATE,
+    DOMAIN,
     EMAIL,
     FILTER,
     FLAG,
@@ -42,16 +51,21 @@ from storage.columns import (
     Column,
     Kind,
     Use,
-    facts_of,
+    columns_of,
     is_versioned,
 )
 
 T = TypeVar("T")
+_Annotation = Any
+"""An annotation. Any: types, unions and names in quotes have no type in common."""
+_Fields = dict[str, tuple[_Annotation, object]]
+"""Fields by name, each with its annotation and what the library makes of it."""
 
-_TYPES: dict[Kind, Any] = {  # Any: a new type such as ID is no class
+_TYPES: dict[Kind, _Annotation] = {
     LINE: str,
     TEXT: str,
     EMAIL: str,
+    DOMAIN: str,
     CURRENCY: str,
     MONEY: Decimal,
     DATE: date,
@@ -69,63 +83,77 @@ _FILTERS: dict[Kind, type] = {
     LINE: StringFilter,
     TEXT: StringFilter,
     EMAIL: StringFilter,
+    DOMAIN: StringFilter,
     CURRENCY: StringFilter,
     MONEY: DecimalFilter,
     DATE: DateFilter,
     MOMENT: DateTimeFilter,
     WHOLE: IntFilter,
+    NAMES: StringListFilter,
     REFERENCE: IDFilter,
 }
-_TEXTS = (LINE, EMAIL, CURRENCY)
+_TEXTS = (LINE, EMAIL, DOMAIN, CURRENCY)
 
 
-def record(model: type[Record], description: str, *, hidden: Collection[str] = ()) -> Callable[[type[T]], type[T]]:
-    """An object type with a field for each column but the hidden ones, in the table's order."""
+def record(
+    model: type[Record],
+    description: str,
+    *,
+    hidden: Collection[str] = (),
+    only: Collection[str] | None = None,
+    is_interface: bool = False,
+) -> Callable[[type[T]], type[T]]:
+    """An object type, or an interface, with a field for each column but the hidden ones, in the table's order.
+
+    `only` names those of a type that shares its table with others.
+    """
 
     def declare(cls: type[T]) -> type[T]:
-        shown_columns = [fact for fact in facts_of(model) if fact.name not in hidden]
-        _put_first(cls, {fact.name: (_or_null(_type(fact), fact.nullable), shown(fact.text)) for fact in shown_columns})
-        return strawberry.type(cls, description=description)
+        shown_columns = [column for column in _of(model, only) if column.name not in hidden]
+        _put_first(
+            cls,
+            {column.name: (_or_null(_type(column), column.nullable), field(column.text)) for column in shown_columns},
+        )
+        return (strawberry.interface if is_interface else strawberry.type)(cls, description=description)
 
     return declare
 
 
-def record_input(model: type[Record], use: Use, description: str) -> Callable[[type[T]], type[T]]:
-    """An input with the columns that may be written so. An update leaves out what stays, so it has no defaults."""
+def record_input(
+    model: type[Record], use: Use, description: str, *, only: Collection[str] | None = None
+) -> Callable[[type[T]], type[T]]:
+    """An input with the columns that may be written so. An update leaves out what stays, so it has no defaults.
+
+    `only` names those of a type that shares its table with others.
+    """
 
     def declare(cls: type[T]) -> type[T]:
-        fields = {fact.name: _input_field(fact, use) for fact in facts_of(model) if use in fact.uses}
+        fields: _Fields = {column.name: _input_field(column, use) for column in _of(model, only) if use in column.uses}
         if use is UPDATE and is_versioned(model):
             text = "Change only this version of the record."
-            fields["expected_version"] = (int | None, shown(text, default=UNSET))
+            fields["expected_version"] = (int | None, field(text, default=UNSET))
         _put_first(cls, fields)
         return strawberry.input(cls, description=description)
 
     return declare
 
 
-def record_filter(
-    model: type[Record], *, plural: str | None = None, combines: bool = True
-) -> Callable[[type[T]], type[T]]:
-    """A filter with a comparator for each column that lists filter by, after `id`.
-
-    `and`, `or` and `not` come first, unless it says that it does not combine.
-    """
+def record_filter(model: type[Record], *, plural: str | None = None) -> Callable[[type[T]], type[T]]:
+    """A filter with a comparator for each column that lists filter by, after `and`, `or`, `not` and `id`."""
 
     def declare(cls: type[T]) -> type[T]:
         name = cls.__name__
-        combining: dict[str, tuple[Any, Any]] = {
-            "and_": (f"list[{name}] | None", shown("All of these hold.", name="and", default=UNSET)),
-            "or_": (f"list[{name}] | None", shown("At least one of these holds.", name="or", default=UNSET)),
-            "not_": (f"{name} | None", shown("This does not hold.", name="not", default=UNSET)),
+        fields: _Fields = {
+            "and_": (f"list[{name}] | None", field("All of these hold.", name="and", default=UNSET)),
+            "or_": (f"list[{name}] | None", field("At least one of these holds.", name="or", default=UNSET)),
+            "not_": (f"{name} | None", field("This does not hold.", name="not", default=UNSET)),
         }
-        fields = combining if combines else {}
-        fields["id"] = (IDFilter | None, shown("On the identifier.", default=UNSET))
+        fields["id"] = (IDFilter | None, field("On the identifier.", default=UNSET))
         own = get_annotations(cls)
-        for fact in facts_of(model):
-            if FILTER in fact.uses:
-                comparator = None if fact.name in own else _filter(fact) | None
-                fields[fact.name] = (comparator, shown(_words(fact, FILTER), default=UNSET))
+        for column in columns_of(model):
+            if FILTER in column.uses:
+                comparator = None if column.name in own else _filter(column) | None
+                fields[column.name] = (comparator, field(_words(column, FILTER), default=UNSET))
         _put_first(cls, fields)
         return strawberry.input(cls, description=f"Conditions on {_plural(model, plural)}, all of which must hold.")
 
@@ -139,15 +167,15 @@ def record_order(
 
     def declare(cls: type[T]) -> type[T]:
         nouns = _plural(model, plural)
-        sortable = [fact for fact in facts_of(model) if SORT in fact.uses]
+        sortable = [column for column in columns_of(model) if SORT in column.uses]
         field_enum = Enum(  # type: ignore[misc]  # its members are the table's
-            f"{cls.__name__}Field", [(fact.name.upper(), fact.name) for fact in sortable], module=cls.__module__
+            f"{cls.__name__}Field", [(column.name.upper(), column.name) for column in sortable], module=cls.__module__
         )
-        texts = {fact.name.upper(): _order_words(fact, nouns) for fact in sortable}
+        texts = {column.name.upper(): _order_words(column, nouns) for column in sortable}
         enum(field_enum, f"What {nouns} can be ordered by.", **texts)
-        fields = {
-            "field": (field_enum, shown("What to order by.", default=field_enum(by))),
-            "direction": (SortDirection, shown("Which end comes first.", default=SortDirection.DESC)),
+        fields: _Fields = {
+            "field": (field_enum, field("What to order by.", default=field_enum(by))),
+            "direction": (SortDirection, field("Which end comes first.", default=SortDirection.DESC)),
         }
         _put_first(cls, fields)
         usual = f"The order of {nouns}; createdAt descending, then id, break ties."
@@ -156,62 +184,68 @@ def record_order(
     return declare
 
 
-def _put_first(cls: type, fields: dict[str, tuple[Any, Any]]) -> None:
+def _of(model: type[Record], only: Collection[str] | None) -> list[Column]:
+    return [column for column in columns_of(model) if only is None or column.name in only]
+
+
+def _put_first(cls: type, fields: _Fields) -> None:
     """Gives a class these fields before its own ones; where it has one of the same name, its own takes the place."""
     own = get_annotations(cls)
-    annotations: dict[str, Any] = {}
-    for name, (annotation, field) in fields.items():
+    annotations: dict[str, _Annotation] = {}
+    for name, (annotation, made) in fields.items():
         if name in own:
             annotations[name] = own.pop(name)
             continue
         annotations[name] = annotation
-        setattr(cls, name, field)
+        setattr(cls, name, made)
     cls.__annotations__ = {**annotations, **own}
 
 
-def _type(fact: Column) -> Any:
-    return _TYPES[fact.kind] if isinstance(fact.kind, Kind) else fact.kind
+def _type(column: Column) -> _Annotation:
+    return _TYPES[column.kind] if isinstance(column.kind, Kind) else column.kind
 
 
-def _or_null(kind: Any, nullable: bool) -> Any:
+def _or_null(kind: _Annotation, nullable: bool) -> _Annotation:
     return kind | None if nullable else kind
 
 
-def _input_field(fact: Column, use: Use) -> tuple[Any, Any]:
+def _input_field(column: Column, use: Use) -> tuple[_Annotation, object]:
     """A required column is required on creation; elsewhere what is left out takes its default, or stays."""
-    text = _words(fact, use)
-    if use is CREATE and fact.required:
-        return _type(fact), shown(text)
-    has_default = use is CREATE and not fact.nullable
-    return _type(fact) | None, shown(text, default=fact.default if has_default else UNSET)
+    text = _words(column, use)
+    if use is CREATE and column.required_on_create:
+        return _type(column), field(text)
+    has_default = use is CREATE and not column.nullable
+    return _type(column) | None, field(text, default=column.default if has_default else UNSET)
 
 
-def _filter(fact: Column) -> Any:
-    if not isinstance(fact.kind, Kind):
-        raise TypeError(f"{fact.name} is a {fact.kind.__name__}, whose filter stands in the body of its class")
-    return _FILTERS[fact.kind]
+def _filter(column: Column) -> type:
+    if not isinstance(column.kind, Kind):
+        raise TypeError(f"{column.name} is a {column.kind.__name__}, whose filter stands in the body of its class")
+    return _FILTERS[column.kind]
 
 
-def _words(fact: Column, use: Use) -> str:
+def _words(column: Column, use: Use) -> str:
     """The sentence on a column where it is used so."""
-    if (said := next((text for uses, text in fact.words.items() if use in uses), None)) is not None:
+    if (said := next((text for uses, text in column.words.items() if use in uses), None)) is not None:
         return said
     if use is FILTER:
-        return f"On {fact.short}."
-    if fact.kind is MONEY:
-        return f"{_capital(fact.short)}: not negative, under 10^15, at most four decimals."
-    if fact.least == 1 and fact.kind in _TEXTS:
-        return f"{fact.text.removesuffix('.')}, not empty."
-    return fact.text
+        return f"On {column.short}."
+    if column.kind is MONEY:
+        return (
+            f"{_capital(column.short)}: not negative, under 10^15; more than four decimals are rounded, half to even."
+        )
+    if column.least == 1 and column.kind in _TEXTS:
+        return f"{column.text.removesuffix('.')}, not empty."
+    return column.text
 
 
-def _order_words(fact: Column, nouns: str) -> str:
-    if (said := next((text for uses, text in fact.words.items() if SORT in uses), None)) is not None:
+def _order_words(column: Column, nouns: str) -> str:
+    if (said := next((text for uses, text in column.words.items() if SORT in uses), None)) is not None:
         return said
-    sentence = _capital(fact.short)
-    if fact.kind in _TEXTS:
+    sentence = _capital(column.short)
+    if column.kind in _TEXTS:
         sentence += ", by code point"
-    return f"{sentence}; {nouns} without one come last." if fact.nullable else f"{sentence}."
+    return f"{sentence}; {nouns} without one come last." if column.nullable else f"{sentence}."
 
 
 def _capital(text: str) -> str:

@@ -1,6 +1,6 @@
 """Research runs and their results on the GraphQL surface (specification 4.3)."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -9,12 +9,13 @@ from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
 from resolvers import cx_reports, research
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.cx_reports import CXReport
-from schema.declare import Info, argument, enum, guarded, operation, shown
+from schema.declare import Info, argument, enum, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.inputs import change
 from schema.records import record
 from storage import tables as t
+from storage.rows import ResearchResultRow, ResearchRunRow
 
 enum(
     ResearchRunStatus,
@@ -37,16 +38,16 @@ enum(
 
 @record(t.ResearchResult, "What was found of one company.", hidden=("position", "job_id"))
 class ResearchResult(Node):
-    @guarded(cx_reports.report_of_result, "The report; null until the company is scored.")
-    async def cx_report(root: strawberry.Parent[Any], info: Info) -> CXReport | None:
+    @guarded_field(cx_reports.report_of_result, "The report; null until the company is scored.")
+    async def cx_report(root: strawberry.Parent[ResearchResultRow], info: Info) -> CXReport | None:
         return await cx_reports.report_of_result(info.context, root.id)
 
 
 @record(t.ResearchRun, "A list of companies whose public web sites are looked at and scored.")
 class ResearchRun(Node):
-    @guarded(research.results_of_run, "What was found, in the order of the targets.")
+    @guarded_field(research.results_of_run, "What was found, in the order of the targets.")
     async def results(
-        root: strawberry.Parent[Any], info: Info, first: First = UNSET, after: After = UNSET
+        root: strawberry.Parent[ResearchRunRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[ResearchResult]:
         question = listing(first=first, after=after)
         return await research.results_of_run(info.context, root.id, question, selected_nodes(info))
@@ -54,8 +55,8 @@ class ResearchRun(Node):
 
 @strawberry.input(description="A company to look at.")
 class ResearchTargetInput:
-    company_name: str = shown("Its name, 1 to 200 characters.")
-    domain: str | None = shown(
+    company_name: str = field("Its name, 1 to 200 characters.")
+    domain: str | None = field(
         "Where its web site is, such as example.com; a company without one fails, since none is guessed.",
         default=UNSET,
     )
@@ -63,14 +64,14 @@ class ResearchTargetInput:
 
 @strawberry.input(description="A new research run.")
 class ResearchRunInput:
-    name: str = shown("What to call it, 1 to 200 characters.")
-    targets: list[ResearchTargetInput] = shown("The companies, 1 to 200.")
+    name: str = field("What to call it, 1 to 200 characters.")
+    targets: list[ResearchTargetInput] = field("The companies, 1 to 200.")
 
 
 @strawberry.type(description="What became of a research run.")
 class ResearchRunPayload:
-    run: ResearchRun | None = shown("The run after the change.")
-    user_errors: list[UserError] = shown("What stood in the way; empty when it worked.")
+    run: ResearchRun | None = field("The run after the change.")
+    user_errors: list[UserError] = field("What stood in the way; empty when it worked.")
 
 
 RunId = Annotated[strawberry.ID, argument("The run's identifier.")]
@@ -78,11 +79,11 @@ RunId = Annotated[strawberry.ID, argument("The run's identifier.")]
 
 @strawberry.type
 class ResearchQueries:
-    @operation(research.get_run, "One research run; null where there is none.")
+    @operation_field(research.get_run, "One research run; null where there is none.")
     async def research_run(self, info: Info, id: RunId) -> ResearchRun | None:
         return await research.get_run(info.context, id, selected(info))
 
-    @operation(research.list_runs, "The organization's research runs, newest first.")
+    @operation_field(research.list_runs, "The organization's research runs, newest first.")
     async def research_runs(
         self,
         info: Info,
@@ -95,7 +96,7 @@ class ResearchQueries:
         question = listing(first=first, after=after, last=last, before=before, offset=offset)
         return await research.list_runs(info.context, question, selected_nodes(info))
 
-    @operation(research.get_result, "What was found of one company; null where there is none.")
+    @operation_field(research.get_result, "What was found of one company; null where there is none.")
     async def research_result(
         self, info: Info, id: Annotated[strawberry.ID, argument("The result's identifier.")]
     ) -> ResearchResult | None:
@@ -104,14 +105,14 @@ class ResearchQueries:
 
 @strawberry.type
 class ResearchMutations:
-    @operation(research.create_run, "Begins a research run, which works through its companies in the background.")
+    @operation_field(research.create_run, "Begins a research run, which works through its companies in the background.")
     async def research_run_create(
         self, info: Info, input: Annotated[ResearchRunInput, argument("The run.")]
     ) -> ResearchRunPayload:
         made, problems = await change(info, research.create_run, model=research.ResearchRunCreate, input=input)
         return ResearchRunPayload(run=made, user_errors=problems)
 
-    @operation(research.cancel_run, "Stops a research run; what is scored already stays.")
+    @operation_field(research.cancel_run, "Stops a research run; what is scored already stays.")
     async def research_run_cancel(self, info: Info, id: RunId) -> ResearchRunPayload:
         run, problems = await change(info, research.cancel_run, id)
         return ResearchRunPayload(run=run, user_errors=problems)

@@ -1,20 +1,23 @@
 """Shows who is calling, and any record by its identifier."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 import strawberry
-from graphql import GraphQLSchema
+from graphql import GraphQLInterfaceType, GraphQLSchema
 
 from contract.errors import Problem, Problems
-from contract.limits import NODES_MAX
+from contract.limits import NODES_MAX, PERMISSIONS_MAX
 from contract.vocabulary import CredentialKind
+from identity import principal
 from identity.principal import Principal
+from resolvers import members
 from resolvers import viewer as service
-from resolvers.access import FINDABLE
+from resolvers.shared.access import FINDABLE, Rule
 from schema.connections import Node
-from schema.declare import RULES, Info, argument, enum, operation, resolved, shown
+from schema.declare import RULES, Info, argument, computed_field, enum, field, guarded_field, operation_field
 from schema.execution.selections import selected_by_type
+from schema.members import Member
 
 enum(
     CredentialKind,
@@ -27,49 +30,94 @@ enum(
 
 @strawberry.type(description="A tenant.")
 class Organization:
-    name: str = shown("The organization's name.")
+    name: str = field("The organization's name.")
 
-    @resolved("The identity provider's identifier, which the header X-Service-Org takes.")
-    def id(root: strawberry.Parent[Any]) -> strawberry.ID:
+    @computed_field("The identity provider's identifier, which the header X-Service-Org takes.")
+    def id(root: strawberry.Parent[principal.Organization]) -> strawberry.ID:
         return root.external_id
+
+
+@strawberry.type(description="Whether the caller may use an operation, and what it would take.")
+class Permission:
+    operation: str = field("The name as it was asked for.")
+    known: bool = field("Whether there is such a Query, Mutation or Subscription field.")
+    allowed: bool = field("Whether the caller may use it right now.")
+    required_scopes: list[str] = field("The scopes of which any one would do.")
 
 
 @strawberry.type(description="The caller of this request.")
 class Viewer:
-    subject: str = shown("The identity provider's name for the caller.")
-    name: str | None = shown("The caller's name.")
-    email: str | None = shown("The caller's e-mail address.")
-    organization: Organization | None = shown("The active organization; null where the request has none.")
-    organizations: list[Organization] = shown("Every organization that the credential can act in, by name.")
+    subject: str = field("The identity provider's name for the caller.")
+    name: str | None = field("The caller's name.")
+    email: str | None = field("The caller's e-mail address.")
+    organization: Organization | None = field("The active organization; null where the request has none.")
+    organizations: list[Organization] = field("Every organization that the credential can act in, by name.")
 
-    @resolved("How the caller proved who is calling.")
+    @computed_field("How the caller proved who is calling.")
     def credential_kind(root: strawberry.Parent[Principal]) -> CredentialKind:
         return root.kind
 
-    @resolved("The scopes that hold in the active organization; without one, in all of them together.")
+    @computed_field("The scopes that hold in the active organization; without one, in all of them together.")
     def scopes(root: strawberry.Parent[Principal]) -> list[str]:
         return sorted(root.scopes)
 
-    @resolved("Whether the caller may use the named Query or Mutation field right now; false for an unknown name.")
+    @guarded_field(members.get_own_member, "The caller as a member of the active organization; null without one.")
+    async def member(root: strawberry.Parent[Principal], info: Info) -> Member | None:
+        return await members.get_own_member(info.context)
+
+    @computed_field(
+        "Whether the caller may use the named Query or Mutation field right now; false for an unknown name."
+    )
     def can(
         root: strawberry.Parent[Principal],
         operation: Annotated[str, argument("The name of a field of Query or Mutation, such as dealCreate.")],
     ) -> bool:
-        rule = RULES.get(operation)
-        return rule is not None and rule.admits(root)
+        return _permission(root, operation).allowed
+
+    @computed_field(
+        "One answer for each name, in their order; at most 200. Names are those of root fields, bare or as "
+        "Mutation.dealCreate."
+    )
+    def permissions(
+        root: strawberry.Parent[Principal],
+        operations: Annotated[list[str], argument("The names, at most 200.")],
+    ) -> list[Permission]:
+        if len(operations) > PERMISSIONS_MAX:
+            words = f"must not have more than {PERMISSIONS_MAX} items"
+            raise Problems([Problem(("operations",), words, "too_long")])
+        return [_permission(root, operation) for operation in operations]
+
+
+_OPERATIONS: dict[str, Rule] = {}
+"""The rule of every root field by its name, bare and behind that of its type (decision 213)."""
+
+
+def name_operations(schema: GraphQLSchema) -> None:
+    """Learn which operations there are; every schema has the same."""
+    for root in (schema.query_type, schema.mutation_type, schema.subscription_type):
+        for name in root.fields if root is not None else ():
+            _OPERATIONS[name] = _OPERATIONS[f"{root}.{name}"] = RULES[name]
+
+
+def _permission(caller: Principal, operation: str) -> Permission:
+    rule = _OPERATIONS.get(operation)
+    if rule is None:
+        return Permission(operation=operation, known=False, allowed=False, required_scopes=[])
+    scopes = [] if rule.group is None else sorted(map(str, rule.group.value))
+    return Permission(operation=operation, known=True, allowed=rule.admits(caller), required_scopes=scopes)
 
 
 @strawberry.type
 class ViewerQueries:
-    @operation(service.get_viewer, "Who is calling: no organization and no scope is needed.")
+    @operation_field(service.get_viewer, "Who is calling: no organization and no scope is needed.")
     async def viewer(self, info: Info) -> Viewer:
         return await service.get_viewer(info.context)
 
-    @operation(service.get_node, "Any record by its id; null where it is missing or another organization's.")
+    @operation_field(service.get_node, "Any record by its id; null where it is missing or another organization's.")
     async def node(self, info: Info, id: Annotated[strawberry.ID, argument("The identifier.")]) -> Node | None:
         return await service.get_node(info.context, id, selected_by_type(info))
 
-    @operation(service.get_node, "Records by their ids, in the same order; null where one is missing.")
+    @operation_field(service.get_node, "Records by their ids, in the same order; null where one is missing.")
     async def nodes(
         self, info: Info, ids: Annotated[list[strawberry.ID], argument("The identifiers, at most 500.")]
     ) -> list[Node | None]:
@@ -81,8 +129,7 @@ class ViewerQueries:
 
 def refuse_unfindable(schema: GraphQLSchema) -> None:
     """Raise TypeError for a type that is a Node and that `node` does not find."""
-    interface: Any = schema.type_map["Node"]
-    for kind in schema.get_possible_types(interface):
+    for kind in schema.get_possible_types(cast(GraphQLInterfaceType, schema.type_map["Node"])):
         if kind.name not in FINDABLE and kind.name not in service.CREDENTIALS:
             raise TypeError(f"{kind.name} is a Node, but no resolver says that it finds one: @requires(..., finds=...)")
 

@@ -3,19 +3,22 @@
 import re
 import secrets
 import time
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, ForeignKeyConstraint, Numeric, String, Text, column
+from sqlalchemy import ColumnElement, ForeignKeyConstraint, Numeric, String, Table, Text, column
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import JSON, TypeDecorator, TypeEngine
 from sqlmodel import Field, SQLModel
 
 from contract.limits import MONEY_DECIMALS
-from storage.adapters.sqlmodel import set_on_class
+from contract.normal_form import folded
+from storage.adapters.sqlmodel import SQLModelMetaclass, set_on_class
 
 SQLModel.metadata.naming_convention = {
     "pk": "pk_%(table_name)s",
@@ -71,7 +74,7 @@ class Identifier(TypeDecorator[str]):
     impl = String(36)
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
         """The native type where there is one."""
         if dialect.name == "postgresql":
             return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
@@ -85,7 +88,7 @@ class Decoded:
     """Marks the types whose driver value `decode` turns into the service's, on either database."""
 
     @staticmethod
-    def decode(value: Any) -> Any:
+    def decode(value: Any) -> Any:  # Any: of each type its own
         """The service's value of a driver value that is not null."""
         raise NotImplementedError
 
@@ -100,24 +103,24 @@ class Money(Decoded, TypeDecorator[Decimal]):
     impl = Numeric(_WHOLE_DIGITS + MONEY_DECIMALS, MONEY_DECIMALS)
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str] | TypeEngine[Decimal]:
         """NUMERIC(19, 4), or text of fixed width."""
         if dialect.name == "sqlite":
             return dialect.type_descriptor(String(_WHOLE_DIGITS + 1 + MONEY_DECIMALS))
         return dialect.type_descriptor(Numeric(_WHOLE_DIGITS + MONEY_DECIMALS, MONEY_DECIMALS))
 
-    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Decimal | str | None:
         """The stored form; the value lies in the column's range."""
         if value is None or dialect.name != "sqlite":
             return value
         return f"{value + 0:0{_WHOLE_DIGITS + 1 + MONEY_DECIMALS}.{MONEY_DECIMALS}f}"  # + 0 takes the sign from -0
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+    def process_result_value(self, value: Decimal | str | None, dialect: Dialect) -> Decimal | None:
         """The number without trailing zeros, the same on both databases."""
         return None if value is None else self.decode(value)
 
     @staticmethod
-    def decode(value: Any) -> Decimal:
+    def decode(value: Decimal | str) -> Decimal:
         """The number without trailing zeros."""
         return plain_decimal(Decimal(value))
 
@@ -133,10 +136,22 @@ PlainText = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 class LongText(Text):
-    """Text that may be hundreds of kilobytes long, which lists look out for (storage/queries/bounding.py)."""
+    """Text that may be hundreds of kilobytes long, which lists look out for (storage/queries/row_size_limit.py)."""
 
+
+class DomainText(Text):
+    """Text that is an Internet domain in its one spelling, which conditions are brought to as well (decision 215)."""
+
+
+PlainDomain = DomainText().with_variant(DomainText(collation="C"), "postgresql")
 
 PlainLongText = LongText().with_variant(LongText(collation="C"), "postgresql")
+
+JsonDict = dict[str, Any]
+"""An object of JSON. Any: what is in it is known to those who write and read it."""
+
+Stored = SQLModel
+"""A record of any table, or a row."""
 
 Document = JSON(none_as_null=True)
 """JSON as text, so that a document comes back with its keys in the order they were given, on both databases."""
@@ -146,12 +161,22 @@ class Opaque(JSON):
     """JSON that is only passed on: reads leave it unparsed."""
 
 
-class Directory(SQLModel):
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(Field,))
+    class _Frozen(SQLModelMetaclass):
+        """Rows are named tuples: what reads as a field of a table is never set on one."""
+
+else:
+    _Frozen = SQLModelMetaclass
+
+
+class Directory(SQLModel, metaclass=_Frozen):
     """Base of the tables that say who belongs where; they are read before an organization is known."""
 
 
-class Tenant(SQLModel):
-    """Base of the tables whose rows belong to one organization: the key starts with it (tenant wall 1)."""
+class Tenant(SQLModel, metaclass=_Frozen):
+    """Base of the tables whose rows belong to one organization: the key starts with it (tenant isolation layer 1)."""
 
     tenant: ClassVar[bool] = True
 
@@ -174,6 +199,49 @@ class Record(Tenant):
     """A tenant row with an identifier of its own."""
 
     id: str = Field(default_factory=new_id, sa_type=Identifier, primary_key=True)
+
+    def __init__(self, **values: Any) -> None:  # Any: each is of its column's type
+        super().__init__(**derived(type(self), type(self).model_fields, values))
+
+
+FOLDS = "folds"
+"""The key, in a column's `info`, of the column whose folded copy it is."""
+
+
+@cache
+def folded_copies(model: type[SQLModel]) -> Mapping[str, str]:
+    """The columns that have a folded copy, each with the name of the copy (decision 237).
+
+    There are as many cached values as tables.
+    """
+    table: Table = model.__table__  # type: ignore[attr-defined]  # every table class has one
+    return {c.info[FOLDS]: c.name for c in table.columns if FOLDS in c.info}
+
+
+def with_copies(model: type[SQLModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with the folded copies of those that have one: whoever writes the column writes both."""
+    written = dict(values)
+    for name, copy in folded_copies(model).items():
+        if name in values:
+            written[copy] = folded_copy(values[name])
+    return written
+
+
+def folded_copy(value: Any) -> Any:  # Any: a text or a list of them, and the same of what they fold to
+    """The folded copy of a column's value: of a text, of each of a list, or None."""
+    return [folded(text) for text in value] if isinstance(value, list) else value and folded(value)
+
+
+def derived(model: type[SQLModel], columns: Collection[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a new record with those that follow from them.
+
+    It was last changed at the very moment that it was made (decision 211), and its texts have their folded copies.
+    """
+    given = with_copies(model, values)
+    if "updated_at" in columns and "created_at" in columns:
+        made = given.setdefault("created_at", now())
+        given.setdefault("updated_at", made)
+    return given
 
 
 def tenant_key(table: str, *columns: str, to: str | None = None, ondelete: str | None = None) -> ForeignKeyConstraint:

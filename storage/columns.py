@@ -2,11 +2,11 @@
 
 A table class says everything about a column once: annotation, kind, description, uses. Inputs, GraphQL types, filters,
 orders and REST documents are derived from that by plain functions; each layer has a table of its own that says what a
-kind is there (`resolvers/record_inputs.py`, `schema/records.py`, `rest_compat/documents.py`). Uses are opt-in: of a
-column without one, only that it is shown is derived. What a class of a surface declares in its body comes on top of
-that, so look there too (`CardCapture` of `resolvers/leads.py` writes the source of a lead).
+kind is there (`resolvers/shared/record_inputs.py`, `schema/records.py`, `rest_compat/documents.py`). Uses are opt-in:
+of a column without one, only that it is shown is derived. What a class of a surface declares in its body comes on top
+of that, so look there too (`CardCapture` of `resolvers/leads.py` writes the source of a lead).
 
-A secret never gets a `column()`: `facts_of` refuses a table with a bare field, so nothing is derived from it.
+A secret never gets a `column()`: `columns_of` refuses a table with a bare field, so nothing is derived from it.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,11 +18,27 @@ from functools import cache
 from types import NoneType
 from typing import Any, get_args, get_origin
 
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-from sqlalchemy import inspect
+from sqlalchemy import Column as StoredColumn
+from sqlalchemy import ColumnElement, Computed, inspect
+from sqlalchemy import text as sql_text
+from sqlalchemy.types import TypeEngine
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, Money, Opaque, PlainLongText, PlainText, Record, now
+from storage.base import (
+    FOLDS,
+    Document,
+    Identifier,
+    Money,
+    Opaque,
+    PlainDomain,
+    PlainLongText,
+    PlainText,
+    Record,
+    folded_copies,
+    now,
+)
 
 
 class Kind(StrEnum):
@@ -34,6 +50,7 @@ class Kind(StrEnum):
     LINE = auto()
     TEXT = auto()
     EMAIL = auto()
+    DOMAIN = auto()
     CURRENCY = auto()
     MONEY = auto()
     DATE = auto()
@@ -48,7 +65,7 @@ class Kind(StrEnum):
     REFERENCE = auto()
 
 
-LINE, TEXT, EMAIL, CURRENCY, MONEY = Kind.LINE, Kind.TEXT, Kind.EMAIL, Kind.CURRENCY, Kind.MONEY
+LINE, TEXT, EMAIL, DOMAIN, CURRENCY, MONEY = Kind.LINE, Kind.TEXT, Kind.EMAIL, Kind.DOMAIN, Kind.CURRENCY, Kind.MONEY
 DATE, MOMENT, WHOLE, NUMBER, FLAG = Kind.DATE, Kind.MOMENT, Kind.WHOLE, Kind.NUMBER, Kind.FLAG
 NAMES, OBJECTS, OBJECT, JSON = Kind.NAMES, Kind.OBJECTS, Kind.OBJECT, Kind.JSON
 REFERENCE = Kind.REFERENCE
@@ -69,56 +86,62 @@ WRITE = CREATE | UPDATE
 
 
 @dataclass(frozen=True, slots=True)
-class _KindFacts:
+class _KindTypes:
     """The types of a kind in Python and in SQL; without an `sql` type SQLModel takes the annotation's."""
 
     python: type
-    sql: Any = None
+    sql: TypeEngine[Any] | type[TypeEngine[Any]] | None = None  # Any: of whichever Python type
     sorts: bool = True
 
 
-_KINDS: Mapping[Kind, _KindFacts] = {
-    LINE: _KindFacts(str, PlainText),
-    TEXT: _KindFacts(str, PlainLongText, sorts=False),
-    EMAIL: _KindFacts(str, PlainText),
-    CURRENCY: _KindFacts(str, PlainText),
-    MONEY: _KindFacts(Decimal, Money),
-    DATE: _KindFacts(date),
-    MOMENT: _KindFacts(datetime),
-    WHOLE: _KindFacts(int),
-    NUMBER: _KindFacts(float),
-    FLAG: _KindFacts(bool),
-    NAMES: _KindFacts(list, Document, sorts=False),
-    OBJECTS: _KindFacts(list, Document, sorts=False),
-    OBJECT: _KindFacts(dict, Document, sorts=False),
-    JSON: _KindFacts(dict, Opaque(none_as_null=True), sorts=False),
-    REFERENCE: _KindFacts(str, Identifier),
+_KINDS: Mapping[Kind, _KindTypes] = {
+    LINE: _KindTypes(str, PlainText),
+    TEXT: _KindTypes(str, PlainLongText, sorts=False),
+    EMAIL: _KindTypes(str, PlainText),
+    DOMAIN: _KindTypes(str, PlainDomain),
+    CURRENCY: _KindTypes(str, PlainText),
+    MONEY: _KindTypes(Decimal, Money),
+    DATE: _KindTypes(date),
+    MOMENT: _KindTypes(datetime),
+    WHOLE: _KindTypes(int),
+    NUMBER: _KindTypes(float),
+    FLAG: _KindTypes(bool),
+    NAMES: _KindTypes(list, Document, sorts=False),
+    OBJECTS: _KindTypes(list, Document, sorts=False),
+    OBJECT: _KindTypes(dict, Document, sorts=False),
+    JSON: _KindTypes(dict, Opaque(none_as_null=True), sorts=False),
+    REFERENCE: _KindTypes(str, Identifier),
 }
-_OF_A_VOCABULARY = _KindFacts(str, PlainText)
+_FOLDED: Mapping[object, str] = {
+    **dict.fromkeys((LINE, TEXT, EMAIL, DOMAIN, CURRENCY), "folds(...)"),
+    NAMES: "folds_each(...)",
+}
+"""The kinds of text that filters compare letter case aside, each with what declares the copy that they read."""
+_OF_A_VOCABULARY = _KindTypes(str, PlainText)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column as its table declares it.
 
-    `name` is its name in the database and on the surfaces, `attribute` that of the table class. `text` describes it in
+    `name` is its name in the database and on the surfaces. What is `required_on_create` has no default; a column may
+    have one and still take no null. `text` describes it in
     a sentence, `short` is the column within a sentence ("On {short}."), `words` replaces the derived sentence of one
     use. `least` and `most` bound a number, or the characters of a text. `to` names the table that a reference leads to.
     """
 
     name: str
-    attribute: str
     kind: Kind | type[StrEnum]
     text: str
     uses: Use
     nullable: bool
-    required: bool
-    default: Any
+    required_on_create: bool
+    default: object
     short: str
     words: Mapping[Use, str]
     least: int | None
     most: int | None
-    example: Any
+    example: object
     to: str | None
 
 
@@ -131,9 +154,12 @@ class _Declared:
     words: Mapping[Use, str]
     least: int | None
     most: int | None
-    example: Any
+    example: object
     to: str | None
 
+
+AnyField = Any
+"""A field of a table class. Any: the annotation beside it says its type."""
 
 _DECLARED = "declared"  # in the column's `info`, which SQLAlchemy leaves to applications
 
@@ -143,25 +169,33 @@ def column(
     text: str,
     uses: Use = NONE,
     *,
-    default: Any = PydanticUndefined,
-    default_factory: Callable[[], Any] | None = None,
+    default: object = PydanticUndefined,
+    default_factory: Callable[[], object] | None = None,
     least: int | None = None,
     most: int | None = None,
     short: str | None = None,
     words: Mapping[Use, str] | None = None,
-    example: Any = None,
+    example: object = None,
     to: str | None = None,
     name: str | None = None,
-) -> Any:
+    stored: str | None = None,
+    computed: str | None = None,
+) -> AnyField:
     """A column of a record type, as a field of its table class; `Column` says what the arguments are.
 
-    `name` is its name in the database where the class calls it otherwise. `facts_of` checks it all when the first
-    surface asks.
+    `name` is its name in the database where the class calls it otherwise. `stored` is what the database itself puts
+    into a row that says nothing of it, `computed` the expression that it works the value out by: such a column is
+    never written. `columns_of` checks it all when the first surface asks.
     """
     declared = _Declared(kind, text, uses, short, words or {}, least, most, example, to)
-    options: dict[str, Any] = {"sa_column_kwargs": {"info": {_DECLARED: declared}}}
+    kept: dict[str, object] = {"info": {_DECLARED: declared}}
     if name is not None:
-        options["sa_column_kwargs"]["name"] = name
+        kept["name"] = name
+    if stored is not None:
+        kept["server_default"] = sql_text(stored)
+    options: dict[str, Any] = {"sa_column_kwargs": kept}  # Any: SQLModel's own
+    if computed is not None:
+        options |= {"sa_column_args": [Computed(computed, persisted=True)], "nullable": False}
     if (sql := (_OF_A_VOCABULARY if not isinstance(kind, Kind) else _KINDS[kind]).sql) is not None:
         options["sa_type"] = sql
     if default_factory is not None:
@@ -169,23 +203,41 @@ def column(
     return Field(default=default, **options)
 
 
-def reference(to: str, text: str, uses: Use = NONE, **options: Any) -> Any:
+def reference(to: str, text: str, uses: Use = NONE, **options: Any) -> AnyField:  # Any: those of `column`
     """A column that leads to a record of another table, or to none; its foreign key stands in `__table_args__`."""
     return column(REFERENCE, text, uses, default=None, to=to, **options)
+
+
+def folds(of: str, *, default: str | None = None) -> AnyField:
+    """The folded copy of a text column, by which lists compare letter case and width aside (decision 237).
+
+    It is written with the column it is of (`storage/base.py: with_copies`), and no surface shows it.
+    """
+    return Field(default=default, sa_type=PlainText, sa_column_kwargs={"info": {FOLDS: of}})
+
+
+def folds_each(of: str) -> AnyField:
+    """The folded copies of a list of texts, as `folds` has that of one."""
+    return Field(default_factory=list, sa_type=Document, sa_column_kwargs={"info": {FOLDS: of}, "server_default": "[]"})
+
+
+def is_copy(stored: ColumnElement[Any]) -> bool:  # Any: of whichever type
+    """Whether the column is the folded copy of another."""
+    return isinstance(stored, StoredColumn) and FOLDS in stored.info
 
 
 MADE_AT = "2026-11-20T09:30:00Z"
 """The moment in the examples at which a record was made."""
 
 
-def owner(uses: Use = NONE) -> Any:
+def owner(uses: Use = NONE) -> AnyField:
     """The column `owner_id` of a record that a rep owns."""
     return column(
         LINE, "The subject of the owning rep.", uses, default=None, short="the owning rep", example="user_2mF7"
     )
 
 
-def created(uses: Use = FILTER | SORT) -> Any:
+def created(uses: Use = FILTER | SORT) -> AnyField:
     """The column `created_at`."""
     return column(
         MOMENT,
@@ -197,7 +249,7 @@ def created(uses: Use = FILTER | SORT) -> Any:
     )
 
 
-def updated(uses: Use = SORT) -> Any:
+def updated(uses: Use = FILTER | SORT, *, stored: str | None = None) -> AnyField:
     """The column `updated_at`."""
     return column(
         MOMENT,
@@ -206,22 +258,25 @@ def updated(uses: Use = SORT) -> Any:
         default_factory=now,
         short="when the record last changed",
         example="2026-11-20T09:41:12.004000Z",
+        stored=stored,
     )
 
 
-def versioned() -> Any:
+def versioned(*, stored: str | None = None) -> AnyField:
     """The column `version`, which an update may name as the one that it was made for."""
-    return column(WHOLE, "Grows with each change; see `expectedVersion`.", default=1, example=3)
+    return column(WHOLE, "Grows with each change; see `expectedVersion`.", default=1, example=3, stored=stored)
 
 
 def is_versioned(model: type[Record]) -> bool:
     """Whether the record type has the column `version`, so that its updates take an `expected_version`."""
-    return any(fact.name == "version" for fact in facts_of(model))
+    return any(column.name == "version" for column in columns_of(model))
 
 
 @cache
-def facts_of(model: type[Record]) -> tuple[Column, ...]:
-    """The columns of a record type in the order of its class, without `org_id` and `id`. Raises TypeError.
+def columns_of(model: type[Record]) -> tuple[Column, ...]:
+    """The columns of a record type in the order of its class, without `org_id`, `id` and folded copies.
+
+    Raises TypeError.
 
     There are as many cached values as tables.
     """
@@ -229,20 +284,20 @@ def facts_of(model: type[Record]) -> tuple[Column, ...]:
     return tuple(
         _checked(model, attribute, info, attributes[attribute].columns[0])
         for attribute, info in model.model_fields.items()
-        if attribute not in Record.model_fields
+        if attribute not in Record.model_fields and not is_copy(attributes[attribute].columns[0])
     )
 
 
-def fact_of(model: type[Record], name: str) -> Column:
+def column_of(model: type[Record], name: str) -> Column:
     """The column of this name. Raises TypeError where there is none."""
-    for fact in facts_of(model):
-        if fact.name == name:
-            return fact
-    known = ", ".join([*Record.model_fields, *(fact.name for fact in facts_of(model))])
+    for column in columns_of(model):
+        if column.name == name:
+            return column
+    known = ", ".join([*Record.model_fields, *(column.name for column in columns_of(model))])
     raise TypeError(f"{model.__name__} has no column {name}; it has {known}")
 
 
-def _checked(model: type[Record], attribute: str, info: Any, stored: Any) -> Column:
+def _checked(model: type[Record], attribute: str, info: FieldInfo, stored: StoredColumn[object]) -> Column:
     """The column, once what is said of it agrees with itself. Raises TypeError."""
     place = f"{model.__name__}.{attribute}"
     declared: _Declared | None = stored.info.get(_DECLARED)
@@ -259,16 +314,17 @@ def _checked(model: type[Record], attribute: str, info: Any, stored: Any) -> Col
         raise TypeError(f"{place} may be null but has no default: write default=None")
     if SORT in declared.uses and not kind.sorts:
         raise TypeError(f"{place} is {called}, which no list can be ordered by")
-    if FILTER in declared.uses and is_kind and declared.kind in (NAMES, OBJECTS, OBJECT, JSON, FLAG):
+    if FILTER in declared.uses and is_kind and declared.kind in (NUMBER, OBJECTS, OBJECT, JSON, FLAG):
         raise TypeError(f"{place} is {called}, for which there is no filter")
+    if FILTER in declared.uses and declared.kind in _FOLDED and stored.name not in folded_copies(model):
+        raise TypeError(f"{place} is filtered by, so add its copy: folded_{attribute} = {_FOLDED[declared.kind]}")
     return Column(
         name=stored.name,
-        attribute=attribute,
         kind=declared.kind,
         text=declared.text,
         uses=declared.uses,
         nullable=nullable,
-        required=required,
+        required_on_create=required,
         default=None if required else info.default,
         short=declared.short or declared.text[0].lower() + declared.text[1:].rstrip("."),
         words=declared.words,
@@ -279,7 +335,7 @@ def _checked(model: type[Record], attribute: str, info: Any, stored: Any) -> Col
     )
 
 
-def _without_none(annotation: Any) -> tuple[Any, bool]:
+def _without_none(annotation: object) -> tuple[object, bool]:
     """The class that an annotation names, without its parameters, and whether null is allowed beside it."""
     parts = [part for part in get_args(annotation) if part is not NoneType]
     nullable = NoneType in get_args(annotation)

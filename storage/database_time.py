@@ -2,12 +2,6 @@
 
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any
-
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
-
-_UNDER_WAY = "crm_measured"
 
 
 class DatabaseTime:
@@ -56,27 +50,3 @@ class measured:  # reads as a function where it is used, and costs less than a g
     def __exit__(self, *_: object) -> None:
         """Measure no more."""
         _current.reset(self._token)
-
-
-def watch(engine: Engine) -> None:
-    """Count the statements that SQLAlchemy sends."""
-
-    def begin(connection: Any, *_: Any) -> None:
-        time = current()
-        if time is not None:
-            end(connection)
-            connection.info[_UNDER_WAY] = time
-            time.begin()
-
-    def end(connection: Any, *_: Any) -> None:
-        time = connection.info.pop(_UNDER_WAY, None)
-        if time is not None:
-            time.end()
-
-    def fail(context: Any) -> None:
-        if context.connection is not None and not context.connection.invalidated:
-            end(context.connection)
-
-    event.listen(engine, "before_cursor_execute", begin)
-    event.listen(engine, "after_cursor_execute", end)
-    event.listen(engine, "handle_error", fail)

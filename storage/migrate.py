@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from contract.errors import Unavailable
-from storage.away import is_away, is_no_database
+from storage.db_errors import is_away, is_no_database
 from storage.folders import make
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def revisions() -> list[str]:
     return chain
 
 
-def _alembic() -> Any:
+def _alembic() -> Any:  # Any: imported where it is needed
     from alembic import command
 
     return command

@@ -1,11 +1,13 @@
 """Answers as JSON, written piece by piece: one that is too large is given up on the way, and never stands whole."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import orjson
 
 from contract.errors import ResponseTooLarge
+
+Default = Callable[[object], object]
+"""Makes of a value that JSON does not know one that it does."""
 
 _ROWS = 50
 """The most rows that are written at once, and of a small answer: beyond them its size is looked at on the way."""
@@ -16,7 +18,7 @@ _DEPTH_MAX = 5
 """Levels of objects below which no list is looked for: an answer's lists of rows stand above."""
 
 
-def written(content: Any, most: int, default: Callable[[Any], Any] | None = None) -> bytes:
+def written(content: object, most: int, default: Default | None = None) -> bytes:
     """The content in UTF-8, times in UTC with a Z. Raises ResponseTooLarge beyond `most` bytes (decisions 87, 126)."""
     if _is_small(content):
         whole = orjson.dumps(content, default=default, option=orjson.OPT_UTC_Z)
@@ -33,12 +35,12 @@ class _Writer:
 
     __slots__ = ("_default", "_left", "pieces")
 
-    def __init__(self, most: int, default: Callable[[Any], Any] | None) -> None:
+    def __init__(self, most: int, default: Default | None) -> None:
         self.pieces: list[bytes | memoryview] = []
         self._left = most
         self._default = default
 
-    def put(self, value: Any, depth: int) -> None:
+    def put(self, value: object, depth: int) -> None:
         """Add a value. Raises ResponseTooLarge as soon as it is too much."""
         if type(value) is list and value:
             self._list(value)
@@ -52,7 +54,7 @@ class _Writer:
         else:
             self._add(self._dumped(value))
 
-    def _list(self, values: list[Any]) -> None:
+    def _list(self, values: list[object]) -> None:
         """Add a list of rows: a few, and ever more of them as long as they are short.
 
         A row is written whole, with the lists in it: what it holds was read whole, too. It is by many rows that an
@@ -68,7 +70,7 @@ class _Writer:
             count = min(2 * count, _ROWS, 1 + _AT_ONCE * len(rows) // len(piece))
         self._add(b"]")
 
-    def _dumped(self, value: Any) -> bytes:
+    def _dumped(self, value: object) -> bytes:
         return orjson.dumps(value, default=self._default, option=orjson.OPT_UTC_Z)
 
     def _add(self, piece: bytes | memoryview) -> None:
@@ -78,7 +80,7 @@ class _Writer:
         self.pieces.append(piece)
 
 
-def _is_small(content: Any) -> bool:
+def _is_small(content: object) -> bool:
     """Whether there are few rows, and none that holds a list."""
     left = _ROWS
     for rows in _lists(content, 0):
@@ -88,7 +90,7 @@ def _is_small(content: Any) -> bool:
     return True
 
 
-def _lists(value: Any, depth: int) -> Iterator[list[Any]]:
+def _lists(value: object, depth: int) -> Iterator[list[object]]:
     """The lists that stand below objects alone."""
     if type(value) is list:
         yield value
@@ -99,7 +101,7 @@ def _lists(value: Any, depth: int) -> Iterator[list[Any]]:
                 yield from _lists(inner, depth + 1)
 
 
-def _holds_list(value: Any, depth: int) -> bool:
+def _holds_list(value: object, depth: int) -> bool:
     """Whether the value is a list, or has one below objects alone."""
     if type(value) is list:
         return True

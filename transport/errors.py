@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -15,15 +15,16 @@ from contract.errors import Forbidden, GatewayError, NotFound, Problems, RangeNo
 
 _log = logging.getLogger(__name__)
 
-_CODES: Final = {413: "payload_too_large", 422: "validation"}
+_CODES: Final = {s.value: s.name for s in HTTPStatus} | {413: "PAYLOAD_TOO_LARGE", 422: "VALIDATION"}
+_PHRASES: Final = {s.value: s.phrase for s in HTTPStatus}
 
 
 def error_response(error: Exception, request_id: str) -> Response:
     """The response to any exception; one that is not for the client's eyes is masked and leaves one line in the log."""
     if isinstance(error, Problems):
-        return _json(422, {"detail": [{"loc": p.path, "msg": p.message, "type": p.type} for p in error.problems]})
+        return _json(422, {"detail": [{"loc": p.path, "msg": p.words(), "type": p.type} for p in error.problems]})
     if isinstance(error, GatewayError):
-        body: dict[str, Any] = _body(error.message, error.code.lower(), request_id)
+        body = _body(error.message, error.code.lower(), request_id)
         if isinstance(error, Forbidden):
             body |= {"required_scopes": error.required_scopes, "granted_scopes": error.granted_scopes}
         return _json(error.status, body, _headers(error))
@@ -42,10 +43,7 @@ def code_of(error: Exception) -> str:
 
 def code_of_status(status: int) -> str:
     """The same for a refusal of which nothing is known but its status."""
-    try:
-        return _CODES.get(status, HTTPStatus(status).name).upper()
-    except ValueError:
-        return f"HTTP_{status}"
+    return _CODES.get(status, f"HTTP_{status}")
 
 
 def report(error: Exception, request_id: str) -> None:
@@ -53,7 +51,7 @@ def report(error: Exception, request_id: str) -> None:
     _log.error("internal error request_id=%s type=%s at=%s", request_id, type(error).__name__, origin_of(error))
 
 
-def _body(detail: str, code: str, request_id: str) -> dict[str, Any]:
+def _body(detail: str, code: str, request_id: str) -> dict[str, object]:
     return {"detail": detail, "code": code, "request_id": request_id}
 
 
@@ -65,17 +63,14 @@ def _headers(error: GatewayError) -> dict[str, str]:
     return {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
 
 
-def _of_http(error: HTTPException, request_id: str) -> dict[str, Any]:
+def _of_http(error: HTTPException, request_id: str) -> dict[str, object]:
     """The router's own refusals, of which the 404 reads as that of a missing record."""
     if error.status_code == NotFound.status:
         return _body(NotFound.message, NotFound.code.lower(), request_id)
-    try:
-        status = HTTPStatus(error.status_code)
-    except ValueError:
-        return _body(error.detail, f"http_{error.status_code}", request_id)
-    detail = status.phrase.capitalize() if error.detail == status.phrase else error.detail
-    return _body(detail, _CODES.get(status.value, status.name.lower()), request_id)
+    is_usual = error.detail == _PHRASES.get(error.status_code)
+    detail = error.detail.capitalize() if is_usual else error.detail
+    return _body(detail, code_of_status(error.status_code).lower(), request_id)
 
 
-def _json(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+def _json(status: int, body: dict[str, object], headers: dict[str, str] | None = None) -> Response:
     return Response(orjson.dumps(body), status, headers, "application/json")

@@ -33,3 +33,20 @@ def address_of(scope: Scope) -> str:
     """Says where the request came from: the socket's other end, or a trusted proxy's word; empty for a local socket."""
     client = scope.get("client")
     return str(client[0]) if client else ""
+
+
+def weights_of(header: str | None) -> dict[str, float]:
+    """Reads how much the client wants each of what it names; empty where it does not say."""
+    weights: dict[str, float] = {}
+    for offer in (header or "").lower().split(","):
+        name, *parameters = (part.strip() for part in offer.split(";"))
+        if name:
+            weights[name] = max((_weight(p) for p in parameters if p.startswith("q=")), default=1.0)
+    return weights
+
+
+def _weight(parameter: str) -> float:
+    try:
+        return min(max(float(parameter.removeprefix("q=")), 0.0), 1.0)
+    except ValueError:
+        return 0.0

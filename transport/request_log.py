@@ -7,6 +7,9 @@ from typing import Any
 from contract.errors import GatewayError
 from identity.principal import Principal
 
+Answer = Mapping[str, Any]  # JSON, whose values follow from a GraphQL document
+"""An answer of the GraphQL surface."""
+
 
 @dataclass(slots=True)
 class RequestLog:
@@ -18,7 +21,7 @@ class RequestLog:
     """
 
     request_id: str
-    door: str
+    surface: str
     operation: str = ""
     name: str | None = None
     principal: Principal | None = None
@@ -32,7 +35,6 @@ class RequestLog:
 
     @property
     def organization(self) -> str | None:
-        """The identifier of the active organization."""
         active = None if self.principal is None else self.principal.organization
         return None if active is None else active.id
 
@@ -42,7 +44,7 @@ class RequestLog:
         if self.cost is None and error.extensions:
             self.cost = error.extensions["cost"]["actual"]
 
-    def answered(self, body: Mapping[str, Any]) -> None:
+    def answered(self, body: Answer) -> None:
         """Note what a GraphQL answer says: its cost, and the code of its first error."""
         errors = body.get("errors")
         if errors:

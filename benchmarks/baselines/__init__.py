@@ -1,5 +1,6 @@
 """What the gateway is compared with: each a small service over the same tables, as a competent user would write it.
 
-None of them has authentication, permissions, limits or walls between organizations: each serves one organization,
-whose identifier it is started with. They never share a process with `storage`, whose tables have the same names.
+None of them has authentication, permissions, limits or isolation of organizations: each serves the one organization
+whose identifier it is started with, and the floor the one that a header names. They never share a process with
+`storage`, whose tables have the same names.
 """

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import count
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -26,25 +27,26 @@ from starlette.routing import Route
 
 from benchmarks.baselines import floor_sql as sql
 
-ORGANIZATION = os.environ["BENCH_ORGANIZATION"]
 POOL = 10
 """Connections, as many as the gateway's default."""
 
 
+Values = Mapping[str, Any]
+Parameters = Callable[[Values], Sequence[Any]]
+Answer = Callable[[str, Values], Awaitable[Any]]
+
+
 class Driver(Protocol):
-    """A database: statements with their parameters."""
+    """A database: statements with their parameters, each committed by itself."""
 
     async def open(self) -> None:
         """Connect."""
 
     async def fetch(self, statement: str, *parameters: Any) -> Sequence[Any]:
-        """All rows of a select."""
+        """All rows of a statement."""
 
     async def fetch_each(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[Sequence[Any]]:
         """All rows of several selects, over one connection."""
-
-    async def insert(self, statement: str, *parameters: Any) -> None:
-        """One insert, committed."""
 
 
 class PostgreSQL:
@@ -72,10 +74,6 @@ class PostgreSQL:
         async with self._pool.acquire() as connection:
             return [await connection.fetch(statement, *parameters) for statement, parameters in statements]
 
-    async def insert(self, statement: str, *parameters: Any) -> None:
-        """The driver commits by itself."""
-        await self._pool.execute(statement, *parameters)
-
 
 class SQLite:
     """The standard library's connection, as durable as the gateway's."""
@@ -90,154 +88,182 @@ class SQLite:
 
     async def fetch(self, statement: str, *parameters: Any) -> Sequence[Any]:
         """Tuples of what the file holds."""
-        return self._connection.execute(statement, parameters).fetchall()
+        return self._connection.execute(statement, [_stored(p) for p in parameters]).fetchall()
 
     async def fetch_each(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[Sequence[Any]]:
         """One after the other."""
         return [await self.fetch(statement, *parameters) for statement, parameters in statements]
-
-    async def insert(self, statement: str, *parameters: Any) -> None:
-        """Each statement is a transaction."""
-        self._connection.execute(statement, [_stored(p) for p in parameters])
 
 
 def _stored(value: Any) -> Any:
     """The forms in which the tables on SQLite hold amounts and times."""
     if isinstance(value, Decimal):
         return f"{value:020.4f}"
-    return value.strftime("%Y-%m-%d %H:%M:%S.%f") if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S.%f")
+    return value.isoformat() if isinstance(value, date) else value
 
 
 _MEETING = (
-    *("id", "type", "subject", "body", "dueAt", "completedAt", "durationMinutes", "metadata", "accountId", "dealId"),
-    *("contactId", "ownerId", "source", "direction", "createdAt"),
+    "id type subject body dueAt completedAt durationMinutes metadata? accountId dealId contactId ownerId source"
+    " direction createdAt account { id name domain } deal { id name stageId } contact { id firstName lastName email }"
 )
 _REST_MEETING = (
-    *("id", "type", "subject", "body", "due_at", "completed_at", "duration_minutes", "metadata"),
-    *("account_id", "deal_id", "contact_id", "owner_id", "source", "direction", "created_at"),
+    "id type subject body due_at completed_at duration_minutes metadata? account_id deal_id contact_id owner_id source"
+    " direction created_at accounts { id name domain } deals { id name stage_id }"
+    " contacts { id first_name last_name email }"
 )
-_BRIEF = ("id", "subject", "dueAt", "durationMinutes", "accountId")
-_DEAL = ("id", "name", "value", "currency", "status", "closeDate", "notes", "createdAt")
-_METADATA, _ACCOUNT_ID, _DEAL_ID, _CONTACT_ID = 7, 8, 9, 10
+_BRIEF = "id subject dueAt durationMinutes accountId"
+_DETAIL = (
+    "id name value currency status closeDate notes createdAt"
+    " account { id name domain industry health { id score trend snapshotAt factors* } } contacts*"
+)
+_NAMED_ACCOUNT, _NAMED_STAGE = "account { id name }", "stage { id name }"
+_BOARD_DEAL = f"id name value currency {_NAMED_ACCOUNT} {_NAMED_STAGE}"
+_CREATED = "id name value currency accountId status"
+_CHANGED = "id name value currency status account? stage?"
 
 
-def _meeting(row: Any) -> dict[str, Any]:
-    made: dict[str, Any] = dict(zip(_MEETING, row, strict=False))
-    if row[_METADATA] is not None:
-        made["metadata"] = orjson.Fragment(row[_METADATA])
-    account, deal, contact = row[_ACCOUNT_ID], row[_DEAL_ID], row[_CONTACT_ID]
-    made["account"] = None if account is None else {"id": account, "name": row[15], "domain": row[16]}
-    made["deal"] = None if deal is None else {"id": deal, "name": row[17], "stageId": row[18]}
-    made["contact"] = (
-        None if contact is None else {"id": contact, "firstName": row[19], "lastName": row[20], "email": row[21]}
-    )
+def making(fields: str) -> Callable[[Any], dict[str, Any]]:
+    """A function that makes a record of a row, whose columns are in the order of the fields.
+
+    `?` marks JSON, and `*` JSON that is an empty list where it is null; a record in braces is null where its first
+    column is.
+    """
+    words, columns = fields.split(), count()
+
+    def record() -> str:
+        parts = []
+        while words and (word := words.pop(0)) != "}":
+            name, mark = word.rstrip("?*"), word[-1]
+            if words and words[0] == "{":
+                words.pop(0)
+                inner = record()
+                first = inner.partition("row[")[2].partition("]")[0]
+                parts.append(f"{name!r}: None if row[{first}] is None else {inner}")
+                continue
+            value = f"row[{next(columns)}]"
+            if mark in "?*":
+                value = f"{'[]' if mark == '*' else None} if {value} is None else Fragment({value})"
+            parts.append(f"{name!r}: {value}")
+        return f"{{{', '.join(parts)}}}"
+
+    made: Callable[[Any], dict[str, Any]] = eval(f"lambda row: {record()}", {"Fragment": orjson.Fragment})  # noqa: S307  # of the texts above
     return made
 
 
-def _rest_meeting(row: Any) -> dict[str, Any]:
-    made: dict[str, Any] = dict(zip(_REST_MEETING, row, strict=False))
-    if row[_METADATA] is not None:
-        made["metadata"] = orjson.Fragment(row[_METADATA])
-    account, deal, contact = row[_ACCOUNT_ID], row[_DEAL_ID], row[_CONTACT_ID]
-    made["accounts"] = None if account is None else {"id": account, "name": row[15], "domain": row[16]}
-    made["deals"] = None if deal is None else {"id": deal, "name": row[17], "stage_id": row[18]}
-    made["contacts"] = (
-        None if contact is None else {"id": contact, "first_name": row[19], "last_name": row[20], "email": row[21]}
-    )
-    return made
+_KINDS = {1: "account", 2: "contact", 4: "deal"}
 
 
-def _named(identifier: str | None, name: str | None) -> dict[str, Any] | None:
-    return None if identifier is None else {"id": identifier, "name": name}
+def _hit(row: Any) -> dict[str, Any]:
+    kind = _KINDS[row[0]]
+    node = {"id": row[1]} | ({"firstName": row[3], "lastName": row[4]} if kind == "contact" else {"name": row[2]})
+    return {"type": kind, "node": node}
 
 
-def _list(text: str | None) -> Any:
-    return [] if text is None else orjson.Fragment(text)
+def _page(limit: int) -> Parameters:
+    return lambda values: (int(values["offset"]), limit)
+
+
+def _new(values: Values) -> Sequence[Any]:
+    amount = Decimal(str(values["value"]))
+    columns = (values["name"], values["account_id"], amount, values["currency"], datetime.now(UTC))
+    return (str(uuid4()), *columns, values.get("stage_id"))
+
+
+def _moved(values: Values) -> Sequence[Any]:
+    return (values["id"], datetime.now(UTC), values["stage_id"])
+
+
+def _updated(values: Values) -> Sequence[Any]:
+    amount, day = Decimal(str(values["value"])), date.fromisoformat(values["close_date"])
+    return (values["id"], datetime.now(UTC), amount, day, values["notes"])
 
 
 class Floor:
-    """The endpoints over one driver."""
+    """The answers over one driver: what an organization gets for the values that it sends."""
 
     def __init__(self, driver: Driver, *, sqlite: bool) -> None:
         self._driver = driver
-        say = sql.for_sqlite if sqlite else str
-        self._meetings_200, self._meetings_20 = say(sql.MEETINGS_200), say(sql.MEETINGS_20)
-        self._deal_detail, self._deal_create = say(sql.DEAL_DETAIL), say(sql.DEAL_CREATE)
-        lists = (sql.DASHBOARD_MEETINGS, sql.DASHBOARD_DEALS, sql.DASHBOARD_ACCOUNTS)
-        self._dashboard = tuple(zip(map(say, lists), (10, 20, 10), strict=True))
+        self._say = sql.for_sqlite if sqlite else str
+        self._search, self._sought = (sql.SEARCH_SQLITE, sql.sought_by_sqlite) if sqlite else (sql.SEARCH, sql.sought)
 
-    async def meetings_200(self, request: Request) -> Any:
-        rows = await self._driver.fetch(self._meetings_200, ORGANIZATION, int(request.query_params["offset"]), 200)
-        return [_meeting(row) for row in rows]
-
-    async def rest_meetings_200(self, request: Request) -> Any:
-        rows = await self._driver.fetch(self._meetings_200, ORGANIZATION, int(request.query_params["offset"]), 200)
-        return [_rest_meeting(row) for row in rows]
-
-    async def meetings_20(self, request: Request) -> Any:
-        rows = await self._driver.fetch(self._meetings_20, ORGANIZATION, int(request.query_params["offset"]), 20)
-        return [dict(zip(_BRIEF, row, strict=True)) for row in rows]
-
-    async def deal_detail(self, request: Request) -> Any:
-        [row] = await self._driver.fetch(self._deal_detail, ORGANIZATION, request.query_params["id"])
-        made: dict[str, Any] = dict(zip(_DEAL, row, strict=False))
-        health = {"id": row[12], "score": row[13], "trend": row[14], "snapshotAt": row[15], "factors": _list(row[16])}
-        made["account"] = {"id": row[8], "name": row[9], "domain": row[10], "industry": row[11], "health": health}
-        made["contacts"] = _list(row[17])
-        return made
-
-    async def dashboard(self, request: Request) -> Any:
-        offset = int(request.query_params["offset"])
-        meetings, deals, accounts = await self._driver.fetch_each(
-            [(statement, (ORGANIZATION, offset, limit)) for statement, limit in self._dashboard]
-        )
+    def answers(self) -> dict[str, Answer]:
+        """By the last part of the address."""
         return {
-            "meetings": [
-                {"id": row[0], "subject": row[1], "dueAt": row[2], "account": _named(row[3], row[4])}
-                for row in meetings
-            ],
-            "deals": [
-                {
-                    "id": row[0],
-                    "name": row[1],
-                    "value": row[2],
-                    "currency": row[3],
-                    "account": _named(row[4], row[5]),
-                    "stage": _named(row[6], row[7]),
-                }
-                for row in deals
-            ],
-            "accounts": [{"id": row[0], "name": row[1], "domain": row[2], "industry": row[3]} for row in accounts],
+            "meetings_200": self._rows(sql.MEETINGS_200, _MEETING, _page(200)),
+            "rest_meetings_200": self._rows(sql.MEETINGS_200, _REST_MEETING, _page(200)),
+            "meetings_20": self._rows(sql.MEETINGS_20, _BRIEF, _page(20)),
+            "meetings_before": self._rows(
+                sql.MEETINGS_BEFORE, _BRIEF, lambda values: (datetime.fromisoformat(values["before"]),)
+            ),
+            "board": self._rows(sql.BOARD, "stage { id name } totals* deals*", lambda _: ()),
+            "deal_detail": self._row(sql.DEAL_DETAIL, _DETAIL, lambda values: (values["id"],)),
+            "deal_create": self._row(sql.DEAL_CREATE, _CREATED, _new),
+            "rest_deal_create": self._row(sql.REST_DEAL_CREATE, "id", _new),
+            "deal_create_staged": self._row(sql.DEAL_CREATE_STAGED, _CHANGED, _new),
+            "deal_move": self._row(sql.DEAL_MOVE, f"{_CHANGED} closeDate notes", _moved),
+            "deal_update": self._row(sql.DEAL_UPDATE, f"{_CHANGED} closeDate notes", _updated),
+            "dashboard": self._dashboard(),
+            "search": self._hits,
+            "typename": self._typename,
         }
 
-    async def deal_create(self, request: Request) -> Any:
-        body = orjson.loads(await request.body())
-        identifier = await self._insert(body)
-        return {
-            "id": identifier,
-            "name": body["name"],
-            "value": str(body["value"]),
-            "currency": body["currency"],
-            "accountId": body["account_id"],
-            "status": "open",
+    def _rows(self, statement: str, fields: str, parameters: Parameters) -> Answer:
+        text, make = self._say(statement), making(fields)
+
+        async def answer(organization: str, values: Values) -> list[Any]:
+            return [make(row) for row in await self._driver.fetch(text, organization, *parameters(values))]
+
+        return answer
+
+    def _row(self, statement: str, fields: str, parameters: Parameters) -> Answer:
+        text, make = self._say(statement), making(fields)
+
+        async def answer(organization: str, values: Values) -> Any:
+            [row] = await self._driver.fetch(text, organization, *parameters(values))
+            return make(row)
+
+        return answer
+
+    def _dashboard(self) -> Answer:
+        lists = {
+            "meetings": (sql.DASHBOARD_MEETINGS, 10, f"id subject dueAt {_NAMED_ACCOUNT}"),
+            "deals": (sql.DASHBOARD_DEALS, 20, _BOARD_DEAL),
+            "accounts": (sql.DASHBOARD_ACCOUNTS, 10, "id name domain industry"),
+        }
+        made = {
+            name: (self._say(statement), limit, making(fields)) for name, (statement, limit, fields) in lists.items()
         }
 
-    async def rest_deal_create(self, request: Request) -> Any:
-        return {"id": await self._insert(orjson.loads(await request.body()))}
+        async def answer(organization: str, values: Values) -> Any:
+            offset = int(values["offset"])
+            found = await self._driver.fetch_each([(text, (organization, offset, n)) for text, n, _ in made.values()])
+            return {
+                name: [make(row) for row in rows]
+                for (name, (_, _, make)), rows in zip(made.items(), found, strict=True)
+            }
 
-    async def _insert(self, body: dict[str, Any]) -> str:
-        identifier, value = str(uuid4()), Decimal(str(body["value"]))
-        moment = datetime.now(UTC)
-        await self._driver.insert(
-            self._deal_create,
-            *(ORGANIZATION, identifier, body["name"], body["account_id"], value, body["currency"], moment),
-        )
-        return identifier
+        return answer
+
+    async def _hits(self, organization: str, values: Values) -> Any:
+        query, found = values["query"], dict[str, Any]()
+        for in_name in (True, False):
+            if len(found) < sql.HITS:
+                sought = self._sought(organization, query, in_name=in_name)
+                for row in await self._driver.fetch(self._search, organization, sought, len(query)):
+                    found.setdefault(row[1], _hit(row))
+        return list(found.values())[: sql.HITS]
+
+    async def _typename(self, _organization: str, _values: Values) -> Any:
+        return {"__typename": "Query"}
 
 
-def _endpoint(answer: Callable[[Request], Awaitable[Any]], status: int = 200) -> Callable[..., Awaitable[Response]]:
+def _endpoint(answer: Answer, status: int) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
-        return Response(orjson.dumps(await answer(request)), status, media_type="application/json")
+        values = orjson.loads(await request.body()) if request.method == "POST" else request.query_params
+        said = await answer(request.headers.get("x-organization", ""), values)
+        return Response(orjson.dumps(said), status, media_type="application/json")
 
     return serve
 
@@ -247,19 +273,16 @@ def create() -> Starlette:
     url = os.environ["BENCH_DATABASE_URL"]
     sqlite = url.startswith("sqlite")
     driver: Driver = SQLite(url) if sqlite else PostgreSQL(url)
-    floor = Floor(driver, sqlite=sqlite)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         await driver.open()
         yield
 
-    reads = (floor.meetings_200, floor.meetings_20, floor.deal_detail, floor.dashboard, floor.rest_meetings_200)
-    return Starlette(
-        lifespan=lifespan,
-        routes=[
-            *(Route(f"/{answer.__name__}", _endpoint(answer)) for answer in reads),
-            Route("/deal_create", _endpoint(floor.deal_create), methods=["POST"]),
-            Route("/rest_deal_create", _endpoint(floor.rest_deal_create, 201), methods=["POST"]),
-        ],
-    )
+    statuses = {"rest_deal_create": 201}
+    answers = Floor(driver, sqlite=sqlite).answers()
+    routes = [
+        Route(f"/{name}", _endpoint(answer, statuses.get(name, 200)), methods=["GET", "POST"])
+        for name, answer in answers.items()
+    ]
+    return Starlette(lifespan=lifespan, routes=routes)

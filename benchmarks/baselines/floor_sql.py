@@ -18,7 +18,7 @@ ORDER BY m.due_at DESC NULLS LAST, m.created_at DESC, m.id LIMIT $3 OFFSET $2
 MEETINGS_200 = (
     "SELECT m.id, m.type, m.subject, m.body, m.due_at, m.completed_at, m.duration_minutes, m.metadata, m.account_id,"
     " m.deal_id, m.contact_id, m.owner_id, m.source, m.direction, m.created_at,"
-    " a.name, a.domain, d.name, d.stage_id, c.first_name, c.last_name, c.email" + _PAGE + _ORDER
+    " a.id, a.name, a.domain, d.id, d.name, d.stage_id, c.id, c.first_name, c.last_name, c.email" + _PAGE + _ORDER
 )
 
 _BRIEF = "SELECT id, subject, due_at, duration_minutes, account_id FROM activities m"
@@ -58,13 +58,87 @@ LEFT JOIN health_snapshots h ON h.org_id = d.org_id AND h.id = (
 WHERE d.org_id = $1 AND d.id = $2
 """
 
-DEAL_CREATE = """
-INSERT INTO deals (org_id, id, name, account_id, value, currency, status, competitors, created_at, updated_at, version)
-VALUES ($1, $2, $3, $4, $5, $6, 'open', '[]', $7, $7, 1)
+_CREATE = """
+INSERT INTO deals (org_id, id, name, account_id, value, currency, status, competitors, created_at, updated_at, version,
+  stage_id)
+VALUES ($1, $2, $3, $4, $5, $6, 'open', '[]', $7, $7, 1, $8)
 """
+_CHANGED = """
+RETURNING id, name, value, currency, status,
+  (SELECT json_build_object('id', a.id, 'name', a.name) FROM accounts a
+    WHERE a.org_id = deals.org_id AND a.id = deals.account_id),
+  (SELECT json_build_object('id', s.id, 'name', s.name) FROM pipeline_stages s
+    WHERE s.org_id = deals.org_id AND s.id = deals.stage_id)
+"""
+DEAL_CREATE_STAGED = _CREATE + _CHANGED
+DEAL_CREATE = _CREATE + "RETURNING id, name, value, currency, account_id, status"
+REST_DEAL_CREATE = _CREATE + "RETURNING id"
+_OF_DEAL = " WHERE org_id = $1 AND id = $2" + _CHANGED + ", close_date, notes"
+_MOVED = """
+UPDATE deals SET updated_at = $3, version = version + 1, stage_id = $4,
+  status = (SELECT s.type FROM pipeline_stages s WHERE s.org_id = $1 AND s.id = $4)
+"""
+_UPDATED = """
+UPDATE deals SET updated_at = $3, version = version + 1, value = $4, close_date = $5, notes = $6
+"""
+DEAL_MOVE, DEAL_UPDATE = _MOVED + _OF_DEAL, _UPDATED + _OF_DEAL
+
+MEETINGS_BEFORE = (
+    _BRIEF
+    + """
+WHERE org_id = $1 AND type = 'meeting' AND due_at < $2
+ORDER BY due_at DESC NULLS LAST, created_at DESC, id LIMIT 20
+"""
+)
+
+BOARD = """
+SELECT s.id, s.name,
+  (SELECT json_agg(json_build_object('currency', t.currency, 'amount', CAST(t.amount AS text), 'count', t.deals))
+    FROM (SELECT currency, coalesce(sum(value), 0) AS amount, count(*) AS deals FROM deals
+      WHERE org_id = s.org_id AND stage_id = s.id GROUP BY currency ORDER BY currency) t),
+  (SELECT json_agg(json_build_object('id', d.id, 'name', d.name, 'value', d.value, 'currency', d.currency, 'account',
+      (SELECT json_build_object('id', a.id, 'name', a.name) FROM accounts a
+        WHERE a.org_id = d.org_id AND a.id = d.account_id)))
+    FROM (SELECT * FROM deals WHERE org_id = s.org_id AND stage_id = s.id ORDER BY created_at DESC, id LIMIT 20) d)
+FROM pipeline_stages s WHERE s.org_id = $1 ORDER BY s.position
+"""
+
+HITS = 20
+_NAMES = """
+SELECT e.kind, e.id, coalesce(a.name, d.name), c.first_name, c.last_name FROM ({}
+  ORDER BY far, kind, created_at DESC, id LIMIT 20) e
+LEFT JOIN accounts a ON e.kind = 1 AND a.org_id = e.org_id AND a.id = e.id
+LEFT JOIN contacts c ON e.kind = 2 AND c.org_id = e.org_id AND c.id = e.id
+LEFT JOIN deals d ON e.kind = 4 AND d.org_id = e.org_id AND d.id = e.id
+ORDER BY e.far, e.kind, e.created_at DESC, e.id
+"""
+SEARCH = _NAMES.format(
+    "SELECT org_id, kind, id, size <> $3 AS far, created_at FROM search_entries"
+    " WHERE org_id = $1 AND kind IN (1, 2, 4) AND words @@ CAST($2 AS tsquery)"
+)
+SEARCH_SQLITE = _NAMES.format(
+    "SELECT s.org_id, s.kind, s.id, s.size <> ?3 AS far, s.created_at"
+    " FROM search_words w JOIN search_entries s ON s.words = w.rowid"
+    " WHERE w.search_words MATCH ?2 AND s.org_id = ?1 AND s.kind IN (1, 2, 4)"
+)
+
+
+def sought(organization: str, query: str, *, in_name: bool) -> str:
+    """PostgreSQL's question for the words: they are stored behind a mark of the organization and of their place."""
+    mark = organization.replace("-", "")[-8:]
+    places = "n" if in_name else "no"
+    return " & ".join(f"({' | '.join(f'{mark}{place}{word}:*' for place in places)})" for word in query.split())
+
+
+def sought_by_sqlite(organization: str, query: str, *, in_name: bool) -> str:
+    """SQLite's question for the words."""
+    mark = organization.replace("-", "")[-12:]
+    words = " AND ".join(f'"{word}" *' for word in query.split())
+    return f'org : "{mark}" AND {{{"name" if in_name else "name rest"}}} : ({words})'
 
 
 def for_sqlite(statement: str) -> str:
     """The same statement: other names for making JSON, and its own for parameters."""
     plain = statement.replace("json_agg", "json_group_array").replace("json_build_object", "json_object")
+    plain = plain.replace("sum(value)", "sum(CAST(replace(value, '.', '') AS INTEGER)) / 10000.0")
     return re.sub(r"\$(\d)", r"?\1", plain)

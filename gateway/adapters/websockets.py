@@ -8,7 +8,7 @@ from websockets.server import ServerProtocol
 class QuietProtocol(ServerProtocol):
     """The protocol without its lines: at DEBUG they are whole frames and headers, with the ends of tokens."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:  # those of the library
         super().__init__(**options)
         # What the constructor reads off the logger's level.
         self.debug = False
@@ -23,5 +23,4 @@ class QuietProtocol(ServerProtocol):
         return len(self.reader.buffer) + (self.current_size or 0)
 
     def forget(self) -> None:
-        """Let go of what has come."""
         self.reader.discard()

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.commands.outcome import fail
-from resolvers.inputs import moment
+from resolvers.shared.inputs import moment
 from storage.database import Database
 from storage.queries import organizations
 

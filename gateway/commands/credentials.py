@@ -1,4 +1,4 @@
-"""`credentials`: what an operator does about keys and tokens, whoever owns them."""
+"""`credentials`: what an operator does about keys and tokens of any owner."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -19,11 +19,6 @@ class Kind(StrEnum):
 
     ORGANIZATION_KEY = CredentialKind.ORGANIZATION_KEY.value
     USER_TOKEN = CredentialKind.USER_TOKEN.value
-
-
-@credentials.callback()
-def _credentials() -> None:
-    """Keep `revoke` a command of its own."""
 
 
 @credentials.command("revoke")

@@ -56,10 +56,10 @@ def seed(
     with _bar() as progress:
         tasks: dict[str, TaskID] = {}
 
-        def report(noun: str, done: int, total: int) -> None:
-            if noun not in tasks:
-                tasks[noun] = progress.add_task(noun, total=total)
-            progress.update(tasks[noun], completed=done)
+        def report(table: str, done: int, total: int) -> None:
+            if table not in tasks:
+                tasks[table] = progress.add_task(table, total=total)
+            progress.update(tasks[table], completed=done)
 
         async def work(database: Database) -> Summary:
             return await seed_plan(database, plan, report)
@@ -69,7 +69,7 @@ def seed(
     if not summary.written:
         say("Everything is there already.")
         return
-    rows = ", ".join(f"{count:,} {noun.replace('_', ' ')}" for noun, count in summary.rows.items())
+    rows = ", ".join(f"{count:,} {table.replace('_', ' ')}" for table, count in summary.rows.items())
     say(f"Written: {rows}.")
 
 

@@ -1,10 +1,11 @@
 """`org`, `member` and `token`: the embedded identity provider's directory."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from contract.limits import SUBJECT_MAX
 from contract.scopes import Role, Scope
 from gateway.commands.before import Before, DryRun, Of, key_of, parsed
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
@@ -22,16 +23,11 @@ OrganizationId = Annotated[str, typer.Option("--org", help="The organization, as
 Subject = Annotated[str, typer.Option("--user", help="The member's subject.")]
 
 
-@organizations.callback()
-def _organizations() -> None:
-    """Keep `create` a command of its own."""
-
-
 @organizations.command("create")
 def create(
     name: Annotated[str, typer.Argument(help="The organization's name.")],
     identifier: Annotated[
-        str | None, typer.Option("--id", help="What X-Service-Org calls it; a UUID unless told.")
+        str | None, typer.Option("--id", help="What X-Service-Org calls it; a UUID unless given.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,8 +57,8 @@ def add(
     """Make someone a member, or change a member's name, address, role or scopes."""
     if (role is None) == (not scope):
         raise typer.BadParameter("give either --role or at least one --scope")
-    if not 0 < len(user) <= directory.SUBJECT_MAX:
-        raise typer.BadParameter(f"the subject must have 1 to {directory.SUBJECT_MAX} characters", param_hint="--user")
+    if not 0 < len(user) <= SUBJECT_MAX:
+        raise typer.BadParameter(f"the subject must have 1 to {SUBJECT_MAX} characters", param_hint="--user")
 
     async def work(database: Database) -> bool:
         return await directory.add_member(
@@ -90,17 +86,17 @@ def remove(org: OrganizationId, user: Subject) -> None:
 def list_members(org: Of = None, as_json: AsJson = False) -> None:
     """List who belongs where; those who were removed, or are suspended, are among them."""
 
-    async def work(database: Database) -> Sequence[Any]:
+    async def work(database: Database) -> Sequence[directory.Row]:
         org_id = await key_of(database, org)
         async with database.directory() as session:
             return await statements.everybody(session, org_id)
 
     data = [_entry(row) for row in with_database(work)]
-    lines = ["\t".join((d["org"], d["user"], d["role"] or "-", d["state"], d["email"] or "")) for d in data]
+    lines = [f"{d['org']}\t{d['user']}\t{d['role'] or '-'}\t{d['state']}\t{d['email'] or ''}" for d in data]
     show(data, "\n".join(lines), as_json)
 
 
-def _entry(row: Any) -> dict[str, Any]:
+def _entry(row: directory.Row) -> dict[str, object]:
     state = "member" if row.ended_at is None else "suspended" if row.scopes else "removed"
     return {
         "org": row.external_id,
@@ -124,8 +120,7 @@ def suspend(before: Before, org: Of = None, dry_run: DryRun = False, as_json: As
 
     async def work(database: Database) -> int:
         org_id = await key_of(database, org)
-        async with database.directory(writing=True) as session:
-            return await statements.suspend_before(session, moment, org_id=org_id, dry=dry_run)
+        return await directory.suspend_before(database, moment, org_id=org_id, dry=dry_run)
 
     number = with_database(work)
     say("Nothing is changed." if dry_run else "Suspended; `member list` names them.")

@@ -14,11 +14,6 @@ from gateway.settings import Settings, shown
 config = typer.Typer(help="The settings.", no_args_is_help=True)
 
 
-@config.callback()
-def _config() -> None:
-    """Keep `show` a command of its own."""
-
-
 @config.command("show")
 def show_config(as_json: AsJson = False) -> None:
     """List every setting with its value; secrets are masked."""

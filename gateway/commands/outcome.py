@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
-from pydantic import AliasChoices, ValidationError
+from pydantic import ValidationError
 
 from gateway import data_folder
 from gateway.runtime import database_of
-from gateway.settings import Settings, unfit_to_serve
-from resolvers.inputs import words_of
+from gateway.settings import Settings, unfit_to_serve, variable_of
+from resolvers.shared.inputs import words_of
 from storage import migrate
 from storage.database import Database
 
@@ -33,21 +33,23 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def show(data: Any, text: str, as_json: bool) -> None:
+def show(data: object, text: str, as_json: bool) -> None:
     """The command's data on stdout."""
     print(json.dumps(data, indent=2) if as_json else text)
 
 
-def settings(**overrides: Any) -> Settings:
+def settings(**overrides: Any) -> Settings:  # their validation says what is wrong with them
     """The settings, or the end of the process with the name of the one that is wrong."""
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        lines = [f"{_variable(e['loc'])}: {words_of(e)}" for e in error.errors()]
+        lines = [
+            f"{variable_of(str(e['loc'][0]) if e['loc'] else 'database_url')}: {words_of(e)}" for e in error.errors()
+        ]
         fail("\n".join(lines), BAD_CONFIGURATION)
 
 
-def settings_to_serve(**overrides: Any) -> Settings:
+def settings_to_serve(**overrides: Any) -> Settings:  # as above
     """The same for a process of the service, which takes more."""
     configuration = settings(**overrides)
     if unfit := unfit_to_serve(configuration):
@@ -65,15 +67,6 @@ def with_folder(configuration: Settings, *, mending: bool = True) -> Settings:
     if mending:
         data_folder.mend(configuration)
     return configuration
-
-
-def _variable(location: tuple[int | str, ...]) -> str:
-    name = str(location[0]) if location else "database_url"
-    field = Settings.model_fields.get(name)
-    if field is None:
-        return name
-    alias = field.validation_alias
-    return str(alias.choices[0] if isinstance(alias, AliasChoices) else alias)
 
 
 def with_database(work: Callable[[Database], Awaitable[T]], configuration: Settings | None = None) -> T:

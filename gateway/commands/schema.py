@@ -48,11 +48,6 @@ def breaking_changes(before: str, after: str) -> list[BreakingChange]:
     return find_breaking_changes(build_schema(before, assume_valid=True), build_schema(after, assume_valid=True))
 
 
-@openapi.callback()
-def _openapi() -> None:
-    """Keep `print` a command of its own."""
-
-
 @openapi.command("print")
 def print_openapi() -> None:
     """Print the OpenAPI document."""

@@ -1,4 +1,4 @@
-"""`webhooks`: what an operator does about receivers of events, whoever made them."""
+"""`webhooks`: what an operator does about receivers of events of any maker."""
 
 import typer
 
@@ -8,11 +8,6 @@ from storage.database import Database
 from storage.queries import webhooks as statements
 
 webhooks = typer.Typer(help="Receivers of events.", no_args_is_help=True)
-
-
-@webhooks.callback()
-def _webhooks() -> None:
-    """Keep `disable` a command of its own."""
 
 
 @webhooks.command("disable")

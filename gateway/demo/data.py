@@ -15,6 +15,7 @@ from storage.base import now
 from storage.database import Database
 from storage.seeding import Demo, seed_demo
 from storage.seeding.outreach import add_outreach
+from storage.seeding.tags import add_tags, add_targets
 from storage.tables import Credential
 
 _KEYS = ("Nightly export", "Website forms")
@@ -40,6 +41,10 @@ async def prepare(settings: Settings, database: Database) -> Ready:
         await _write_keys(settings, database, demo)
         await write_research(database, demo.organization, demo.member)
         await _write_outreach(database, demo)
+        for organization in (demo.organization, demo.other_organization):
+            async with database.writing(organization) as session:
+                await add_tags(session)
+                await add_targets(session, now(), [demo.admin, demo.member])
     administrator = Invitation(demo.admin, demo.organization)
     return Ready(demo.created, administrator, token_for(embedded_issuer(settings), administrator))
 
@@ -54,7 +59,7 @@ async def _write_keys(settings: Settings, database: Database, demo: Demo) -> Non
     async with database.writing(demo.organization) as session:
         for name in _KEYS:
             minted = secrets.mint("ak")
-            session.add(
+            await session.insert(
                 Credential(
                     kind="organization_key",
                     key_id=minted.key_id,
@@ -68,6 +73,6 @@ async def _write_keys(settings: Settings, database: Database, demo: Demo) -> Non
 
 
 async def _write_outreach(database: Database, demo: Demo) -> None:
-    """Campaigns, of which the embedded provider is told as of any other; it sends nothing."""
+    """Campaigns, which the embedded provider gets like any other; it sends nothing."""
     async with database.writing(demo.organization) as session:
         await campaigns.tell(session, await add_outreach(session, now()))

@@ -1,4 +1,4 @@
-"""One-time codes for the demo's link: whoever opens it soon, on this machine, gets a session token, once.
+"""One-time codes for the demo's link: opened soon, on this machine, it gives a session token, once.
 
 A link ends up in histories, chats and screenshots; a used code is worth nothing there (decision 167). The codes are
 files of the data folder, so that any of several processes can take one, and exactly one of them does.

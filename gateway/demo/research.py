@@ -2,14 +2,13 @@
 
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
 from jobs.cx.brand import colors_of
-from jobs.cx.copywriting import draft
 from jobs.cx.pages import read_page
 from jobs.cx.signals import assess
 from jobs.cx.site import Site
-from jobs.render import enqueue_render
+from jobs.research import write_report
 from storage.base import now
 from storage.database import Database
-from storage.tables import CXReport, CXReportRevision, ResearchResult, ResearchRun
+from storage.tables import ResearchResult, ResearchRun
 
 _ROASTER = """<!doctype html><html lang="en"><title>Harbor Coffee Roasters</title>
 <meta name="theme-color" content="#0b5d4e"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -42,7 +41,6 @@ async def write_research(database: Database, organization: str, subject: str) ->
         for position, (company, domain, scheme, home, kinds, tried, seconds) in enumerate(_COMPANIES):
             site = _site(f"{scheme}://{domain}/", home, kinds, tried, seconds)
             assessed = assess(site)
-            copy_blobs, analysis = draft(company, site, assessed)
             result = ResearchResult(
                 run_id=run.id,
                 position=position,
@@ -52,14 +50,9 @@ async def write_research(database: Database, organization: str, subject: str) ->
                 score=assessed.score,
                 factors=[factor.document() for factor in assessed.factors],
             )
-            report = CXReport(result_id=result.id)
-            brand = {"company": company, "colors": colors_of(site.home)}
+            brand: dict[str, object] = {"company": company, "colors": colors_of(site.home)}
             await session.insert(result)
-            await session.insert(report)
-            await session.insert(
-                CXReportRevision(report_id=report.id, revision=1, copy_blobs=copy_blobs, analysis=analysis, brand=brand)
-            )
-            await enqueue_render(session, report)
+            await write_report(session, result, site, assessed, brand)
         company, domain, error = _UNREACHABLE
         failed = ResearchResultStatus.FAILED.value
         await session.insert(

@@ -7,7 +7,7 @@ from contract.errors import GatewayError, Unauthenticated, Unavailable
 from gateway.graphql.streams import Streams
 from gateway.middleware.load_shedding import Path, group_of, path_of
 from identity.principal import Principal
-from resolvers.context import Context
+from resolvers.shared.context import Context
 
 PAUSE_SECONDS = 2.0
 
@@ -46,7 +46,6 @@ class CredentialWatch:
         return context
 
     def done(self, context: Context) -> None:
-        """The context acts no more."""
         self._acting.pop(id(context), None)
 
     async def until_refused(self) -> GatewayError:

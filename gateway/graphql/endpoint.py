@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import Message
 from functools import lru_cache
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import QueryParams
@@ -19,23 +18,25 @@ from contract.errors import (
     Unauthenticated,
     UnsupportedMedia,
 )
-from contract.limits import STRANGER_BODY_MAX_BYTES
+from contract.limits import ANONYMOUS_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
 from gateway.graphql.credential_watch import CredentialWatch
 from gateway.graphql.encoding import encoded
 from gateway.graphql.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
 from gateway.graphql.sse import EVENT_STREAM, EventStream
 from gateway.graphql.streams import STREAM, Streams
-from gateway.pages import graphiql_page
+from gateway.middleware.paths import had_slash
+from gateway.pages import graphiql_page, placed
 from gateway.settings import Settings
-from resolvers.context import Context, Services
-from resolvers.idempotency import REPLAYED
+from resolvers.shared.context import Context, Services
+from resolvers.shared.idempotency import REPLAYED
 from schema.errors import refusal
 from schema.execution import Answer, Executor
 from schema.execution import Request as Operation
 from transport.bodies import read_body
 from transport.errors import report
-from transport.headers import Headers, address_of, header, headers_of
+from transport.headers import Headers, address_of, header, headers_of, weights_of
+from transport.request_log import Answer as Body
 from transport.request_log import RequestLog
 
 JSON = "application/json"
@@ -53,33 +54,26 @@ class Reply:
     content: bytes
 
 
+@dataclass(eq=False)
 class GraphQLEndpoint:
     """The endpoint over one executor."""
 
-    def __init__(
-        self,
-        services: Services,
-        executor: Executor,
-        operations: Operations,
-        settings: Settings,
-        streams: Streams,
-    ) -> None:
-        self.services = services
-        self.streams = streams
-        self.executor = executor
-        self.settings = settings
-        self.operations = operations
+    services: Services
+    executor: Executor
+    operations: Operations
+    settings: Settings
+    streams: Streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, of any method."""
         headers = headers_of(scope)
         if scope["method"] in _READING and self.settings.graphiql and _is_page(scope, headers):
             led_by = header(headers, b"sec-fetch-site") or ""
-            await graphiql_page(self._hosts(headers), led_by)(scope, receive, send)
+            page = graphiql_page(self._hosts(headers), led_by)
+            await placed(page, has_slash=had_slash(scope))(scope, receive, send)
             return
         answer = await self.serve(scope, receive, headers)
         if isinstance(answer, EventStream):
-            scope["state"]["record"].door = STREAM
+            scope["state"]["record"].surface = STREAM
             await answer(receive, send)
             return
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
@@ -119,8 +113,10 @@ class GraphQLEndpoint:
         await watch.begin()
         scope["state"]["principal"] = watch.principal
         record.principal = watch.principal
-        stranger = watch.address if watch.principal is None else None
-        operation = self.operations.read(await _fields(scope, receive, headers, stranger is not None), stranger)
+        anonymous_address = watch.address if watch.principal is None else None
+        operation = self.operations.read(
+            await _fields(scope, receive, headers, anonymous_address is not None), anonymous_address
+        )
         key = key_of(operation, header(headers, b"idempotency-key"))
         await self.executor.open(operation, record)
         context = Context(self.services, watch.principal, record.request_id, key=key)
@@ -137,7 +133,9 @@ class GraphQLEndpoint:
         if media_type == EVENT_STREAM:
             return EventStream(answer, watch, record)
         ok = answer.executed or media_type == JSON
-        return _reply(answer.body, media_type, 200 if ok else 400, _REPLAYED if key and key.is_replayed else ())
+        replayed = _REPLAYED if key and key.is_replayed else []
+        secret = _NOT_STORED if self.executor.shows_secret(operation) else []
+        return _reply(answer.body, media_type, 200 if ok else 400, replayed + secret)
 
     async def _stream(
         self, operation: Operation, context: Context, watch: CredentialWatch, record: RequestLog, accept: str | None
@@ -155,6 +153,7 @@ class GraphQLEndpoint:
 
 
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]
+_NOT_STORED = [(b"cache-control", b"no-store")]
 _REPLAYED = [(REPLAYED.lower().encode(), b"true")]
 _READING = ("GET", "HEAD")
 
@@ -171,7 +170,7 @@ _ASKING = {"query", "documentId", "extensions"}
 @lru_cache(maxsize=200)
 def _prefers_page(accept: bytes) -> bool:
     """Whether a page is at least as welcome as an answer that the header names."""
-    weights = _weights(accept.decode("latin-1"))
+    weights = weights_of(accept.decode("latin-1"))
     return 0 < weights.get("text/html", 0.0) >= max(weights.get(JSON, 0.0), weights.get(GRAPHQL, 0.0))
 
 
@@ -181,7 +180,7 @@ def negotiate(accept: str | None) -> str:
 
     Raises NotAcceptable.
     """
-    weights = _weights(accept)
+    weights = weights_of(accept)
     if not weights:
         return JSON
     anything = weights.get("application/*", weights.get("*/*", 0.0))
@@ -198,28 +197,11 @@ def negotiate(accept: str | None) -> str:
 @lru_cache(maxsize=200)
 def takes_events(accept: str | None) -> bool:
     """Whether the client takes an event stream."""
-    weights = _weights(accept)
+    weights = weights_of(accept)
     return not weights or weights.get(EVENT_STREAM, weights.get("text/*", weights.get("*/*", 0.0))) > 0
 
 
-def _weights(accept: str | None) -> dict[str, float]:
-    """Reads how much the client wants each media type; empty where it does not say."""
-    weights: dict[str, float] = {}
-    for offer in (accept or "").lower().split(","):
-        name, *parameters = (part.strip() for part in offer.split(";"))
-        if name:
-            weights[name] = max((_weight(p) for p in parameters if p.startswith("q=")), default=1.0)
-    return weights
-
-
-def _weight(parameter: str) -> float:
-    try:
-        return min(max(float(parameter.removeprefix("q=")), 0.0), 1.0)
-    except ValueError:
-        return 0.0
-
-
-async def _fields(scope: Scope, receive: Receive, headers: Headers, is_stranger: bool) -> Any:
+async def _fields(scope: Scope, receive: Receive, headers: Headers, is_anonymous: bool) -> object:
     """Reads what a request holds.
 
     Raises BadRequest, UnsupportedMedia, TooLarge or MethodNotAllowed, and Unauthenticated for more than who shows no
@@ -232,7 +214,7 @@ async def _fields(scope: Scope, receive: Receive, headers: Headers, is_stranger:
     if not _is_json(header(headers, b"content-type") or ""):
         raise UnsupportedMedia(f"The body must be {JSON} in UTF-8")
     body = await read_body(receive, header(headers, b"content-length"))
-    if is_stranger and len(body) > STRANGER_BODY_MAX_BYTES:
+    if is_anonymous and len(body) > ANONYMOUS_BODY_MAX_BYTES:
         if body.count(b",") <= _COMMAS_READ:
             read_json(body, "The body")
         raise Unauthenticated()
@@ -258,7 +240,7 @@ def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
     if isinstance(error, DocumentRefused):
         # An error of a well-formed request; and the next answer to the same one may be another (decision 77).
         status = 200 if media_type == JSON else status
-        headers = [(b"cache-control", b"no-store")]
+        headers = _NOT_STORED
     elif isinstance(error, Unauthenticated):
         headers = _CHALLENGE
     elif isinstance(error, MethodNotAllowed):
@@ -268,7 +250,7 @@ def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:
     return _reply(refusal(error, request_id), media_type, status, headers)
 
 
-def _reply(body: Any, media_type: str, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ()) -> Reply:
+def _reply(body: Body, media_type: str, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ()) -> Reply:
     content = encoded(body)
     length = str(len(content)).encode()
     fixed = [

@@ -3,15 +3,14 @@
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import orjson
 from starlette.datastructures import QueryParams
 
 from contract.errors import BadRequest, DocumentNotFound, DocumentRefused, PersistedQueryNotFound, Problems
 from gateway.graphql.persisted_documents import Automatic, Registered, digest
-from resolvers.context import Key
-from resolvers.idempotency import HEADER, read_key
+from resolvers.shared.context import Key
+from resolvers.shared.idempotency import HEADER, read_key
 from schema.execution import Request as Operation
 
 PARAMETERS = ("query", "documentId", "variables", "operationName", "extensions")
@@ -19,19 +18,19 @@ _PREFIX = "sha256:"
 _QUOTED = {name: f'"{name}"'.encode() for name in PARAMETERS}
 
 
-def fields_of_query(query_string: bytes) -> dict[str, Any]:
+def fields_of_query(query_string: bytes) -> dict[str, object]:
     """The fields in an address. Raises BadRequest where one is there twice, or is no JSON where it has to be."""
     pairs = QueryParams(query_string).multi_items()
-    fields: dict[str, Any] = dict(pairs)
+    fields: dict[str, object] = dict(pairs)
     if len(fields) != len(pairs):
         _refuse_repeated([name for name, _ in pairs])
     for name in ("variables", "extensions"):
-        if fields.get(name):
-            fields[name] = read_json(fields[name].encode(), name)
+        if text := dict(pairs).get(name):
+            fields[name] = read_json(text.encode(), name)
     return fields
 
 
-def fields_of_body(body: bytes) -> Any:
+def fields_of_body(body: bytes) -> object:
     """The fields in a body, which may be any JSON. Raises BadRequest where it is none, or has one of them twice."""
     fields = read_json(body, "The body")
     if isinstance(fields, dict) and _may_repeat(body, fields):
@@ -42,23 +41,24 @@ def fields_of_body(body: bytes) -> Any:
     return fields
 
 
-def read_json(text: bytes, what: str) -> Any:
+def read_json(text: bytes, what: str) -> object:
     """The value. Raises BadRequest with where it stops being JSON."""
     if not text:
         raise BadRequest(f"{what} is empty; it must be a JSON object")
     try:
-        return orjson.loads(text)
+        found: object = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise BadRequest(f"{what} must be valid JSON in UTF-8: {error.msg} at character {error.pos}") from None
     except RecursionError:
         raise BadRequest(f"{what} is nested too deeply") from None
+    return found
 
 
-def _may_repeat(body: bytes, fields: dict[str, Any]) -> bool:
+def _may_repeat(body: bytes, fields: dict[str, object]) -> bool:
     return b"\\u" in body or any(name in _QUOTED and body.count(_QUOTED[name]) > 1 for name in fields)
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(pairs) != len(dict(pairs)):
         _refuse_repeated([name for name, _ in pairs])
     return dict(pairs)
@@ -90,10 +90,10 @@ class Operations:
         self._automatic = Automatic(accepts)
         self._registered_only = registered_only
 
-    def read(self, fields: Any, stranger: str | None) -> Operation:
+    def read(self, fields: object, anonymous_address: str | None) -> Operation:
         """The operation in query or documentId, variables, operationName and extensions; null is as good as nothing.
 
-        `stranger` is the address of who shows no credential: what they send is kept apart, and only if they may run it.
+        `anonymous_address` is an unauthenticated caller's; such documents are kept apart, and only if they may run.
         Raises BadRequest where a field is not as it must be, and DocumentRefused where its document cannot be had.
         """
         if not isinstance(fields, dict):
@@ -108,13 +108,15 @@ class Operations:
         key = extensions.get("idempotencyKey") if extensions else None
         if key is not None and not isinstance(key, str):
             raise BadRequest("extensions.idempotencyKey must be a text")
-        text = self._document(fields.get("query"), fields.get("documentId"), extensions or {}, stranger is not None)
-        operation = Operation(text, variables or None, name or None, key, stranger)
-        if stranger is not None and _is_persisted(extensions) and fields.get("query"):
+        text = self._document(
+            fields.get("query"), fields.get("documentId"), extensions or {}, anonymous_address is not None
+        )
+        operation = Operation(text, variables or None, name or None, key, anonymous_address)
+        if anonymous_address is not None and _is_persisted(extensions) and fields.get("query"):
             operation.accepted = partial(self._automatic.keep_public, digest(text), text)
         return operation
 
-    def _document(self, query: Any, identifier: Any, extensions: dict[str, Any], is_stranger: bool) -> str:
+    def _document(self, query: object, identifier: object, extensions: dict[str, object], is_anonymous: bool) -> str:
         if query is not None and not isinstance(query, str):
             raise BadRequest("query must be a text")
         persisted = extensions.get("persistedQuery")
@@ -123,33 +125,33 @@ class Operations:
                 raise BadRequest("query and documentId exclude each other")
             if persisted is not None:
                 raise BadRequest("documentId and extensions.persistedQuery exclude each other")
-            return self._identified(identifier, is_stranger)
+            return self._identified(identifier, is_anonymous)
         if persisted is not None:
-            return self._persisted(_hash(persisted), query, is_stranger)
+            return self._persisted(_hash(persisted), query, is_anonymous)
         if query is None or not query.strip():
             raise BadRequest("query must be a text that is not empty, unless documentId names one")
         if self._registered_only:
             raise DocumentRefused()
         return query
 
-    def _identified(self, identifier: Any, is_stranger: bool) -> str:
+    def _identified(self, identifier: object, is_anonymous: bool) -> str:
         if not isinstance(identifier, str) or not identifier:
             raise BadRequest("documentId must be a text that is not empty")
         text = self._registered.get(identifier)
         if text is None and identifier.startswith(_PREFIX) and not self._registered_only:
-            text = self._automatic.get(identifier.removeprefix(_PREFIX), is_stranger=is_stranger)
+            text = self._automatic.get(identifier.removeprefix(_PREFIX), is_anonymous=is_anonymous)
         if text is None:
             raise DocumentNotFound()
         return text
 
-    def _persisted(self, sha256: str, query: str | None, is_stranger: bool) -> str:
+    def _persisted(self, sha256: str, query: str | None, is_anonymous: bool) -> str:
         """The document by Apollo's protocol: by its hash alone, or sent beside it to be kept (decision 77)."""
         if query:
             if digest(query) != sha256:
                 raise BadRequest("extensions.persistedQuery.sha256Hash is not the SHA-256 of query")
             if self._registered_only:
                 raise DocumentRefused()
-            if not is_stranger:
+            if not is_anonymous:
                 self._automatic.keep(sha256, query)
             return query
         text = self._registered.get(sha256)
@@ -158,17 +160,17 @@ class Operations:
         if text is None and self._registered_only:
             raise DocumentNotFound()
         if text is None:
-            text = self._automatic.get(sha256, is_stranger=is_stranger)
+            text = self._automatic.get(sha256, is_anonymous=is_anonymous)
         if text is None:
             raise PersistedQueryNotFound()
         return text
 
 
-def _is_persisted(extensions: Any) -> bool:
-    return bool(extensions) and extensions.get("persistedQuery") is not None
+def _is_persisted(extensions: object) -> bool:
+    return isinstance(extensions, dict) and extensions.get("persistedQuery") is not None
 
 
-def _hash(persisted: Any) -> str:
+def _hash(persisted: object) -> str:
     if not isinstance(persisted, dict):
         raise BadRequest("extensions.persistedQuery must be an object")
     version, sha256 = persisted.get("version"), persisted.get("sha256Hash")

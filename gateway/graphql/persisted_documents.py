@@ -2,13 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from storage.kept import Kept
+from storage.bounded_cache import BoundedCache
 
 ENTRIES_MAX = 1_000
 BYTES_MAX = 8 * 1024 * 1024
@@ -38,18 +37,18 @@ def read_manifest(path: Path) -> Registered:
     except ValueError:
         raise ValueError("is no JSON in UTF-8") from None
     documents: dict[str, str] = {}
-    for identifier, text in _pairs(content):
-        _check(identifier, text)
+    for pair in _pairs(content):
+        identifier, text = _checked(*pair)
         if documents.setdefault(identifier, text) != text:
             raise ValueError(f"has two documents under {identifier!r}")
     return documents | {f"sha256:{digest(text)}": text for text in documents.values()}
 
 
-def _pairs(content: Any) -> list[tuple[Any, Any]]:
+def _pairs(content: object) -> Iterable[tuple[object, object]]:
     if not isinstance(content, dict):
         raise ValueError("must be an object of identifiers and documents")
     if content.get("format") != _APOLLO:
-        return list(content.items())
+        return content.items()
     operations = content.get("operations")
     if content.get("version") != 1 or not isinstance(operations, list):
         raise ValueError("must be of version 1, with a list of operations")
@@ -58,7 +57,7 @@ def _pairs(content: Any) -> list[tuple[Any, Any]]:
     return [(operation.get("id"), operation.get("body")) for operation in operations]
 
 
-def _check(identifier: Any, text: Any) -> None:
+def _checked(identifier: object, text: object) -> tuple[str, str]:
     if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
         raise ValueError(f"has an identifier that is none: {str(identifier)[:80]!r}")
     if not isinstance(text, str) or not text.strip():
@@ -66,6 +65,7 @@ def _check(identifier: Any, text: Any) -> None:
     sha256 = identifier.removeprefix("sha256:")
     if _SHA256.fullmatch(sha256) and sha256 != digest(text):
         raise ValueError(f"has a document under {identifier!r}, which is the SHA-256 of another")
+    return identifier, text
 
 
 class Automatic:
@@ -76,16 +76,16 @@ class Automatic:
 
     def __init__(self, accepts: Callable[[str], bool]) -> None:
         self._accepts = accepts
-        self._kept: Kept[str, str] = Kept(entries=ENTRIES_MAX, size=BYTES_MAX)
-        self._public: Kept[str, str] = Kept(entries=PUBLIC_ENTRIES_MAX)
+        self._kept: BoundedCache[str, str] = BoundedCache(entries=ENTRIES_MAX, size=BYTES_MAX)
+        self._public: BoundedCache[str, str] = BoundedCache(entries=PUBLIC_ENTRIES_MAX)
 
-    def get(self, sha256: str, *, is_stranger: bool = False) -> str | None:
-        """The document, as long as it is kept; by asking, a stranger keeps no member's for longer."""
-        found = self._kept.peek(sha256) if is_stranger else self._kept.get(sha256)
+    def get(self, sha256: str, *, is_anonymous: bool = False) -> str | None:
+        """The document, as long as it is kept; an unauthenticated caller keeps no member's for longer."""
+        found = self._kept.peek(sha256) if is_anonymous else self._kept.get(sha256)
         return self._public.get(sha256) if found is None else found
 
     def keep_public(self, sha256: str, text: str) -> None:
-        """Keep a document that a stranger may run, in place of other strangers' alone."""
+        """Keep a document that an unauthenticated caller may run, in place of others of theirs alone."""
         if self._kept.peek(sha256) is None and self._public.peek(sha256) is None:
             self._public.put(sha256, text)
 

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, cast
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Send
@@ -15,6 +14,7 @@ from gateway.graphql.credential_watch import CredentialWatch
 from gateway.graphql.encoding import encoded
 from schema.errors import refusal
 from schema.execution import Answer
+from transport.request_log import Answer as Body
 from transport.request_log import RequestLog
 
 EVENT_STREAM = "text/event-stream"
@@ -68,26 +68,25 @@ class EventStream:
                 await self._stream(answers, receive, put)
 
     async def _stream(self, answers: AsyncIterator[Answer], receive: Receive, put: Put) -> None:
-        pump, watch, *others = tasks = [
-            asyncio.create_task(work)
-            for work in (
-                self._pump(answers, put),
-                self._watch.until_refused(),
-                self._watch.streams.stopping.wait(),
-                _gone(receive),
-            )
+        pump = asyncio.create_task(self._pump(answers, put))
+        watch = asyncio.create_task(self._watch.until_refused())
+        gone = asyncio.create_task(_gone(receive))
+        tasks: list[asyncio.Task[object]] = [
+            pump,
+            watch,
+            gone,
+            asyncio.create_task(self._watch.streams.stopping.wait()),
         ]
-        gone = others[-1]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await _ended(tasks)
-        if gone in _finished(tasks):
+        if not gone.cancelled():
             return
-        if pump in _finished(tasks):
+        if not pump.cancelled():
             pump.result()
-        if watch in _finished(tasks):
-            await put(self._refused(cast("GatewayError", watch.result())))
+        if not watch.cancelled():
+            await put(self._refused(watch.result()))
         await put(_COMPLETE, more=False)
 
     async def _pump(self, answers: AsyncIterator[Answer], put: Put) -> None:
@@ -111,7 +110,7 @@ class EventStream:
             if following is not None:
                 await _ended([following])
 
-    def _next(self, body: Any) -> bytes:
+    def _next(self, body: Body) -> bytes:
         try:
             return _event(encoded(body))
         except ResponseTooLarge as error:
@@ -131,11 +130,7 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
+async def _ended(tasks: Sequence[asyncio.Task[object]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _finished(tasks: Sequence[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
-    return [task for task in tasks if not task.cancelled()]

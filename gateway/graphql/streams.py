@@ -28,21 +28,14 @@ class Streams:
 
     def check(self, path: Path) -> None:
         """Raises TooManyStreams where as many subscriptions run as may, of these groups or at all (decision 107)."""
-        if not self._places.take(path):
-            raise TooManyStreams()
-        self._places.leave(path)
+        with self._places.one(path, TooManyStreams):
+            return
 
     @contextmanager
     def one(self, path: Path) -> Iterator[None]:
         """While a subscription of these groups runs. Raises TooManyStreams."""
-        if not self._places.take(path):
-            raise TooManyStreams()
-        STREAMS.inc()
-        try:
+        with self._places.one(path, TooManyStreams), STREAMS.track_inprogress():
             yield
-        finally:
-            self._places.leave(path)
-            STREAMS.dec()
 
     async def look(self, authorization: str, organization: str | None) -> Principal:
         """Finds whom the credential stands for, as of a second ago at most: streams of one credential look together.
@@ -53,6 +46,6 @@ class Streams:
         look = self._looks.get(key)
         if look is None:
             look = self._looks[key] = asyncio.create_task(self.identity.authenticate(*key))
-            look.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever asked may have gone
+            look.add_done_callback(lambda done: done.cancelled() or done.exception())  # its callers may have gone
             asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._looks.pop, key, None)
         return await asyncio.shield(look)

@@ -24,8 +24,7 @@ class WebSocketEndpoint:
         self.origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection from its upgrade to its end."""
-        scope["state"]["record"].door = STREAM
+        scope["state"]["record"].surface = STREAM
         await receive()  # the upgrade
         headers = text_headers_of(scope)
         if not self._admits(headers):
@@ -51,7 +50,7 @@ class WebSocketEndpoint:
             self.shared.sockets.leave(connection.path)
 
     def _admits(self, headers: Mapping[str, str]) -> bool:
-        """Pages of this host and of the listed origins may connect, and whoever is no page and so names no origin."""
+        """Pages of this host and of the listed origins may connect, and clients that are no page and name no origin."""
         origin = headers.get("origin")
         if origin is None or "*" in self.origins or origin in self.origins:
             return True

@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -26,7 +25,7 @@ from gateway.observability import logs
 from gateway.observability.metrics import count_request
 from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
-from resolvers.context import Context, Services
+from resolvers.shared.context import Context, Services
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
 from transport.errors import report
@@ -77,16 +76,16 @@ class Connection:
         self._operations: dict[str, asyncio.Task[None]] = {}
         self._renewing = asyncio.Lock()
         self._idle_since = 0.0
-        self._streams: set[asyncio.Task[Any] | None] = set()
+        self._streams: set[asyncio.Task[None] | None] = set()
         self._trouble: asyncio.Future[Closed] = asyncio.get_running_loop().create_future()
 
     async def serve(self) -> None:
-        """Take messages until either end closes."""
-        tasks: list[asyncio.Future[Any]] = [
+        tasks: list[asyncio.Future[None]] = [
             asyncio.create_task(work) for work in (self._messages(), self._watched(), self._stopped())
         ]
         try:
-            await asyncio.wait([*tasks, self._trouble], return_when=asyncio.FIRST_COMPLETED)
+            waiting: list[asyncio.Future[None] | asyncio.Future[Closed]] = [*tasks, self._trouble]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
             running = [*self._operations.values()]
             for task in (*tasks, *running):
@@ -142,7 +141,7 @@ class Connection:
             await asyncio.sleep(max(1.0, self._idle_since + ANONYMOUS_IDLE_SECONDS - now))
             now = time.monotonic()
 
-    async def _take(self, message: dict[str, Any]) -> None:
+    async def _take(self, message: dict[str, object]) -> None:
         match message.get("type"):
             case "connection_init":
                 await self._begin(payload_of(message))
@@ -160,7 +159,7 @@ class Connection:
             case _:
                 raise Closed(4400, "Invalid message: no type of the protocol")
 
-    async def _begin(self, payload: dict[str, Any]) -> None:
+    async def _begin(self, payload: dict[str, object]) -> None:
         if self._watch is not None:
             raise Closed(4429, "Too many initialisation requests")
         said = {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
@@ -180,7 +179,7 @@ class Connection:
         if watch.principal is not None:
             self._move(watch.path)
         if self._received is not None:
-            self._received.begin(is_stranger=watch.principal is None)
+            self._received.begin(is_anonymous=watch.principal is None)
         await self._put({"type": "connection_ack"})
         self._begun.set_result(watch)
 
@@ -191,7 +190,7 @@ class Connection:
         self._shared.sockets.leave(self.path)
         self.path = path
 
-    async def _subscribe(self, identifier: str, payload: Any) -> None:
+    async def _subscribe(self, identifier: str, payload: object) -> None:
         if not self._begun.done():
             raise Closed(4401, "Unauthorized")
         watch = self._begun.result()
@@ -277,7 +276,7 @@ class Connection:
                 return _status(answer)
             await self._put({"id": identifier, "type": "next", "payload": answer.body})
         else:
-            record.door = STREAM
+            record.surface = STREAM
             answers = await executor.stream(request, context)
             if isinstance(answers, Answer):
                 record.answered(answers.body)
@@ -296,7 +295,7 @@ class Connection:
         errors = refusal(error, self._request_id)["errors"]
         await self._put({"id": identifier, "type": "error", "payload": errors})
 
-    async def _put(self, message: dict[str, Any]) -> None:
+    async def _put(self, message: dict[str, object]) -> None:
         """Send a message. Raises Closed for a client that stopped reading, and ResponseTooLarge."""
         text = encoded(message).decode()
         try:

@@ -1,7 +1,5 @@
 """The form of what comes over a WebSocket, and how one says that the connection is to be closed (decision 81)."""
 
-from typing import Any
-
 import orjson
 from starlette.types import Message
 
@@ -19,7 +17,7 @@ class Closed(Exception):
         super().__init__(reason)
 
 
-def read_message(message: Message) -> dict[str, Any]:
+def read_message(message: Message) -> dict[str, object]:
     """The message as an object. Raises Closed."""
     text = message.get("text")
     if text is None:
@@ -33,7 +31,7 @@ def read_message(message: Message) -> dict[str, Any]:
     return parsed
 
 
-def payload_of(message: dict[str, Any]) -> dict[str, Any]:
+def payload_of(message: dict[str, object]) -> dict[str, object]:
     """The payload of a message that may have one, empty where it has none. Raises Closed."""
     payload = message.get("payload")
     if payload is None:
@@ -43,7 +41,7 @@ def payload_of(message: dict[str, Any]) -> dict[str, Any]:
     return payload
 
 
-def identifier_of(message: dict[str, Any]) -> str:
+def identifier_of(message: dict[str, object]) -> str:
     """The operation that the message is about. Raises Closed."""
     identifier = message.get("id")
     if not isinstance(identifier, str) or not 0 < len(identifier) <= STREAM_ID_MAX:

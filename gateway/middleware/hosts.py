@@ -1,7 +1,7 @@
 """Says whom a request may be meant for: a page whose name leads to this machine is not this service (decision 161).
 
 A site's own name may be made to lead to 127.0.0.1 once a browser has its page (DNS rebinding); to the browser the
-service is of the same origin then, and only the name in `Host` tells the two apart. `X-Forwarded-Host` is never looked
+service is of the same origin then, and only the name in `Host` differs. `X-Forwarded-Host` is never looked
 at: such a page may send it.
 """
 
@@ -40,7 +40,6 @@ class Hosts:
         self.names = frozenset(names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "lifespan" and not self._admits(scope):
             if scope["type"] == "websocket":
                 await receive()  # the upgrade

@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gateway.settings import Settings
+from identity import anonymous_budget, budget
 from identity import auth_failures as failures
-from identity import budget, strangers
+from identity.anonymous_budget import AnonymousBudget
 from identity.auth_failures import Failures
 from identity.budget import Budget, Metered, Unmetered
 from identity.pairs import MemoryPairs, Pairs, Sizes
-from identity.strangers import Strangers
 from identity.token_buckets import Buckets, MemoryBuckets, Size
 from transport.readiness import Check
 
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LimiterBackends:
-    """The budgets of callers and of strangers' addresses, the limits on failed authentications, and the connections to
-    Redis where it is used.
-    """
+    """The budgets of callers and addresses, the limits on failed authentications, and Redis where it is used."""
 
     budget: Budget
     failures: Failures | None
-    strangers: Strangers | None
+    anonymous: AnonymousBudget | None
     link: RedisLink | None
 
     async def check(self) -> Check:
@@ -39,7 +37,6 @@ class LimiterBackends:
         return Check("redis", True, "cannot be reached; each process counts for itself what callers use")
 
     async def close(self) -> None:
-        """Close the connections."""
         if self.link is not None:
             await self.link.close()
 
@@ -50,7 +47,7 @@ def limiter_backends(settings: Settings, pepper: bytes) -> LimiterBackends:
         return LimiterBackends(Unmetered(), None, None, None)
     buckets, pairs, link = _counted(settings.redis_url.get_secret_value())
     refused = Failures(buckets("key", failures.KEY_SIZE), buckets("address", failures.ADDRESS_SIZE), pepper)
-    unknown = Strangers(buckets("stranger", strangers.SIZE))
+    unknown = AnonymousBudget(buckets("anonymous", anonymous_budget.SIZE))
     return LimiterBackends(Metered(pairs(budget.sizes_of(settings.organization_budget))), refused, unknown, link)
 
 

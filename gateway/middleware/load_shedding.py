@@ -2,9 +2,10 @@
 
 A request is in flight from its head to the beginning of its answer, but for the time that its body is waited for: so
 streams, and clients that send or read slowly, hold no place. Each is counted under a path of groups: under its
-organization where the credential is known; else under the strangers, its address, and the credential. At each step of
-the path, what a group has must be less than what is left; so a group alone gets half of the places, two get a third
-each, and there is always one left for a group that has none. An operation on a WebSocket is counted like a request.
+organization where the credential is known; else among unauthenticated callers, under its address, and under the
+credential. At each step of the path, what a group has must be less than what is left; so a group alone gets half of the
+places, two get a third each, and there is always one left for a group that has none. An operation on a WebSocket is
+counted like a request.
 """
 
 from collections import Counter
@@ -13,12 +14,12 @@ from contextlib import contextmanager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from contract.errors import Overloaded, Unauthenticated
+from contract.errors import GatewayError, Overloaded, Unauthenticated
 from gateway.middleware.error_responses import refused
 from gateway.server.http_protocol import WHOLE
 from identity.auth_failures import origin
 from identity.principal import Principal
-from storage.kept import Kept
+from storage.bounded_cache import BoundedCache
 from transport.headers import address_of
 
 Group = Hashable
@@ -26,7 +27,7 @@ Path = tuple[Group, ...]
 """Groups, each within the one before it."""
 
 _NEVER_REFUSED = frozenset({"/health", "/ready", "/metrics"})
-_STRANGERS = "strangers"
+_ANONYMOUS = "anonymous"
 _KNOWN_MAX = 10_000
 
 
@@ -52,7 +53,6 @@ class Places:
         return True
 
     def leave(self, path: Path) -> None:
-        """The request's answer has begun."""
         self._taken -= 1
         for group in path:
             self._groups[group] -= 1
@@ -60,10 +60,10 @@ class Places:
                 del self._groups[group]
 
     @contextmanager
-    def one(self, path: Path) -> Iterator[None]:
-        """While something of these groups is served. Raises Overloaded."""
+    def one(self, path: Path, refusal: type[GatewayError] = Overloaded) -> Iterator[None]:
+        """While something of these groups is served. Raises the refusal."""
         if not self.take(path):
-            raise Overloaded()
+            raise refusal()
         try:
             yield
         finally:
@@ -71,7 +71,6 @@ class Places:
 
     @property
     def taken(self) -> int:
-        """The number of places that are taken."""
         return self._taken
 
 
@@ -82,11 +81,11 @@ def group_of(principal: Principal) -> Group:
 
 
 def path_of(known: Group | None, address: str, credential: int | None = None) -> Path:
-    """Says where a request is counted: in its group if that is known, else among the strangers."""
+    """Says where a request is counted: in its group if that is known, else among unauthenticated callers."""
     if known is not None:
         return (known,)
-    stranger = (_STRANGERS, origin(address))
-    return (_STRANGERS, stranger, (stranger, credential))
+    address_group = (_ANONYMOUS, origin(address))
+    return (_ANONYMOUS, address_group, (address_group, credential))
 
 
 class LoadShedding:
@@ -98,10 +97,9 @@ class LoadShedding:
     def __init__(self, app: ASGIApp, places: Places) -> None:
         self.app = app
         self.places = places
-        self._known: Kept[int, Group] = Kept(entries=_KNOWN_MAX)
+        self._known: BoundedCache[int, Group] = BoundedCache(entries=_KNOWN_MAX)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http" or scope["path"] in _NEVER_REFUSED:
             await self.app(scope, receive, send)
             return
@@ -156,7 +154,7 @@ class LoadShedding:
 
 
 def _credential(scope: Scope) -> int | None:
-    """Makes a number that tells this credential, in the organization that it is to act in, from others."""
+    """Makes a number by which this credential, in the organization that it is to act in, differs from others."""
     authorization = organization = b""
     for name, value in reversed(scope["headers"]):  # of one given twice, the first
         if name == b"authorization":

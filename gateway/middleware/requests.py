@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.errors import Unavailable
 from contract.limits import REQUEST_ID_MAX
+from gateway.middleware.paths import ignore_slash
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
 from gateway.observability.metrics import count_request
@@ -26,11 +27,8 @@ _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 
 def request_id(scope: Scope) -> str:
     """The caller's X-Request-Id where it is sane, else a new one."""
-    for name, value in scope["headers"]:
-        if name == b"x-request-id":
-            text = value.decode("latin-1")
-            return text if _SANE.fullmatch(text) else token_hex(16)
-    return token_hex(16)
+    given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), "")
+    return given if _SANE.fullmatch(given) else token_hex(16)
 
 
 def shown(path: str) -> str:
@@ -40,17 +38,14 @@ def shown(path: str) -> str:
 
 def _cost(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     """The points that the answer says it came to."""
-    for name, value in headers:
-        if name == b"x-request-cost":
-            return int(value)
-    return None
+    return next((int(value) for name, value in headers if name == b"x-request-cost"), None)
 
 
 class Requests:
     """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, security: SecurityHeaders, stopping: asyncio.Event | None = None) -> None:
-        """`stopping` is set once the process is told to end; then the server cancels what does not end by itself."""
+        """`stopping` is set once the process has to end; then the server cancels what does not end by itself."""
         self.app = app
         self.security = security
         self._stopping = stopping
@@ -58,7 +53,7 @@ class Requests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; one whose client left before the answer counts with the status 0.
 
-        A request that the end of the process cuts off before it has an answer is told so.
+        A request that the end of the process cuts off before it has an answer gets a 503.
         """
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -66,13 +61,15 @@ class Requests:
         identifier = request_id(scope)
         record = RequestLog(identifier, "graphql" if scope["path"].startswith("/graphql") else "rest")
         scope.setdefault("state", {}).update(request_id=identifier, record=record)
+        asked = shown(scope["path"])
+        ignore_slash(scope)
         began, status = time.perf_counter(), 0
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] in _STARTS:
                 status = message["status"]
-                if record.cost is None and record.door == "rest":
+                if record.cost is None and record.surface == "rest":
                     record.cost = _cost(message.get("headers", ()))
                 headers = self.security.around(message.get("headers", ()))
                 headers.append((b"x-request-id", identifier.encode()))
@@ -95,7 +92,7 @@ class Requests:
             if status >= 400 and not record.code:
                 record.code = code_of_status(status)
             count_request(record, status, seconds)
-            logs.access.write(scope.get("method", "WEBSOCKET"), shown(scope["path"]), status, seconds, record)
+            logs.access.write(scope.get("method", "WEBSOCKET"), asked, status, seconds, record)
 
 
 class Unbroken:
@@ -133,6 +130,5 @@ class Straight:
         self.endpoints = {"http": endpoint, "websocket": socket}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         endpoint = self.endpoints.get(scope["type"]) if scope.get("path") == self.path else None
         await (endpoint or self.app)(scope, receive, send)

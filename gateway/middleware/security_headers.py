@@ -20,7 +20,7 @@ class SecurityHeaders:
     """Adds the headers that every answer has; what an endpoint has set itself stays as it is."""
 
     def __init__(self, public_url: str | None) -> None:
-        """Browsers are told to keep to https where the public address says that it is spoken."""
+        """Browsers have to keep to https where the public address begins with it."""
         strict = (public_url or "").startswith("https://")
         self._always: tuple[tuple[bytes, bytes], ...] = (
             (b"x-content-type-options", b"nosniff"),

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from contract.errors import GatewayError
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
+from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
 from gateway.runtime import Runtime
 from gateway.settings import Settings, unfit_to_serve
@@ -104,7 +105,7 @@ def _of_settings(settings: Settings) -> Iterator[Finding]:
         "name the origins in CRM_CORS_ORIGINS: * lets every page in the world send a caller's credential here",
     )
     public = urlsplit(settings.public_url or "")
-    secure = public.scheme != "http" or is_of_this_machine(public.hostname)
+    secure = public.scheme != "http" or is_loopback_name(public.hostname or "")
     yield Finding(
         "public_url",
         secure,
@@ -113,8 +114,8 @@ def _of_settings(settings: Settings) -> Iterator[Finding]:
     )
     issuer = urlsplit(settings.oidc_issuer or "")
     if settings.oidc_issuer:
-        secure = issuer.scheme == "https" or is_of_this_machine(issuer.hostname)
-        advice = "use https in CRM_OIDC_ISSUER: whoever can answer in its place can sign tokens"
+        secure = issuer.scheme == "https" or is_loopback_name(issuer.hostname or "")
+        advice = "use https in CRM_OIDC_ISSUER: any host that answers in its place can sign tokens"
         yield Finding("oidc_issuer", secure, settings.oidc_issuer, advice)
         advice = "set CRM_OIDC_AUDIENCE: `serve` and `worker` do not start without it, since tokens that the provider "
         advice += "made for other services would be taken too"
@@ -133,11 +134,6 @@ def _of_settings(settings: Settings) -> Iterator[Finding]:
         "may call this machine" if settings.outbound_allow_loopback else "calls the public internet alone",
         "unset CRM_OUTBOUND_ALLOW_LOOPBACK, which is for tests: webhooks and research could call what listens here",
     )
-
-
-def is_of_this_machine(host: str | None) -> bool:
-    """Whether an address leads no further than here."""
-    return host in ("localhost", "::1") or (host or "").startswith("127.") or (host or "").endswith(".localhost")
 
 
 async def _row_security(runtime: Runtime) -> Finding:
@@ -185,7 +181,7 @@ async def _demo(runtime: Runtime) -> Finding:
     """The demo is for trying things out: everybody who reads the source knows its members."""
     there = await directory.memberships(runtime.database, ADMIN)
     public = runtime.settings.public_url
-    is_public = public is not None and not is_of_this_machine(urlsplit(public).hostname)
+    is_public = public is not None and not is_loopback_name(urlsplit(public).hostname or "")
     advice = "start from an empty database, without --demo"
     return Finding("demo_data", not (there and is_public), "present" if there else "none", advice)
 

@@ -5,9 +5,10 @@ import logging
 import re
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import TextIO
 
 import orjson
 import structlog
@@ -33,7 +34,7 @@ def redact(text: str) -> str:
 def _finished(render: Processor) -> Processor:
     """The rendered line, without credentials and without line ends: what it was made of may have had either."""
 
-    def finish(logger: Any, method: str, event: EventDict) -> str:
+    def finish(logger: object, method: str, event: EventDict) -> str:
         line = str(render(logger, method, event))
         return redact(line).replace("\r", "\\r").replace("\n", "\\n")
 
@@ -63,7 +64,7 @@ class AccessLog:
             "path": _redacted(path),
             "status": status,
             "ms": round(seconds * 1000, 1),
-            "door": record.door,
+            "surface": record.surface,
             "operation": record.operation or None,
             "operation_name": record.name and _redacted(record.name),
             "caller": record.caller,
@@ -76,15 +77,15 @@ class AccessLog:
             fields |= {"level": "info", "logger": "gateway.access", "timestamp": timestamp, "event": "request"}
             line = _as_json(fields)
         else:
-            told = " ".join([f"{name}={value!r}" for name, value in fields.items() if value is not None])
-            line = f"timestamp={timestamp!r} level='info' event='request' {told} logger='gateway.access'"
+            shown = " ".join([f"{name}={value!r}" for name, value in fields.items() if value is not None])
+            line = f"timestamp={timestamp!r} level='info' event='request' {shown} logger='gateway.access'"
         stream = self._handler.stream
         stream.write(line + "\n")
         stream.flush()
 
 
-def _as_json(fields: dict[str, Any]) -> str:
-    """The fields in ASCII, so that nothing in them looks like the end of a line to whoever reads it."""
+def _as_json(fields: Mapping[str, object]) -> str:
+    """The fields in ASCII, so that nothing in them looks like the end of a line to any reader."""
     line = orjson.dumps(fields)
     return line.decode() if line.isascii() else json.dumps(fields)
 

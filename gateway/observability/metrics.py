@@ -12,32 +12,31 @@ from typing import Any, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from providers.calls import breakers, observers
 from providers.notifications import Fate
-from storage.connections import PoolState
-from storage.kept import Kept
+from storage.bounded_cache import BoundedCache
+from storage.connection_pool import PoolState
 from transport.request_log import RequestLog
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder through which processes add up; the library reads it when it is loaded."""
 
 REGISTRY = CollectorRegistry()
-REQUESTS = Counter("crm_requests_total", "Requests answered.", ["door", "operation", "status"], registry=REGISTRY)
+REQUESTS = Counter("crm_requests_total", "Requests answered.", ["surface", "operation", "status"], registry=REGISTRY)
 SECONDS = Histogram(
     "crm_request_seconds",
     "Seconds from request to answer.",
-    ["door"],
+    ["surface"],
     buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
     registry=REGISTRY,
 )
-REFUSALS = Counter("crm_refusals_total", "Requests refused or failed, by why.", ["door", "code"], registry=REGISTRY)
+REFUSALS = Counter("crm_refusals_total", "Requests refused or failed, by why.", ["surface", "code"], registry=REGISTRY)
 FALLBACKS = Counter(
     "crm_graphql_fallbacks_total", "Operations that the GraphQL library ran, by why.", ["reason"], registry=REGISTRY
 )
 COST = Histogram(
     "crm_request_cost",
     "Points that an operation cost.",
-    ["door"],
+    ["surface"],
     buckets=(1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 5_000),
     registry=REGISTRY,
 )
@@ -107,19 +106,19 @@ STATEMENT_CACHE = _cache("statement", "SQL statements", "characters")
 
 
 @cache
-def _of(door: str, operation: str, status: int) -> tuple[Counter, Histogram]:
-    return REQUESTS.labels(door, operation or "none", status), SECONDS.labels(door)
+def _of(surface: str, operation: str, status: int) -> tuple[Counter, Histogram]:
+    return REQUESTS.labels(surface, operation or "none", status), SECONDS.labels(surface)
 
 
 def count_request(record: RequestLog, status: int, seconds: float) -> None:
-    """Note an answer; doors, operations and statuses are few, so each combination is looked up once."""
-    requests, duration = _of(record.door, record.operation, status)
+    """Note an answer; surfaces, operations and statuses are few, so each combination is looked up once."""
+    requests, duration = _of(record.surface, record.operation, status)
     requests.inc()
     duration.observe(seconds)
     if record.code:
-        REFUSALS.labels(record.door, record.code).inc()
+        REFUSALS.labels(record.surface, record.code).inc()
     if record.cost is not None:
-        _cost(record.door).observe(record.cost)
+        _cost(record.surface).observe(record.cost)
 
 
 _cost = cache(COST.labels)
@@ -152,10 +151,6 @@ def note_breaker(provider: str, is_open: bool) -> None:
     BREAKERS.labels(provider).set(is_open)
 
 
-observers.add(count_call)
-breakers.add(note_breaker)
-
-
 class Sampled:
     """The metrics that are looked at from time to time, because noting every change would cost more."""
 
@@ -165,7 +160,6 @@ class Sampled:
         self._looked_up: dict[CacheMetrics, tuple[int, int]] = {}
 
     def pool(self, state: PoolState) -> None:
-        """The connections of this process, as they are now."""
         POOL.labels("in_use").set(state.in_use)
         POOL.labels("free").set(state.size - state.in_use)
         POOL_WAITING.set(state.waiting)
@@ -173,8 +167,7 @@ class Sampled:
         POOL_TIMEOUTS.inc(state.timeouts - self._pool.timeouts)
         self._pool = state
 
-    def cache(self, metrics: CacheMetrics, kept: Kept[Any, Any]) -> None:
-        """A cache of this process, as it is now."""
+    def cache(self, metrics: CacheMetrics, kept: BoundedCache[Any, Any]) -> None:  # of any kind
         hits, misses = self._looked_up.get(metrics, (0, 0))
         metrics.hits.inc(kept.hits - hits)
         metrics.misses.inc(kept.misses - misses)
@@ -183,11 +176,9 @@ class Sampled:
         self._looked_up[metrics] = (kept.hits, kept.misses)
 
     def places(self, taken: int) -> None:
-        """Sets the number of requests that are in flight in this process now."""
         IN_FLIGHT.set(taken)
 
     def jobs(self, running: Numbers[str]) -> None:
-        """The jobs that run in this process now, by kind."""
         self._kinds |= running.keys()
         for kind in self._kinds:
             JOBS_RUNNING.labels(kind).set(running[kind])

@@ -25,7 +25,7 @@ _QUEUE_DEADLINE = 2.0
 
 
 class MetricsEndpoint:
-    """Looks every second as long as the process runs, so that another process tells something recent of this one."""
+    """Looks every second as long as the process runs, so that another process reports something recent of this one."""
 
     def __init__(self, runtime: Runtime, places: Places | None = None, documents: Documents | None = None) -> None:
         self._runtime = runtime
@@ -38,7 +38,6 @@ class MetricsEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look meanwhile."""
         looking = asyncio.create_task(self._look_for_ever())
         try:
             yield
@@ -58,7 +57,6 @@ class MetricsEndpoint:
         return Response(counted + self._queue, media_type=CONTENT_TYPE_LATEST)
 
     def look(self) -> None:
-        """Note the state of the pool, of the places, of the caches and of the jobs."""
         self._sampled.pool(self._runtime.database.connections.state)
         if self._places is not None:
             self._sampled.places(self._places.taken)

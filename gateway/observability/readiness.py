@@ -1,7 +1,8 @@
 """Asks for what the service needs, all at once: a line for each, with how long the answer took, in bounded time.
 
 What nothing can be answered without fails the whole: the database, its migrations, the worker where it runs here, an
-identity provider whose keys were never had. What only some operations need is told and fails nothing (decision 124).
+identity provider whose keys were never had. What only some operations need is reported and fails nothing
+(decision 124).
 """
 
 import asyncio
@@ -10,12 +11,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from contract.errors import Unavailable
-from providers.calls import OK, last, left_alone
+from providers.calls import OK, Calls
 from storage import migrate
 from transport.readiness import Check
 
 DEADLINE = 3.0
-"""Seconds until an answer is given, whoever has not answered by then."""
+"""Seconds until an answer is given, without the probes that are not done by then."""
 
 Probe = Callable[[], Awaitable[Check]]
 
@@ -66,12 +67,12 @@ async def migrations(url: str) -> Check:
     return Check("migrations", not pending, f"{len(pending)} pending" if pending else "up to date")
 
 
-def latest_call(provider: str) -> str:
+def latest_call(calls: Calls, provider: str) -> str:
     """Says how the last call to a provider went, in words; empty where there was none."""
-    call = last.get(provider)
+    call = calls.last.get(provider)
     if call is None:
         return ""
-    if provider in left_alone:
+    if provider in calls.left_alone:
         return "left alone for a while after failures in a row"
     how = "succeeded" if call.outcome == OK else f"failed ({call.outcome})"
     return f"the last call {how} {time.monotonic() - call.at:.0f} s ago"

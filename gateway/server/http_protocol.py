@@ -3,7 +3,7 @@
 What a request may look like is decision 105, what it may take decision 106, how it is refused here decision 109.
 """
 
-from asyncio import TimerHandle, Transport
+from asyncio import AbstractEventLoop, TimerHandle, Transport
 from enum import Enum, auto
 from secrets import token_hex
 from typing import Any, NoReturn, cast
@@ -40,7 +40,7 @@ _LINGER_SECONDS = 2.0
 _HEAD_MAX_BYTES = ADDRESS_MAX_BYTES + HEADERS_MAX_BYTES
 _LINE_BYTES = 4
 """The bytes that a header has besides its name and value."""
-_DOOR = "edge"
+_SURFACE = "edge"
 
 
 class _Part(Enum):
@@ -63,8 +63,8 @@ class HttpServerProtocol(HttpProtocol):
         self,
         config: Config,
         server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: Any = None,
+        app_state: dict[str, Any],  # as the server has it
+        _loop: AbstractEventLoop | None = None,
         *,
         seconds: float,
         security: SecurityHeaders,
@@ -87,23 +87,20 @@ class HttpServerProtocol(HttpProtocol):
     # What the server calls.
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as in the base class
-        """A client has connected: its time runs."""
         super().connection_made(transport)
         self._write_timeout = WriteTimeout(self.loop, transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
         self._still()
         if self._write_timeout is not None:
             self._write_timeout.end()
         super().connection_lost(exc)
-        if self._running is not None:  # of several requests at once, the base class tells the last one alone
+        if self._running is not None:  # of several requests at once, the base class notifies the last one alone
             self._running.disconnected = True
             self._running.message_event.set()
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
         if self._over:
             return
         self.end_idleness()
@@ -129,30 +126,25 @@ class HttpServerProtocol(HttpProtocol):
         self._wait()
 
     def resume_writing(self) -> None:
-        """The client has read on."""
         super().resume_writing()
         if self._write_timeout is not None and not self.transport.is_closing():
             self._write_timeout.end()
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as it is answered."""
         super().pause_writing()
         self._watch_writing()
 
     def timeout_keep_alive_handler(self) -> None:
-        """No further request has come."""
         super().timeout_keep_alive_handler()
         self._watch_writing()
 
     # What the parser calls.
 
     def on_message_begin(self) -> None:
-        """A request begins."""
         super().on_message_begin()
         self._part, self._came, self._head = _Part.HEAD, 0, 0
 
     def on_url(self, url: bytes) -> None:
-        """A piece of the address."""
         super().on_url(url)
         if len(self.url) > ADDRESS_MAX_BYTES:
             self._stop(AddressTooLong())
@@ -200,7 +192,6 @@ class HttpServerProtocol(HttpProtocol):
             self._last()
 
     def on_message_complete(self) -> None:
-        """The request is there."""
         super().on_message_complete()
         self._part, self._waiting_since = _Part.NOTHING, None
         if self.cycle is not None:
@@ -208,7 +199,6 @@ class HttpServerProtocol(HttpProtocol):
         self.scope["state"][WHOLE] = True
 
     def on_response_complete(self) -> None:
-        """An answer is written."""
         self._flush()
         super().on_response_complete()
         if self._waiting_since is not None:
@@ -217,7 +207,6 @@ class HttpServerProtocol(HttpProtocol):
             self._watch_writing()
 
     def handle_websocket_upgrade(self) -> None:
-        """The connection goes to another protocol."""
         self._over = True
         super().handle_websocket_upgrade()
 
@@ -226,7 +215,6 @@ class HttpServerProtocol(HttpProtocol):
         return b"websocket" if is_upgrade(self.headers) else None
 
     def begins(self, cycle: RequestResponseCycle) -> None:
-        """The application is about to be started."""
         self._running = cycle
 
     def _watch_writing(self) -> None:
@@ -311,7 +299,7 @@ class HttpServerProtocol(HttpProtocol):
         path = self.url.partition(b"?")[0].decode("latin-1") if begun else ""
         answer = refused(error, path, request_id)
         self.transport.write(self._bytes(answer, request_id))
-        record = RequestLog(request_id, _DOOR, code=error.code)
+        record = RequestLog(request_id, _SURFACE, code=error.code)
         count_request(record, error.status, 0.0)
         if path.startswith("/"):
             method, path = self.parser.get_method().decode(), shown(unquote(path))  # as much of it as has come

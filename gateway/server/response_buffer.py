@@ -38,17 +38,14 @@ class ResponseBuffer:
         self._transport.write(data)
 
     def flush(self) -> None:
-        """Send the head now."""
         if self._head:
             head, self._head = self._head, b""
             self._transport.write(head)
 
     def is_closing(self) -> bool:
-        """Whether nothing more can be sent."""
         return self._transport.is_closing()
 
     def close(self) -> None:
-        """No more is sent."""
         self.flush()
         if self.is_patient:
             self._linger()

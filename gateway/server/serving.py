@@ -27,7 +27,6 @@ class Server(uvicorn.Server):
         self._banner = banner
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start; then print the banner, where there is one."""
         await super().startup(sockets)
         if self.started and self._banner:
             print(self._banner, flush=True)
@@ -38,7 +37,7 @@ class Server(uvicorn.Server):
         self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
         loop = asyncio.get_running_loop()
         end = loop.time() + LAST_REQUEST_SECONDS
-        while self._any_idle() and loop.time() < end and not self.force_exit:  # noqa: ASYNC110  # nothing tells of it
+        while self._any_idle() and loop.time() < end and not self.force_exit:  # noqa: ASYNC110  # there is no event for it
             await asyncio.sleep(_TICK_SECONDS)
         await super().shutdown(sockets)
 
@@ -57,7 +56,7 @@ class Process(adapter.Process):
         """Whether it runs, and owes no answer for that many seconds; what is asked now, a later call hears.
 
         The supervisor's own way is to wait that long. One that died with a question open was not missed until then,
-        and nobody was told to end (decision 129).
+        and no process was notified to end (decision 129).
         """
         if not self.process.is_alive():
             return False
@@ -70,7 +69,6 @@ class Process(adapter.Process):
         return time.monotonic() - self._asked_at < timeout
 
     def make_server(self) -> Server:
-        """A server that ends as ours does."""
         return Server(self.config)
 
 
@@ -109,15 +107,12 @@ class _Flag:
         self._is_set = False
 
     def is_set(self) -> bool:
-        """Whether it is."""
         return self._is_set
 
     def set(self) -> None:
-        """Set it for good."""
         self._is_set = True
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long for it; whether it is set."""
         end = time.monotonic() + seconds
         while not self._is_set and time.monotonic() < end:
             time.sleep(_TICK_SECONDS)

@@ -1,4 +1,4 @@
-"""The end of a process: knowing that it was told to, and that it does not last (decision 138).
+"""The end of a process: noticing its signal, and that it does not last (decision 138).
 
 From the signal on: connections that are idle for a second are closed. What runs has until LAST_WORK_SECONDS. What does
 not end then is cancelled GRACEFUL_SECONDS after that second. END_SECONDS is the end in any case; ten are the promise.
@@ -27,7 +27,7 @@ _KILLED_AFTER = 0.5
 def noticing(stopping: asyncio.Event) -> Iterator[None]:
     """Set the event when SIGTERM or SIGINT comes, and leave the rest to the handler that was there.
 
-    The server waits for streams, which do not end by themselves, and tells the application only after that.
+    The server waits for streams, which do not end by themselves, and notifies the application only after that.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -24,5 +24,4 @@ class Unfinished:
 
     @property
     def bytes(self) -> int:
-        """The number of bytes that there are."""
         return self._all

@@ -4,11 +4,11 @@ Who does not read is decision 83, what is sent decision 137.
 """
 
 import logging
-from asyncio import TimerHandle
+from asyncio import AbstractEventLoop, TimerHandle
 from email.utils import formatdate
 from http import HTTPStatus
 from secrets import token_hex
-from typing import Any, cast
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from uvicorn import Config
@@ -18,12 +18,12 @@ from websockets.http11 import Request, Response
 from websockets.typing import StatusLike
 
 from contract.limits import (
+    ANONYMOUS_BODY_MAX_BYTES,
     BODY_BYTES_PER_SECOND,
     SOCKET_FRAGMENTS_MAX,
     SOCKET_INIT_MAX_BYTES,
     SOCKET_MESSAGE_MAX_BYTES,
     SOCKET_QUEUED_MAX,
-    STRANGER_BODY_MAX_BYTES,
 )
 from gateway.adapters.uvicorn import ASGISendEvent, ServerState, WebSocketProtocol
 from gateway.adapters.websockets import QuietProtocol
@@ -40,7 +40,7 @@ _CUT_SECONDS = 5.0
 class _Handshake(QuietProtocol):
     """Refuses in the gateway's words."""
 
-    def __init__(self, security: SecurityHeaders, **options: Any) -> None:
+    def __init__(self, security: SecurityHeaders, **options: Any) -> None:  # those of the library
         super().__init__(**options)
         self._security = security
 
@@ -58,15 +58,15 @@ class WebSocketServerProtocol(WebSocketProtocol):
     """Never buffers more for a peer than one message beyond the transport's mark, and never waits for it for good.
 
     Of what a peer sends there is one message at most, in so many pieces, and only for as long as a body may take.
-    When the server ends, open connections are left to the application, which is told too and closes them itself.
+    When the server ends, open connections are left to the application, which is notified too and closes them itself.
     """
 
     def __init__(
         self,
         config: Config,
         server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: Any = None,
+        app_state: dict[str, Any],  # as the server has it
+        _loop: AbstractEventLoop | None = None,
         *,
         security: SecurityHeaders,
         unfinished: Unfinished,
@@ -88,40 +88,34 @@ class WebSocketServerProtocol(WebSocketProtocol):
     # What the application says.
 
     def belong_to(self, address: str) -> None:
-        """Count what comes with this address."""
         self._keep(0)
         self._address = address
 
-    def begin(self, *, is_stranger: bool) -> None:
+    def begin(self, *, is_anonymous: bool) -> None:
         """Take messages of any length that a message may have; of who shows no credential, what a body may be."""
-        self._messages.take(STRANGER_BODY_MAX_BYTES if is_stranger else SOCKET_MESSAGE_MAX_BYTES)
+        self._messages.take(ANONYMOUS_BODY_MAX_BYTES if is_anonymous else SOCKET_MESSAGE_MAX_BYTES)
 
     # What comes.
 
     def handle_connect(self, event: Request) -> None:
-        """The upgrade."""
         super().handle_connect(event)
         if self.client is not None:
             self._address = self.client[0]
         if not self.handshake_complete:  # it was not refused
-            extensions: dict[str, Any] = cast("dict[str, Any]", self.scope["extensions"])
-            extensions[RECEIVED] = self
+            self.scope["extensions"][RECEIVED] = self  # type: ignore[assignment]  # ours
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless too much of this address is unfinished."""
         super().data_received(data)
         if not self._over and not self._keep(self._messages.unfinished):
             self._end(CloseCode.TRY_AGAIN_LATER, "Too much is unfinished from this address")
 
     def handle_cont(self, event: Frame) -> None:
-        """A further piece of a message."""
         if len(self.frames) >= SOCKET_FRAGMENTS_MAX:
             self._end(CloseCode.MESSAGE_TOO_BIG, "A message in too many pieces")
         elif not self._over:
             super().handle_cont(event)
 
     def send_receive_event_to_app(self) -> None:
-        """A message is whole."""
         self._kept_since = self.loop.time()
         if self.queue.qsize() >= SOCKET_QUEUED_MAX:
             self._end(CloseCode.TRY_AGAIN_LATER, "Too many messages at once")
@@ -129,7 +123,6 @@ class WebSocketServerProtocol(WebSocketProtocol):
             super().send_receive_event_to_app()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
         self._keep(0)
         super().connection_lost(exc)
 
@@ -166,7 +159,6 @@ class WebSocketServerProtocol(WebSocketProtocol):
             self.handle_parser_exception()
 
     def handle_parser_exception(self) -> None:
-        """Close for what came, and forget it."""
         self._over = True
         self._keep(0)
         self.frames = []
@@ -200,7 +192,6 @@ class WebSocketServerProtocol(WebSocketProtocol):
         self.loop.call_later(_CUT_SECONDS, self.transport.abort)
 
     def shutdown(self) -> None:
-        """The server ends."""
         self.stop_keepalive()
         if self.close_sent or not self.handshake_complete:
             super().shutdown()

@@ -24,7 +24,6 @@ class WriteTimeout:
             self._timer = self._loop.call_later(ANSWER_STALL_SECONDS, self._look, self._untaken())
 
     def end(self) -> None:
-        """The client has read on."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -42,6 +41,6 @@ class WriteTimeout:
         size = self._transport.get_write_buffer_size()
         try:
             queued = fcntl.ioctl(self._transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
-        except (OSError, ValueError):  # not told here, or closed
+        except (OSError, ValueError):  # not known here, or closed
             return size
         return size + int.from_bytes(queued, sys.byteorder)

@@ -19,8 +19,7 @@ class BoundedReplies(_AsyncRESP2Parser):
 
     _left = REPLY_MOST
 
-    async def read_response(self, disable_decoding: bool = False) -> Any:
-        """The next reply."""
+    async def read_response(self, disable_decoding: bool = False) -> Any:  # a reply of any kind
         self._left = REPLY_MOST
         try:
             return await super().read_response(disable_decoding=disable_decoding)

@@ -3,7 +3,6 @@
 import base64
 import re
 from contextlib import suppress
-from typing import Any
 
 from jobs.cx.pages import Page
 from jobs.cx.site import SiteReader
@@ -26,9 +25,9 @@ def colors_of(home: Page) -> dict[str, str]:
     return ({"primary": found[0]} if found else {}) | ({"accent": second} if second else {})
 
 
-async def brand_of(reader: SiteReader, children: Children, company: str, home: Page) -> dict[str, Any]:
+async def brand_of(reader: SiteReader, children: Children, company: str, home: Page) -> dict[str, object]:
     """`{company, colors, logo}` as the report takes it; the logo as data, so that the report never loads one."""
-    brand: dict[str, Any] = {"company": company, "colors": colors_of(home)}
+    brand: dict[str, object] = {"company": company, "colors": colors_of(home)}
     for url in home.logos[:_DRAWING_TRIED]:
         answer = await reader.logo(url, _TYPES, MOST_BYTES)
         if answer is None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from jobs.cx.signals import FORMULA_VERSION, Assessment, Factor
 from jobs.cx.site import Site
@@ -10,7 +9,7 @@ from jobs.cx.site import Site
 STRONG, WEAK, POOR = 75, 60, 40
 """A factor of STRONG or more is a strength; below it is a gap, below WEAK a serious one, below POOR a severe one."""
 
-_BANDS = ((85, "excellent"), (70, "good"), (50, "fair"), (30, "weak"), (0, "poor"))
+_BANDS = ((85, "an excellent"), (70, "a good"), (50, "a fair"), (30, "a weak"), (0, "a poor"))
 _MOST_POINTS = 4
 
 ADVICE = {
@@ -30,16 +29,14 @@ ADVICE = {
 """The advice about each gap."""
 
 
-def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, Any], dict[str, Any]]:
+def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, object], dict[str, object]]:
     """The narrative slots and the analysis of a report."""
     factors = [factor for factor in assessed.factors if factor.score is not None]
     strengths = sorted((f for f in factors if _score(f) >= STRONG), key=lambda f: (-_score(f), -f.weight))
     gaps = sorted((f for f in factors if _score(f) < STRONG), key=lambda f: (-_lost(f), f.key))
     band = next(word for least, word in _BANDS if assessed.score >= least)
-    copy_blobs = {
-        "headline": f"{company} scores {assessed.score} of 100: a {band} first impression online"
-        if band != "excellent"
-        else f"{company} scores {assessed.score} of 100: an excellent first impression online",
+    copy_blobs: dict[str, object] = {
+        "headline": f"{company} scores {assessed.score} of 100: {band} first impression online",
         "executive_summary": _summary(company, site, assessed, strengths, gaps, band),
         "strengths": _points(strengths) or ["No signal stands out yet."],
         "gaps": _points(gaps) or ["No signal is below the mark."],
@@ -66,10 +63,7 @@ def _summary(
     company: str, site: Site, assessed: Assessment, strengths: Sequence[Factor], gaps: Sequence[Factor], band: str
 ) -> str:
     sentences = [
-        f"The public web site of {company} gives customers a {band} experience: {assessed.score} of 100 over "
-        f"{len(assessed.factors)} signals on {_pages(site)}."
-        if band != "excellent"
-        else f"The public web site of {company} gives customers an excellent experience: {assessed.score} of 100 over "
+        f"The public web site of {company} gives customers {band} experience: {assessed.score} of 100 over "
         f"{len(assessed.factors)} signals on {_pages(site)}."
     ]
     if strengths:

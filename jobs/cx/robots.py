@@ -26,7 +26,7 @@ class Permission:
 
 
 class Robots:
-    """The rules that concern this service."""
+    """The rules for this service, else those for everybody; several groups for one name count together."""
 
     def __init__(self, text: str) -> None:
         from protego import Protego  # which only child processes load
@@ -46,16 +46,11 @@ class Robots:
         return self._rules.can_fetch(_ORIGIN + path, self._agent)
 
 
-def read_robots(text: str) -> Robots:
-    """The group of this service, else the one for everybody; several groups for one name count together."""
-    return Robots(text)
-
-
 def permission(body: bytes, path: str) -> Permission:
     """Says what a robots.txt of these bytes permits for the path, with its query."""
     # A rule that is cut off is another one.
     whole = body if len(body) < MOST_BYTES else body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
-    robots = read_robots(whole.decode("utf-8", "replace"))
+    robots = Robots(whole.decode("utf-8", "replace"))
     return Permission(robots.allows(path), robots.delay)
 
 
@@ -64,7 +59,7 @@ def _named(agent: str) -> str:
 
 
 def _renamed(line: str) -> str:
-    """A line that names an agent with its product token alone; whoever is not meant is `other`."""
+    """A line that names an agent with its product token alone; any other agent is `other`."""
     naming = _NAMING.match(line)
     if naming is None:
         return line

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
-from typing import Any
 
 from contract.curves import Curve, along, half_up, tenths
 from jobs.cx.pages import Page
@@ -57,8 +56,7 @@ class Factor:
     finding: str
     evidence_url: str
 
-    def document(self) -> dict[str, Any]:
-        """Makes the document as it is stored and shown."""
+    def document(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 

@@ -49,7 +49,6 @@ class Site:
 
     @property
     def home(self) -> Page:
-        """The page at the domain's root."""
         return self.pages[0]
 
 

@@ -1,12 +1,5 @@
 """Defines the reasons for which a run gave no result.
 
-ChildError
-├── OutOfMemory  it needed more memory than it may have, or its result is too large
-├── OutOfTime    it took longer than it may, of the processor's time or of the clock's
-├── Faulty       its process died: an abort, a segmentation fault, a signal from outside, or it could not start
-├── Raised       the function raised, which is a fault in the function
-└── Stopped      the service ends
-
 The text continues a sentence whose subject the caller knows ("The rendering ..."), and may be shown to clients.
 """
 

@@ -10,7 +10,6 @@ import sys
 from dataclasses import is_dataclass
 from enum import Enum
 from io import BytesIO
-from typing import Any
 
 LENGTH = struct.Struct("!Q")
 
@@ -23,16 +22,17 @@ def framed(value: object) -> bytes:
     return LENGTH.pack(len(data)) + data
 
 
-def read_plain(data: bytes) -> Any:
+def read_plain(data: bytes) -> object:
     """Reads what a child wrote. Raises ValueError where it is anything but data."""
     try:
-        return _PlainUnpickler(BytesIO(data)).load()
+        found: object = _PlainUnpickler(BytesIO(data)).load()
     except Exception as error:  # a broken pickle raises nearly anything
         raise ValueError("not a result") from error
+    return found
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         """A class of plain data, of a module that this process has loaded."""
         if (module, name) == ("builtins", "getattr"):
             return _member

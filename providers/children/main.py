@@ -11,7 +11,7 @@ import signal
 import struct
 import sys
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 _LENGTH = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
@@ -96,7 +96,7 @@ def _raised(error: Exception) -> tuple[str, str, str]:
     return "raised", type(error).__name__, origin_of(error)
 
 
-def run() -> Any:
+def run() -> None:
     """Leave without the interpreter's tidying up, which may touch what hostile input broke."""
     try:
         main()

@@ -32,10 +32,9 @@ class Children:
     async def run(self, limits: Limits, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Runs the function in a child with these limits, and returns its result. Raises ChildError.
 
-        The function lies at the top of a module, which the child imports: one that imports little. Arguments are
-        pickled. So is the result, of which only plain data, dataclasses and enumerations are taken. Whatever is to be
-        told of bad input is told by the result, since of an exception only its type arrives. Cancelling kills the
-        child.
+        The function lies at the top of a module that imports little. Arguments are pickled. So is the result, of which
+        only plain data, dataclasses and enumerations are taken. What is wrong with the input belongs into the result,
+        since of an exception only its type arrives. Cancelling kills the child.
         """
         if self._closed:
             raise Stopped
@@ -68,7 +67,6 @@ class Children:
 
     @property
     def pids(self) -> list[int]:
-        """The identifiers of the processes that are there."""
         return [child.pid for pool in self._pools.values() for child in pool.children if child.is_alive]
 
     async def close(self) -> None:
@@ -89,7 +87,8 @@ class _Pool:
         self._idle: list[tuple[Child, asyncio.TimerHandle]] = []
         self._leaving: set[asyncio.Task[None]] = set()
 
-    async def run(self, module: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    # Any is what the function gives, which `Children.run` knows.
+    async def run(self, module: str, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         child = await self._take()
         is_sound = False
         try:

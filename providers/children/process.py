@@ -7,7 +7,6 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from providers.children.errors import ChildError, Faulty, OutOfMemory, OutOfTime, Raised
 from providers.children.frames import LENGTH, framed, read_plain
@@ -58,12 +57,10 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The identifier of the process."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended, as far as is known."""
         return self._process.returncode is None
 
     @property
@@ -74,7 +71,7 @@ class Child:
         except (OSError, IndexError):
             return 0
 
-    async def run(self, module: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    async def run(self, module: str, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> object:
         """Returns the function's result. Raises ChildError; after any but Raised, or cancelling, the child is over."""
         self.runs += 1
         try:
@@ -131,7 +128,7 @@ class Child:
     def _write(self, value: object) -> None:
         self._input.write(framed(value))
 
-    async def _read(self) -> Any:
+    async def _read(self) -> object:
         """The answer. Raises IncompleteReadError where the child died, or OutOfMemory or Faulty."""
         size = LENGTH.unpack(await self._output.readexactly(LENGTH.size))[0]
         if size > self._limits.result_bytes:
@@ -143,7 +140,6 @@ class Child:
             raise Faulty from None
 
     async def _reason(self) -> ChildError:
-        """Says why it died in the middle."""
         code = await self._process.wait()
         await self._listening
         if code == -signal.SIGXCPU:

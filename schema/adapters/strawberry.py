@@ -18,6 +18,7 @@ from graphql import (
     GraphQLSchema,
 )
 from strawberry.types.base import StrawberryMaybe
+from strawberry.types.enum import EnumValue
 from strawberry.types.field import StrawberryField
 from strawberry.utils.str_converters import to_camel_case
 
@@ -28,21 +29,22 @@ DEFINITION = "strawberry-definition"
 `python_name`, and of a field `base_resolver.wrapped_func` and `arguments`."""
 
 
+def definition_of(field: GraphQLField) -> StrawberryField | None:
+    """The field as it was declared; None for one that Strawberry did not make."""
+    found = field.extensions.get(DEFINITION)
+    return found if isinstance(found, StrawberryField) else None
+
+
 def class_of(kind: GraphQLNamedType) -> type:
     """The class that a type was declared by; `object` for one that no class declares, as graphql-core's own."""
     origin = getattr(kind.extensions.get(DEFINITION), "origin", None)
     return origin if isinstance(origin, type) else object
 
 
-def raw_info(info: Any) -> GraphQLResolveInfo[Any]:
+def raw_info(info: strawberry.Info[Any, Any]) -> GraphQLResolveInfo[Any]:  # Any: the context is who asks's
     """Returns what graphql-core gives a resolver, which Strawberry wraps."""
     raw: GraphQLResolveInfo[Any] = info._raw_info
     return raw
-
-
-def info_of(kind: Any, raw: GraphQLResolveInfo[Any], field: GraphQLField) -> Any:
-    """The info of the class `kind` that Strawberry would make of graphql-core's for the field."""
-    return kind(_raw_info=raw, _field=field.extensions[DEFINITION])
 
 
 class InputClass(NamedTuple):
@@ -50,9 +52,9 @@ class InputClass(NamedTuple):
     are null where nothing is said of them, because the class has no default.
     """
 
-    make: Callable[..., Any]
+    make: Callable[..., object]
     names: Mapping[str, str]
-    implicit: dict[str, Any]
+    implicit: dict[str, object]
 
 
 def input_class_of(kind: GraphQLInputObjectType) -> InputClass | None:
@@ -86,10 +88,10 @@ def is_resolved_as_declared(field: GraphQLField) -> bool:
     return getattr(field.resolve, "__module__", None) == "strawberry.schema.schema_converter"
 
 
-def enum_values(kind: type[Enum]) -> Sequence[Any]:
+def enum_values(kind: type[Enum]) -> Sequence[EnumValue]:
     """The values of an enum that Strawberry knows, each with its `name` and its `description`, which may be set."""
-    declared: Any = kind
-    values: Sequence[Any] = declared.__strawberry_definition__.values
+    declared: Any = kind  # Any: what the library adds to a class has no type
+    values: Sequence[EnumValue] = declared.__strawberry_definition__.values
     return values
 
 

@@ -6,13 +6,13 @@ and converted while the tree is made; lists and input objects with variables put
 latter as instances of their class at once. A variable was coerced before the run and only has to be converted.
 
 What the library would refuse in a run, such as a null where a value is needed, raises Unfit before anything is called,
-and the library tells it. An input that makes its own value is not known here, and raises Unbuilt (decision 180).
+and the library reports it. An input that makes its own value is not known here, and raises Unbuilt (decision 180).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, cast
+from typing import cast
 
 from graphql import (
     FieldNode,
@@ -20,6 +20,7 @@ from graphql import (
     GraphQLField,
     GraphQLInputField,
     GraphQLInputObjectType,
+    GraphQLInputType,
     GraphQLList,
     GraphQLNonNull,
     GraphQLScalarType,
@@ -28,144 +29,49 @@ from graphql import (
     Undefined,
     ValueNode,
     VariableNode,
-    get_named_type,
-    get_nullable_type,
-    is_leaf_type,
 )
 from graphql.utilities import coerce_input_literal
 
 from schema.adapters.strawberry import argument_name_of, input_class_of
 from schema.execution.coercion import default_of
+from schema.execution.values import Value, Values, nullable
 
-Values = Mapping[str, Any]
-"""The coerced variables of one request, without those that have no value."""
-_Convert = Callable[[Any], Any]
+_Convert = Callable[[Value], Value]
 
 
 class Unfit(Exception):
-    """A variable is null, or has no value, where its place needs one, which the library tells."""
+    """A variable is null, or has no value, where its place needs one, which the library reports."""
 
 
 class Unbuilt(Exception):
     """An argument is of a kind that is not known here, and is left to the library."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A variable in its place: `convert` makes the coerced value the method's, where it is not that already.
-
-    `required` says that null may not stand there, which a variable with a default may be all the same.
-    """
-
-    variable: str
-    convert: _Convert | None
-    required: bool
-
-    def value(self, values: Values) -> Any:
-        """Reads what stands there in the request that gives these variables, this one among them. Raises Unfit."""
-        value = values[self.variable]
-        if value is None:
-            if self.required:
-                raise Unfit
-            return None
-        return value if self.convert is None else self.convert(value)
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A variable in a list, where one without a value is null."""
-
-    slot: Slot
-
-    def value(self, values: Values) -> Any:
-        """Reads what stands there. Raises Unfit."""
-        if self.slot.variable in values:
-            return self.slot.value(values)
-        if self.slot.required:
-            raise Unfit
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Constant:
-    """A value that the text fixes."""
-
-    fixed: Any
-
-    def value(self, _values: Values) -> Any:
-        """Returns what stands there, whatever the variables are; nobody changes it."""
-        return self.fixed
-
-
-@dataclass(frozen=True, slots=True)
-class _Scalar:
-    """A list or an object with variables in it that is one value, such as a JSON one."""
-
-    kind: GraphQLScalarType
-    node: ValueNode
-
-    def value(self, values: Values) -> Any:
-        """The value. Raises Unfit."""
-        try:
-            found = self.kind.parse_literal(self.node, dict(values))
-        except Exception:
-            raise Unfit from None
-        if found is Undefined:
-            raise Unfit
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Items:
-    """A list with variables in it."""
-
-    items: tuple["_Part", ...]
-
-    def value(self, values: Values) -> list[Any]:
-        """The list. Raises Unfit."""
-        return [item.value(values) for item in self.items]
+Slot = Callable[[Values], Value]
+"""Gives what stands in a place with a variable in it, in the request that gives these variables; Undefined where that
+leaves the place out. Raises Unfit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
     """Arguments, or the fields of an input object, by the names that Python has for them.
 
-    `fixed` are those that the text gives, and the defaults of the others; `slots` are those that are a variable, each
-    with whether it may be left out; `inner` those with variables somewhere within.
+    `fixed` are those that the text gives, and the defaults of the others; `slots` those with a variable in them.
     """
 
-    fixed: dict[str, Any]
-    slots: tuple[tuple[str, Slot, bool], ...]
-    inner: tuple[tuple[str, "_Part"], ...]
+    fixed: dict[str, Value]
+    slots: tuple[tuple[str, Slot], ...]
 
-    def filled(self, values: Values) -> dict[str, Any]:
+    def filled(self, values: Values) -> dict[str, Value]:
         """All of them in the request that gives these variables; nobody changes them. Raises Unfit."""
-        if not self.slots and not self.inner:
+        if not self.slots:
             return self.fixed
         made = self.fixed.copy()
-        for name, slot, optional in self.slots:
-            if slot.variable in values:
-                made[name] = slot.value(values)
-            elif not optional:
-                raise Unfit
-        for name, part in self.inner:
-            made[name] = part.value(values)
+        for name, slot in self.slots:
+            value = slot(values)
+            if value is not Undefined:
+                made[name] = value
         return made
-
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """An input object with variables in it."""
-
-    make: Callable[..., Any]
-    members: Members
-
-    def value(self, values: Values) -> Any:
-        """An instance of its class. Raises Unfit."""
-        return self.make(**self.members.filled(values))
-
-
-_Part = Slot | _Item | _Constant | _Scalar | _Items | _Object
 
 
 def arguments_of(field: GraphQLField, node: FieldNode) -> Members:
@@ -181,9 +87,9 @@ def _members(
     kinds: Mapping[str, GraphQLArgument] | Mapping[str, GraphQLInputField],
     names: Mapping[str, str],
     given: Mapping[str, ValueNode],
-    implicit: Mapping[str, Any],
+    implicit: Mapping[str, Value],
 ) -> Members:
-    fixed, slots, inner = dict(implicit), [], []
+    fixed, slots = dict(implicit), []
     for name, one in kinds.items():
         value, python_name = given.get(name), names[name]
         if value is None or isinstance(value, VariableNode):
@@ -192,47 +98,81 @@ def _members(
                 fixed[python_name] = default
             optional = default is not Undefined or not isinstance(one.type, GraphQLNonNull)
             if value is not None:
-                slots.append((python_name, _slot(one.type, value), optional))
+                slots.append((python_name, _variable(one.type, value, Undefined if optional else _UNFIT)))
             elif not optional:
                 raise Unbuilt
+        elif _has_variable(value):
+            slots.append((python_name, _slot(one.type, value)))
         else:
-            part = _part(one.type, value)
-            if isinstance(part, _Constant):
-                fixed[python_name] = part.fixed
-            else:
-                inner.append((python_name, part))
-    return Members(fixed, tuple(slots), tuple(inner))
+            fixed[python_name] = _constant(one.type, value)
+    return Members(fixed, tuple(slots))
 
 
-def _default(of: GraphQLArgument | GraphQLInputField) -> Any:
+def _default(of: GraphQLArgument | GraphQLInputField) -> Value:
     """The default of an argument or a field of an input, as the method takes it; Undefined where there is none."""
     found = default_of(of)
     return found if found is Undefined else _converted(of.type, found)
 
 
-def _part(kind: Any, node: ValueNode) -> _Part:
-    if isinstance(node, VariableNode):
-        return _Item(_slot(kind, node))
+def _constant(kind: GraphQLInputType, node: ValueNode) -> Value:
+    """Converts a value that the text fixes; nobody changes it."""
+    found = coerce_input_literal(node, kind)
+    if found is Undefined:
+        raise Unbuilt
+    return _converted(kind, found)
+
+
+def _slot(kind: GraphQLInputType, node: ValueNode) -> Slot:
+    if isinstance(node, VariableNode):  # of a list, where one without a value is null
+        return _variable(kind, node, _UNFIT if isinstance(kind, GraphQLNonNull) else None)
     if not _has_variable(node):
-        found = coerce_input_literal(node, kind)
-        if found is Undefined:
-            raise Unbuilt
-        return _Constant(_converted(kind, found))
-    kind = get_nullable_type(kind)
-    if isinstance(kind, GraphQLList):  # of which one item may stand alone
+        constant = _constant(kind, node)
+        return lambda _: constant
+    bare = nullable(kind)
+    if isinstance(bare, GraphQLList):  # of which one item may stand alone
         nodes = node.values if isinstance(node, ListValueNode) else (node,)
-        return _Items(tuple(_part(kind.of_type, one) for one in nodes))
-    if isinstance(kind, GraphQLInputObjectType) and isinstance(node, ObjectValueNode):
-        made = _made_as(kind)
+        items = [_slot(bare.of_type, one) for one in nodes]
+        return lambda values: [item(values) for item in items]
+    if isinstance(bare, GraphQLInputObjectType) and isinstance(node, ObjectValueNode):
+        made = _made_as(bare)
         given = {field.name.value: field.value for field in node.fields}
-        return _Object(made.make, _members(kind.fields, made.names, given, made.implicit))
-    if isinstance(kind, GraphQLScalarType) and kind.coerce_input_literal is None:
-        return _Scalar(kind, node)
+        members = _members(bare.fields, made.names, given, made.implicit)
+        return lambda values: made.make(**members.filled(values))
+    if isinstance(bare, GraphQLScalarType) and bare.coerce_input_literal is None:
+        return _scalar(bare, node)
     raise Unbuilt
 
 
-def _slot(kind: Any, node: VariableNode) -> Slot:
-    return Slot(node.name.value, _converter(kind), isinstance(kind, GraphQLNonNull))
+_UNFIT = object()
+"""Stands for what a variable without a value gives where there has to be one."""
+
+
+def _variable(kind: GraphQLInputType, node: VariableNode, absent: object) -> Slot:
+    """Makes the slot of a variable. Null may not stand for a required one, even with a default."""
+    name, convert, required = node.name.value, _converter(kind), isinstance(kind, GraphQLNonNull)
+
+    def slot(values: Values) -> Value:
+        value = values.get(name, absent)
+        if value is _UNFIT or (value is None and required):
+            raise Unfit
+        return value if convert is None or value is None or value is Undefined else convert(value)
+
+    return slot
+
+
+def _scalar(kind: GraphQLScalarType, node: ValueNode) -> Slot:
+    """A list or an object with variables in it that is one value, such as a JSON one."""
+
+    def scalar(values: Values) -> Value:
+        try:
+            found = kind.parse_literal(node, dict(values))
+        except Exception:
+            raise Unfit from None
+        if found is Undefined:
+            raise Unfit
+        return found
+
+    return scalar
 
 
 def _has_variable(value: ValueNode) -> bool:
@@ -243,7 +183,7 @@ def _has_variable(value: ValueNode) -> bool:
     return isinstance(value, ObjectValueNode) and any(_has_variable(field.value) for field in value.fields)
 
 
-def _converted(kind: Any, value: Any) -> Any:
+def _converted(kind: GraphQLInputType, value: Value) -> Value:
     """Converts the text's value or a default, as the method takes it; not the list that the schema has as a default."""
     convert = _converter(kind)
     if value is None or convert is None:
@@ -251,14 +191,14 @@ def _converted(kind: Any, value: Any) -> Any:
     return convert(value)
 
 
-def _converter(kind: Any) -> _Convert | None:
+def _converter(kind: GraphQLInputType) -> _Convert | None:
     """The way from a coerced value, not null, to what a method takes; None where they are the same."""
-    if is_leaf_type(get_named_type(kind)):
+    bare = nullable(kind)
+    if isinstance(bare, GraphQLInputObjectType):
+        return _made_as(bare).instance
+    item = _converter(bare.of_type) if isinstance(bare, GraphQLList) else None
+    if item is None:
         return None
-    kind = get_nullable_type(kind)
-    if isinstance(kind, GraphQLInputObjectType):
-        return _made_as(kind).instance
-    item: _Convert = _converter(kind.of_type)  # type: ignore[assignment]  # which is no leaf either
     return lambda value: [None if one is None else item(one) for one in value]
 
 
@@ -277,7 +217,7 @@ class _MadeAs:
         """Python's names by those of the schema, and the way there. Made late, since inputs hold one another."""
         return {name: (self.names[name], _converter(field.type)) for name, field in self._kind.fields.items()}
 
-    def instance(self, coerced: Mapping[str, Any]) -> Any:
+    def instance(self, coerced: Mapping[str, Value]) -> Value:
         """The instance with what was coerced."""
         try:
             fields = self._fields

@@ -7,21 +7,22 @@ wrong with it; so does whatever is not known here, which the library then coerce
 
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any
 
 from graphql import (
     GraphQLArgument,
     GraphQLInputField,
     GraphQLInputObjectType,
+    GraphQLInputType,
     GraphQLList,
     GraphQLNonNull,
     Undefined,
-    get_nullable_type,
     is_required_input_field,
 )
 from graphql.utilities import coerce_input_literal, coerce_input_value
 
-Coerce = Callable[[Any], Any]
+from schema.execution.values import Value, nullable
+
+Coerce = Callable[[Value], Value]
 """The function that makes of a value that is not null what the library would make of it."""
 
 
@@ -29,7 +30,7 @@ class Unsound(Exception):
     """A value does not fit its type, or it is not known here whether it does."""
 
 
-def coerced(kind: Any, coerce: Coerce, value: Any) -> Any:
+def coerced(kind: GraphQLInputType, coerce: Coerce, value: Value) -> Value:
     """A value of this type, for which `coercer_of` gave the function. Raises Unsound, and what scalars raise."""
     if value is None:
         if isinstance(kind, GraphQLNonNull):
@@ -41,18 +42,18 @@ def coerced(kind: Any, coerce: Coerce, value: Any) -> Any:
     return found
 
 
-def coercer_of(kind: Any) -> Coerce:
+def coercer_of(kind: GraphQLInputType) -> Coerce:
     """The function for a type, nullable or not."""
-    kind = get_nullable_type(kind)
-    if isinstance(kind, GraphQLList):
-        return _List(kind.of_type).coerce
-    if isinstance(kind, GraphQLInputObjectType):
-        return _object_of(kind).coerce
-    found: Coerce = kind.coerce_input_value
+    bare = nullable(kind)
+    if isinstance(bare, GraphQLList):
+        return _list_coercer(bare.of_type)
+    if isinstance(bare, GraphQLInputObjectType):
+        return _object_of(bare).coerce
+    found: Coerce = bare.coerce_input_value
     return found
 
 
-def default_of(of: GraphQLArgument | GraphQLInputField) -> Any:
+def default_of(of: GraphQLArgument | GraphQLInputField) -> Value:
     """The coerced default of an argument or a field of an input; Undefined where there is none."""
     default = of.default
     if default is None:
@@ -62,20 +63,14 @@ def default_of(of: GraphQLArgument | GraphQLInputField) -> Any:
     return coerce_input_value(default.value, of.type)
 
 
-class _List:
-    """A list whose items have this type."""
+def _list_coercer(kind: GraphQLInputType) -> Coerce:
+    """Makes the function for a list whose items have this type; one item may stand alone."""
+    item = coercer_of(kind)
 
-    __slots__ = ("_item", "_kind")
+    def coerce(values: Value) -> list[Value]:
+        return [coerced(kind, item, value) for value in (values if values.__class__ is list else [values])]
 
-    def __init__(self, kind: Any) -> None:
-        self._kind = kind
-        self._item = coercer_of(kind)
-
-    def coerce(self, values: Any) -> list[Any]:
-        """The list; one item may stand alone. Raises Unsound."""
-        if values.__class__ is not list:
-            values = [values]
-        return [coerced(self._kind, self._item, value) for value in values]
+    return coerce
 
 
 class _Object:
@@ -93,7 +88,7 @@ class _Object:
         }
 
     @cached_property
-    def _defaults(self) -> dict[str, Any]:
+    def _defaults(self) -> dict[str, Value]:
         defaults = {field.out_name or name: default_of(field) for name, field in self._kind.fields.items()}
         return {name: default for name, default in defaults.items() if default is not Undefined}
 
@@ -101,7 +96,7 @@ class _Object:
     def _required(self) -> tuple[str, ...]:
         return tuple(name for name, field in self._kind.fields.items() if is_required_input_field(field))
 
-    def coerce(self, value: Any) -> dict[str, Any]:
+    def coerce(self, value: Value) -> dict[str, Value]:
         """The object with the defaults of what it leaves out. Raises Unsound."""
         if value.__class__ is not dict or self._kind.is_one_of:
             raise Unsound

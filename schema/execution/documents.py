@@ -1,20 +1,19 @@
 """The document cache: a text is parsed and validated once, as long as it is among the last used.
 
 What it keeps depends on the text alone, never on a request or its caller. Who shows no credential puts nothing in
-(schema/execution/strangers.py).
+(schema/execution/public_documents.py).
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from graphql import (
     DirectiveNode,
     DocumentNode,
     GraphQLError,
+    GraphQLObjectType,
     GraphQLSchema,
-    GraphQLSyntaxError,
     Node,
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
@@ -22,7 +21,7 @@ from graphql import (
     VariableDefinitionNode,
     VariableNode,
     Visitor,
-    parse,
+    get_named_type,
     specified_rules,
     validate,
     visit,
@@ -31,100 +30,132 @@ from graphql.utilities import get_operation_ast
 
 from contract.errors import LimitExceeded
 from contract.limits import DOCUMENT_CACHE_BYTES, DOCUMENT_MAX_BYTES, ERRORS_MAX, TOKENS_MAX, VARIANTS_MAX
+from schema.adapters.strawberry import DEFINITION
+from schema.declare import SECRET
 from schema.execution import limits
-from schema.execution.costing import cost_of
-from schema.execution.costs import OperationCost
-from schema.execution.outline import OUTLINE, Outline
-from schema.execution.plans import Plans
+from schema.execution.compiled import Compiled
+from schema.execution.outline import Outline
+from schema.execution.parsing import TooManyTokens, parsed
+from schema.execution.tree import tree_of
+from schema.execution.values import Values
 from schema.execution.variables import Variables
-from storage.kept import Kept
+from storage.bounded_cache import BoundedCache
 
 PUBLIC = frozenset({"__schema", "__type", "__typename"})
 """The root fields that need no credential."""
 
+_Variant = tuple[bool | None, ...]
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One operation of a document; public where it asks for nothing but the schema and `__typename`."""
 
+    document: "Document"
     node: OperationDefinitionNode
     is_query: bool
     is_subscription: bool
     is_public: bool
-    cost: OperationCost
     variables: Variables
-    label: str = ""
+    label: str
     """Its kind and root field, or `several`: words of the schema, for logs and counts (decision 122)."""
-    is_shared: bool = False
+    shows_secret: bool
+    """Whether it asks for a new secret."""
+    is_shared: bool
     """Whether its text has several fields at the root, whatever @skip and @include make of them."""
-    plans: Plans = field(default_factory=dict)
+    _compiled: dict[_Variant, Compiled] = field(default_factory=dict)
+
+    def compiled(self, values: Values, *, is_kept: bool = True) -> Compiled:
+        """Returns the variant that these coerced variables make of it, made now where it is not kept."""
+        document = self.document
+        # Another operation's condition may be a variable of any type in the one that runs.
+        names = document.conditions
+        variant = tuple([one if isinstance(one := values.get(n), bool) else None for n in names]) if names else ()
+        found = self._compiled.get(variant)
+        if found is None:
+            found = Compiled(tree_of(document.schema, document.outline, self.node, values))
+            if is_kept and document.keeps(variant):
+                self._compiled[variant] = found
+        return found
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A text that was read: the document, or why it cannot be run.
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A text that may be run.
 
-    `uses` says how often each variable stands in the document, `conditions` names those that @skip and @include read,
-    in order; `shapes` and `worked_out` are what is found out once for the document and its conditions, of which the
-    first few variants are kept (decision 126).
+    `uses` says how often each variable stands in it, `conditions` names those that @skip and @include read, in order.
+    Of the variants that these make of it the first few are kept (decision 126).
     """
 
     schema: GraphQLSchema
-    document: DocumentNode | None
+    outline: Outline
+    text: str
+    uses: Mapping[str, int]
+    conditions: tuple[str, ...]
+    grown: Callable[["Document"], None]
+    """Called when another variant is kept."""
     errors: tuple[GraphQLError, ...] = ()
-    conditions: tuple[str, ...] = ()
-    uses: Mapping[str, int] = field(default_factory=dict)
-    shapes: dict[Hashable, Any] = field(default_factory=dict)
-    worked_out: dict[Hashable, Any] = field(default_factory=dict)
-    text: str = ""
-    grown: Callable[["Prepared"], None] | None = None
-    """Told when another variant is kept."""
+    """What is wrong with it: nothing."""
     _operations: dict[str | None, Operation] = field(default_factory=dict)
-    _variants: set[tuple[Any, ...]] = field(default_factory=set)
+    _variants: set[_Variant] = field(default_factory=set)
 
     def operation(self, name: str | None) -> Operation | None:
         """The operation of this name, or the only one; None where there is none such."""
-        if name not in self._operations:
-            node = None if self.document is None else get_operation_ast(self.document, name)
-            if self.document is None or node is None:
+        found = self._operations.get(name)
+        if found is None:
+            node = get_operation_ast(self.outline.document, name)
+            if node is None:
                 return None
-            outline: Outline = self.worked_out[OUTLINE]
-            roots = [one.node.name.value for one in outline.selected(node)]
-            self._operations[name] = Operation(
-                node,
-                is_query=node.operation is OperationType.QUERY,
-                is_subscription=node.operation is OperationType.SUBSCRIPTION,
-                is_public=PUBLIC.issuperset(roots),
-                cost=cost_of(self.schema, node, outline),
-                variables=Variables(self.schema, node.variable_definitions or (), self.uses),
-                label=f"{node.operation.value} {roots[0] if len(set(roots)) == 1 else 'several'}",
-                is_shared=sum(not root.startswith("__") for root in roots) > 1,
-            )
-        return self._operations[name]
+            found = self._operations[name] = self._operation(node)
+        return found
 
-    def variant(self, variables: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The values of the conditions' variables: what shapes and plans depend on besides the document."""
-        # Another operation's condition may be a variable of any type in the one that runs.
-        return tuple(value if isinstance(value := variables.get(name), bool) else None for name in self.conditions)
+    def _operation(self, node: OperationDefinitionNode) -> Operation:
+        roots = [one.node.name.value for one in self.outline.selected(node)]
+        return Operation(
+            self,
+            node,
+            is_query=node.operation is OperationType.QUERY,
+            is_subscription=node.operation is OperationType.SUBSCRIPTION,
+            is_public=PUBLIC.issuperset(roots),
+            variables=Variables(self.schema, node.variable_definitions or (), self.uses),
+            label=f"{node.operation.value} {roots[0] if len(set(roots)) == 1 else 'several'}",
+            shows_secret=any(shows_secret(self.schema, node.operation, root) for root in roots),
+            is_shared=sum(not root.startswith("__") for root in roots) > 1,
+        )
 
-    def keeps(self, variant: tuple[Any, ...]) -> bool:
-        """Whether what is found out for this variant is kept: it is one of the first that were met."""
+    def keeps(self, variant: _Variant) -> bool:
+        """Whether what is compiled for this variant is kept: it is one of the first that were met."""
         if variant not in self._variants:
             if len(self._variants) == VARIANTS_MAX:
                 return False
             self._variants.add(variant)
-            if self.grown is not None and len(self._variants) > 1:
+            if len(self._variants) > 1:
                 self.grown(self)
         return True
-
-    def kept(self, is_kept: bool) -> dict[Hashable, Any]:
-        """Returns what is found out for a variant that is kept, or the beginning of it for one run."""
-        return self.worked_out if is_kept else {OUTLINE: self.worked_out[OUTLINE]}
 
     @property
     def variants(self) -> int:
         """The number of variants that are kept."""
         return len(self._variants)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A text that may not be run, and why."""
+
+    errors: tuple[GraphQLError, ...]
+
+    def operation(self, _name: str | None) -> None:
+        """Returns no operation, whatever is asked for."""
+
+
+def shows_secret(schema: GraphQLSchema, kind: OperationType, root: str) -> bool:
+    """Whether the root field's answer has a field that shows a new secret."""
+    parent = schema.get_root_type(kind)
+    field = parent.fields.get(root) if parent else None
+    answer = get_named_type(field.type) if field else None
+    below = answer.fields.values() if isinstance(answer, GraphQLObjectType) else ()
+    return any(one.extensions[DEFINITION].metadata.get(SECRET) for one in below if DEFINITION in one.extensions)
 
 
 class Documents:
@@ -144,33 +175,35 @@ class Documents:
     ) -> None:
         self.schema = schema
         self._rules = specified_rules if introspection else (*specified_rules, NoSchemaIntrospectionCustomRule)
-        self.texts: Kept[str, tuple[GraphQLError, ...]] = Kept(entries=most // ENTRY_BYTES + 1, size=most)
+        self.texts: BoundedCache[str, tuple[GraphQLError, ...]] = BoundedCache(
+            entries=most // ENTRY_BYTES + 1, size=most
+        )
         """The errors of each text; none of one that may be run."""
-        self.parsed: Kept[str, Prepared] = Kept(entries=most // ENTRY_BYTES + 1, size=most // PARSED_PART)
-        self._registered: dict[str, Prepared | None] = dict.fromkeys(registered)
+        self.parsed: BoundedCache[str, Document] = BoundedCache(
+            entries=most // ENTRY_BYTES + 1, size=most // PARSED_PART
+        )
+        self._registered: dict[str, Document | Refused | None] = dict.fromkeys(registered)
 
-    def prepare(self, text: str) -> Prepared:
-        """The document of a text, from the cache where it is there."""
+    def prepare(self, text: str) -> Document | Refused:
+        """Returns the document of a text, from the cache where it is there, or says why it may not be run."""
         if text in self._registered:
             return self.registered(text) or self.read(text)
         errors = self.texts.get(text)
+        if errors:
+            return Refused(errors)
+        found = None if errors is None else self.parsed.get(text)
+        if found is not None:
+            return found
+        read = self.read(text) if errors is None else self._document(text, Outline(_parsed(text)))
         if errors is None:
-            prepared = self.read(text)
-            size = _size(text) + ENTRY_BYTES
-            self.texts.put(text, prepared.errors, size + sum(len(error.message) for error in prepared.errors))
-        elif errors:
-            return Prepared(self.schema, None, errors)
-        else:
-            found = self.parsed.get(text)
-            if found is not None:
-                return found
-            prepared = self._known(text)
-        if prepared.document is not None:
-            self.parsed.put(text, prepared, _weight(prepared))
-        return prepared
+            size = _size(text) + ENTRY_BYTES + sum(len(error.message) for error in read.errors)
+            self.texts.put(text, read.errors, size)
+        if isinstance(read, Document):
+            self.parsed.put(text, read, _weight(read))
+        return read
 
-    def registered(self, text: str) -> Prepared | None:
-        """The document of a registered text, read when it is first asked for and kept for good; None for any other."""
+    def registered(self, text: str) -> Document | Refused | None:
+        """Returns what `prepare` does of a registered text, read when it is first asked for; None for any other."""
         if text not in self._registered:
             return None
         found = self._registered[text]
@@ -178,48 +211,34 @@ class Documents:
             found = self._registered[text] = self.read(text)
         return found
 
-    def read(self, text: str) -> Prepared:
-        """The document of a text, which is not kept."""
-        return self.judged(text, None)
+    def read(self, text: str, document: DocumentNode | None = None, *, suggesting: bool = True) -> Document | Refused:
+        """Returns the same of a text that is not kept, and may be parsed already.
 
-    def judged(self, text: str, document: DocumentNode | None) -> Prepared:
-        """The same of a text that may be parsed already."""
+        `suggesting` says whether its errors may name what the schema has.
+        """
         try:
-            document = document or _parsed(text)
-            outline = Outline(document)
+            outline = Outline(document or _parsed(text))
             limits.check(outline)
-            errors = validate(self.schema, document, self._rules, max_errors=ERRORS_MAX)
+            errors = validate(
+                self.schema, outline.document, self._rules, max_errors=ERRORS_MAX, hide_suggestions=not suggesting
+            )
         except LimitExceeded as error:
-            return Prepared(self.schema, None, _lean([GraphQLError(error.message, original_error=error)]))
+            return _refused([GraphQLError(error.message, original_error=error)])
         except GraphQLError as error:
-            return Prepared(self.schema, None, _lean([error]))
+            return _refused([error])
         except RecursionError:
-            return Prepared(self.schema, None, _TOO_DEEP)
-        if errors:
-            return Prepared(self.schema, None, _lean(errors[:ERRORS_MAX]))
-        return self._prepared(text, outline)
+            return Refused((GraphQLError("The document is nested too deeply."),))
+        return _refused(errors[:ERRORS_MAX]) if errors else self._document(text, outline)
 
-    def _known(self, text: str) -> Prepared:
-        """The document of a text that is known to be valid."""
-        return self._prepared(text, Outline(_parsed(text)))
-
-    def _prepared(self, text: str, outline: Outline) -> Prepared:
+    def _document(self, text: str, outline: Outline) -> Document:
         found = _Variables()
         visit(outline.document, found)
-        return Prepared(
-            self.schema,
-            outline.document,
-            conditions=tuple(sorted(found.conditions)),
-            uses=found.uses,
-            worked_out={OUTLINE: outline},
-            text=text,
-            grown=self._weigh_again,
-        )
+        return Document(self.schema, outline, text, found.uses, tuple(sorted(found.conditions)), self._weigh_again)
 
-    def _weigh_again(self, prepared: Prepared) -> None:
-        """Another variant is kept with a document."""
-        if self.parsed.peek(prepared.text) is prepared:
-            self.parsed.put(prepared.text, prepared, _weight(prepared))
+    def _weigh_again(self, document: Document) -> None:
+        """Weighs a document that another variant is kept with."""
+        if self.parsed.peek(document.text) is document:
+            self.parsed.put(document.text, document, _weight(document))
 
 
 ENTRY_BYTES = 256
@@ -232,22 +251,19 @@ def _size(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
-def _weight(prepared: Prepared) -> int:
-    """Each variant of a document has plans of its own."""
-    return (_size(prepared.text) + ENTRY_BYTES) * max(1, prepared.variants)
+def _weight(document: Document) -> int:
+    """Weighs a document by its variants, of which each has a tree of its own."""
+    return (_size(document.text) + ENTRY_BYTES) * max(1, document.variants)
 
 
-def _lean(errors: Sequence[GraphQLError]) -> tuple[GraphQLError, ...]:
-    """The errors without the document that they are about, which they would keep in memory."""
+def _refused(errors: Sequence[GraphQLError]) -> Refused:
+    """Returns the errors without the document that they are about, which they would keep in memory."""
     for error in errors:
         error.nodes = None
         for one in (error, error.original_error):
             if one is not None:
                 one.__traceback__ = one.__context__ = one.__cause__ = None
-    return tuple(errors)
-
-
-_TOO_DEEP = (GraphQLError("The document is nested too deeply."),)
+    return Refused(tuple(errors))
 
 
 def _parsed(text: str) -> DocumentNode:
@@ -257,11 +273,9 @@ def _parsed(text: str) -> DocumentNode:
             "document", DOCUMENT_MAX_BYTES, f"The document is larger than {DOCUMENT_MAX_BYTES // 1024} kB"
         )
     try:
-        return parse(text, max_tokens=TOKENS_MAX)
-    except GraphQLSyntaxError as error:
-        if error.message.endswith(f" more than {TOKENS_MAX} tokens. Parsing aborted."):
-            raise LimitExceeded("tokens", TOKENS_MAX, f"The document has more than {TOKENS_MAX} tokens") from None
-        raise
+        return parsed(text, TOKENS_MAX)
+    except TooManyTokens:
+        raise LimitExceeded("tokens", TOKENS_MAX, f"The document has more than {TOKENS_MAX} tokens") from None
 
 
 class _Variables(Visitor):
@@ -275,10 +289,10 @@ class _Variables(Visitor):
         self.uses: Counter[str] = Counter()
         self.conditions: set[str] = set()
 
-    def enter(self, node: Node, *_: Any) -> None:
+    def enter(self, node: Node, *_: object) -> None:
         """Look at a node."""
         if node.loc is not None:
-            node.loc.start_token = node.loc.end_token = None  # type: ignore[assignment]  # places are told by offsets
+            node.loc.start_token = node.loc.end_token = None  # type: ignore[assignment]  # places are found by offsets
         if isinstance(node, VariableNode):
             self.uses[node.name.value] += 1
         elif isinstance(node, VariableDefinitionNode):

@@ -4,29 +4,30 @@ Each comparison weighs something, more the more links lead to what it is on; so 
 The numbers are in contract/costs.py. What the text fixes is added up once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from graphql import (
     FieldNode,
     GraphQLField,
     GraphQLInputObjectType,
-    GraphQLList,
-    GraphQLNonNull,
+    GraphQLNamedType,
+    GraphQLType,
     IntValueNode,
     ListValueNode,
     NullValueNode,
     ObjectValueNode,
     VariableNode,
+    get_named_type,
     is_leaf_type,
 )
 
 from contract.costs import ALTERNATIVE, CONDITION, LINKED, LOOKED_THROUGH, TEXT_CONDITION, list_condition, skipped
+from schema.execution.values import Value, Values
+from schema.filters import MODE
 
-_Values = Mapping[str, Any]
 _TEXT = frozenset({"contains", "startsWith"})
-_LISTS = frozenset({"in", "nin"})
+_LISTS = frozenset({"in", "nin", "any", "all", "none"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,12 @@ class _Hole:
     """
 
     variable: str
-    kind: Any
+    kind: GraphQLNamedType
     name: str
     depth: int
     alone: int | None = None
 
-    def weight(self, values: _Values) -> int:
+    def weight(self, values: Values) -> int:
         """Weighs the variable's value; one that is not given states nothing."""
         if self.variable not in values:
             return 0
@@ -70,7 +71,7 @@ class Filter:
         """Whether no variable has a say in it."""
         return not self.holes and self.offset is None
 
-    def weight(self, values: _Values) -> int:
+    def weight(self, values: Values) -> int:
         """The weight with these coerced variables."""
         total = self.fixed
         for hole in self.holes:
@@ -81,11 +82,11 @@ class Filter:
 NO_FILTER = Filter()
 
 
-def is_filter(kind: Any) -> bool:
+def is_filter(kind: GraphQLType) -> bool:
     """Whether the type is one of the filter inputs, with alternatives or without: they all compare identifiers."""
     if not isinstance(kind, GraphQLInputObjectType) or "id" not in kind.fields:
         return False
-    compared = _named(kind.fields["id"].type)
+    compared = get_named_type(kind.fields["id"].type)
     return isinstance(compared, GraphQLInputObjectType) and "eq" in compared.fields
 
 
@@ -96,7 +97,7 @@ def filter_of(field: GraphQLField, node: FieldNode, *, is_counted: bool = False)
     times = LOOKED_THROUGH if is_counted else 1
     for argument in node.arguments or ():
         name, value = argument.name.value, argument.value
-        kind = _named(field.args[name].type)
+        kind = get_named_type(field.args[name].type)
         if is_filter(kind):
             fixed += _weigh(kind, "", value, 0, holes)
         elif name == "offset" and not is_counted:
@@ -107,7 +108,7 @@ def filter_of(field: GraphQLField, node: FieldNode, *, is_counted: bool = False)
     return Filter(fixed, tuple(holes), offset, times) if fixed or holes or offset else NO_FILTER
 
 
-def _weigh(kind: Any, name: str, value: Any, depth: int, holes: list[_Hole]) -> int:
+def _weigh(kind: GraphQLNamedType, name: str, value: Value, depth: int, holes: list[_Hole]) -> int:
     """The weight of a value, which is a node of the text or comes from a variable; `holes` gets each variable in it.
 
     `name` is the field's that has the value, in a filter or in a comparator; `kind` its type, named.
@@ -126,7 +127,7 @@ def _weigh(kind: Any, name: str, value: Any, depth: int, holes: list[_Hole]) -> 
     return sum([_of_filter(kind, name, one, depth, holes) for one in _items(value)])
 
 
-def _of_filter(kind: GraphQLInputObjectType, name: str, value: Any, depth: int, holes: list[_Hole]) -> int:
+def _of_filter(kind: GraphQLInputObjectType, name: str, value: Value, depth: int, holes: list[_Hole]) -> int:
     """The weight of one filter."""
     if isinstance(value, VariableNode):
         holes.append(_Hole(value.name.value, kind, name, depth))
@@ -140,33 +141,29 @@ def _of_filter(kind: GraphQLInputObjectType, name: str, value: Any, depth: int, 
     return own + _of_members(kind, value, depth, holes)
 
 
-def _of_members(kind: GraphQLInputObjectType, value: Any, depth: int, holes: list[_Hole]) -> int:
+def _of_members(kind: GraphQLInputObjectType, value: Value, depth: int, holes: list[_Hole]) -> int:
     total = 0
     for name, item in _members(value):
-        total += _weigh(_named(kind.fields[name].type), name, item, depth, holes)
+        if name == MODE:
+            continue
+        total += _weigh(get_named_type(kind.fields[name].type), name, item, depth, holes)
     return total
 
 
-def _named(kind: Any) -> Any:
-    while isinstance(kind, GraphQLNonNull | GraphQLList):
-        kind = kind.of_type
-    return kind
-
-
-def _comparison(name: str, value: Any) -> int:
+def _comparison(name: str, value: Value) -> int:
     if name in _LISTS:
         return list_condition(len(_items(value)))
     return TEXT_CONDITION if name in _TEXT else CONDITION
 
 
-def _items(value: Any) -> Sequence[Any]:
+def _items(value: Value) -> Sequence[Value]:
     """The items of a list; of a list, one item may stand alone."""
     if isinstance(value, ListValueNode):
         return value.values
     return value if isinstance(value, list) else (value,)
 
 
-def _members(value: Any) -> Iterable[tuple[str, Any]]:
+def _members(value: Value) -> Iterable[tuple[str, Value]]:
     if isinstance(value, ObjectValueNode):
         return [(field.name.value, field.value) for field in value.fields]
     return value.items() if isinstance(value, dict) else ()

@@ -6,58 +6,50 @@ all the same is left to the library.
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
-from graphql import GraphQLEnumType, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLResolveInfo
+from graphql import GraphQLEnumType, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLOutputType, GraphQLSchema
 from graphql.execution import VariableValues, get_argument_values
 
-from schema.adapters.graphql_core import FieldDetailsList
-from schema.execution.shapes import Collect, Shape
+from schema.execution.sources import Row
+from schema.execution.tree import Field, ObjectSelection
 
-_Read = Callable[[Any], Any]
-_Key = tuple[str, tuple[int, ...]]
+_Read = Callable[[Row], Row]
 
 
-class Introspection:
-    """Makes the functions of one field; `collect` gives the fields that are selected below a field."""
+def read_schema(schema: GraphQLSchema, field: Field, values: VariableValues) -> Row:
+    """Reads what a field at the root asks of the schema. Raises GraphQLError where an argument is wrong."""
+    return _Reading(schema, values).field(field)(None)
 
-    def __init__(self, collect: Collect, variables: VariableValues, info: GraphQLResolveInfo[Any]) -> None:
-        self._collect = collect
-        self._variables = variables
-        self._info = info
-        self._made: dict[_Key, _Read] = {}
 
-    def shape(self, kind: GraphQLObjectType, details: FieldDetailsList) -> Shape:
-        """The function for what is selected of a part of the schema. Raises GraphQLError where an argument is wrong."""
-        return Shape(self._object(kind, details), {})
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Makes the functions of one field; it is all that the fields of introspection ask of their info."""
 
-    def _object(self, kind: GraphQLObjectType, details: FieldDetailsList) -> _Read:
-        key = (kind.name, tuple(id(one.node) for one in details))
-        if key not in self._made:
-            self._made[key] = self._of_fields(kind, details)
-        return self._made[key]
+    schema: GraphQLSchema
+    values: VariableValues
 
-    def _of_fields(self, kind: GraphQLObjectType, details: FieldDetailsList) -> _Read:
-        readers = [(name, self._field(kind, below)) for name, below in self._collect(kind, details).items()]
-        return lambda value: {name: read(value) for name, read in readers}
+    def field(self, field: Field) -> _Read:
+        if field.name == "__typename":
+            name = field.parent.name
+            return lambda _: name
+        definition = field.schema_field
+        arguments = get_argument_values(definition, field.nodes[0], self.values) if definition.args else {}
+        resolve, finish = definition.resolve, self._value(definition.type, field)
+        return lambda value: finish(resolve(value, self, **arguments))  # type: ignore[misc]  # they all have one, which asks for `schema` alone
 
-    def _field(self, kind: GraphQLObjectType, details: FieldDetailsList) -> _Read:
-        node = details[0].node
-        if node.name.value == "__typename":
-            return lambda _: kind.name
-        field: Any = kind.fields[node.name.value]
-        arguments = get_argument_values(field, node, self._variables, details[0].fragment_variable_values)
-        finish, info = self._value(field.type, details), self._info
-        return lambda value: finish(field.resolve(value, info, **arguments))
+    def _object(self, selection: ObjectSelection) -> _Read:
+        readers = [(field.key, self.field(field)) for field in selection.fields]
+        return lambda value: {key: read(value) for key, read in readers}
 
-    def _value(self, kind: Any, details: FieldDetailsList) -> _Read:
+    def _value(self, kind: GraphQLOutputType, field: Field) -> _Read:
         if isinstance(kind, GraphQLNonNull):
             kind = kind.of_type
         if isinstance(kind, GraphQLList):
-            item = self._value(kind.of_type, details)
+            item = self._value(kind.of_type, field)
             return lambda value: None if value is None else [item(one) for one in value]
         if isinstance(kind, GraphQLObjectType):
-            whole = self._object(kind, details)
+            whole = self._object(field.below[kind.name])
             return lambda value: None if value is None else whole(value)
         if isinstance(kind, GraphQLEnumType):
             return lambda value: None if value is None else kind.coerce_output_value(value)

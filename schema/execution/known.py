@@ -5,8 +5,6 @@ for it. The library alone asks permission classes and field extensions. Nothing 
 a schema that has them is refused when it is built, as is one of which a guard would get lost (decision 177).
 """
 
-from typing import Any
-
 from graphql import (
     DirectiveLocation,
     GraphQLField,
@@ -42,11 +40,6 @@ _SERIALIZERS = {name: kind.serialize for name, kind in specified_scalar_types.it
 
 class Unsupported(TypeError):
     """A schema has what no way to run an operation would honour; a programming error."""
-
-
-def known(field: GraphQLField | None) -> Any:
-    """The definition of a field that needs nothing but its row or its method; None for any other."""
-    return None if field is None or unknown_of(field) else field.extensions[DEFINITION]
 
 
 def unknown_of(field: GraphQLField) -> str:
@@ -120,12 +113,12 @@ def _refuse_lost_guards(kind: GraphQLObjectType) -> None:
                 raise Unsupported(f"{kind.name}.{name} has not got what guards it in {interface.name}: {names}")
 
 
-def _guards(definition: Any) -> set[Any]:
+def _guards(definition: StrawberryField | None) -> set[object]:
     """The permission classes of a field, and the classes of its extensions."""
     if definition is None:
         return set()
     return {*definition.permission_classes, *map(type, definition.extensions)}
 
 
-def _name(one: Any) -> str:
+def _name(one: object) -> str:
     return str(getattr(one, "__name__", None) or getattr(one, "graphql_name", None) or type(one).__name__)

@@ -6,7 +6,6 @@ the document with all of its fragments put in (decision 85). What an operation m
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from graphql import (
     FieldNode,
@@ -50,10 +49,8 @@ _FREE = "costEstimate"
 def check(outline: Outline) -> None:
     """Raises LimitExceeded, or GraphQLError for fragments that contain themselves, which cannot be summed up."""
     document = outline.document
-    if len(document.definitions) > DEFINITIONS_MAX:
-        raise LimitExceeded(
-            "definitions", DEFINITIONS_MAX, f"The document has more than {DEFINITIONS_MAX} operations and fragments"
-        )
+    message = "The document has more than {} operations and fragments"
+    _bound("definitions", len(document.definitions), DEFINITIONS_MAX, message)
     visit(document, _Nodes())
     _Sums(outline).check()
 
@@ -101,8 +98,8 @@ class _Sums:
         total, overlaps = _NOTHING, 0
         operations = [d for d in self.outline.document.definitions if isinstance(d, OperationDefinitionNode)]
         for operation in operations:
-            if len(operation.variable_definitions or ()) > VARIABLES_MAX:
-                raise LimitExceeded("variables", VARIABLES_MAX, f"An operation has more than {VARIABLES_MAX} variables")
+            variables = len(operation.variable_definitions or ())
+            _bound("variables", variables, VARIABLES_MAX, "An operation has more than {} variables")
             found = self._selection(operation)
             _check_introspection_roots(found)
             total = total.beside(found)
@@ -111,12 +108,8 @@ class _Sums:
         _check_sum(total)
         for operation in operations:
             overlaps += self._overlaps([operation], is_root=True)
-        if overlaps > OVERLAPS_MAX:
-            raise LimitExceeded(
-                "overlaps",
-                OVERLAPS_MAX,
-                f"The document selects the same fields again and again: over {OVERLAPS_MAX} pairs",
-            )
+        message = "The document selects the same fields again and again: over {} pairs"
+        _bound("overlaps", overlaps, OVERLAPS_MAX, message)
 
     def _selection(self, of: FieldNode | OperationDefinitionNode | FragmentDefinitionNode) -> _Sum:
         total = _NOTHING
@@ -164,10 +157,8 @@ class _Sums:
         places: dict[str, list[FieldNode]] = {}
         for node in self._put_in(of, set()):
             places.setdefault((node.alias or node.name).value, []).append(node)
-        if is_root and len(places) > ROOT_FIELDS_MAX:
-            raise LimitExceeded(
-                "root fields", ROOT_FIELDS_MAX, f"An operation has more than {ROOT_FIELDS_MAX} root fields"
-            )
+        if is_root:
+            _bound("root fields", len(places), ROOT_FIELDS_MAX, "An operation has more than {} root fields")
         pairs = 0
         for nodes in places.values():
             pairs += len(nodes) * (len(nodes) - 1) // 2
@@ -197,49 +188,31 @@ class _Nodes(Visitor):
         super().__init__()
         self._objects = 0
 
-    def enter(self, node: Node, *_: Any) -> None:
+    def enter(self, node: Node, *_: object) -> None:
         """Count its directives, and measure it where it is a name."""
         if isinstance(node, ObjectValueNode):
             self._objects += 1
-            if self._objects > OBJECTS_MAX:
-                raise LimitExceeded("objects", OBJECTS_MAX, f"The document has more than {OBJECTS_MAX} objects in it")
+            _bound("objects", self._objects, OBJECTS_MAX, "The document has more than {} objects in it")
         if isinstance(node, NameNode):
-            if len(node.value) > NAME_LENGTH_MAX:
-                raise LimitExceeded(
-                    "name length", NAME_LENGTH_MAX, f"A name has more than {NAME_LENGTH_MAX} characters"
-                )
-        elif len(getattr(node, "directives", None) or ()) > DIRECTIVES_MAX:
-            raise LimitExceeded(
-                "directives", DIRECTIVES_MAX, f"A place of the document has more than {DIRECTIVES_MAX} directives"
-            )
+            _bound("name length", len(node.value), NAME_LENGTH_MAX, "A name has more than {} characters")
+        else:
+            directives = len(getattr(node, "directives", None) or ())
+            _bound("directives", directives, DIRECTIVES_MAX, "A place of the document has more than {} directives")
 
 
 def _check_sum(total: _Sum) -> None:
-    if total.depth > DEPTH_MAX:
-        raise LimitExceeded("depth", DEPTH_MAX, f"The document is more than {DEPTH_MAX} fields deep")
-    if total.aliases > DOCUMENT_ALIASES_MAX:
-        raise LimitExceeded(
-            "aliases", DOCUMENT_ALIASES_MAX, f"The document has more than {DOCUMENT_ALIASES_MAX} aliases"
-        )
-    if total.fields > FIELDS_MAX:
-        raise LimitExceeded(
-            "fields", FIELDS_MAX, f"The document has more than {FIELDS_MAX} fields, those of its fragments put in"
-        )
+    _bound("depth", total.depth, DEPTH_MAX, "The document is more than {} fields deep")
+    _bound("aliases", total.aliases, DOCUMENT_ALIASES_MAX, "The document has more than {} aliases")
+    _bound("fields", total.fields, FIELDS_MAX, "The document has more than {} fields, those of its fragments put in")
 
 
 def _check_introspection(below: _Sum) -> None:
-    if below.depth > INTROSPECTION_DEPTH_MAX:
-        raise LimitExceeded(
-            "introspection depth",
-            INTROSPECTION_DEPTH_MAX,
-            f"The introspection is more than {INTROSPECTION_DEPTH_MAX} fields deep",
-        )
-    if below.lists > INTROSPECTION_LISTS_MAX:
-        raise LimitExceeded(
-            "introspection lists",
-            INTROSPECTION_LISTS_MAX,
-            f"The introspection has more than {INTROSPECTION_LISTS_MAX} lists in one another",
-        )
+    deep, lists = (
+        "The introspection is more than {} fields deep",
+        "The introspection has more than {} lists in one another",
+    )
+    _bound("introspection depth", below.depth, INTROSPECTION_DEPTH_MAX, deep)
+    _bound("introspection lists", below.lists, INTROSPECTION_LISTS_MAX, lists)
     if below.aliased_list:
         raise LimitExceeded("introspection lists", 1, "The introspection gives a list another name")
 
@@ -250,12 +223,13 @@ def _check_introspection_roots(found: _Sum) -> None:
         ("__type", found.types, INTROSPECTION_TYPES_MAX),
         (_FREE, found.estimates, 1),
     ):
-        if number > most:
-            raise LimitExceeded(name, most, f"An operation has {name} more than {_times(most)}")
+        _bound(name, number, most, f"An operation has {name} more than {'once' if most == 1 else '{} times'}")
 
 
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
+def _bound(limit: str, number: int, most: int, message: str) -> None:
+    """Raises LimitExceeded where a number is larger than it may be; the message gets the maximum."""
+    if number > most:
+        raise LimitExceeded(limit, most, message.format(most))
 
 
 def _circle(names: Sequence[str]) -> str:

@@ -1,13 +1,13 @@
 """The selections of a document with their fragments put in: the only place that walks them (decision 182).
 
-Limits, costs and what a field's selection needs of its rows are all found by what is selected; here they are told. A
-selection of the document is expanded once, however many places spread the fragment that it stands in, and only after
+Limits count its parts, and a tree is made of what it has put in (schema/execution/tree.py). A selection of the document
+is expanded once, however many places spread the fragment that it stands in, and only after
 the limits were seen to hold, which count what is not expanded yet.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from graphql import (
     BooleanValueNode,
@@ -17,27 +17,28 @@ from graphql import (
     FragmentSpreadNode,
     InlineFragmentNode,
     OperationDefinitionNode,
+    SelectionNode,
     SelectionSetNode,
     VariableNode,
 )
 
 T = TypeVar("T")
-When = tuple[tuple[str, bool], ...]
-"""Variables of @include (True) and @skip (False), all of which have to let a field through."""
+Condition = tuple[str, bool]
+"""A variable of @include (True) or @skip (False), which has to have that value to let a field through."""
 
-OUTLINE = "outline"
-"""The key of the outline in what is kept of a document (`Prepared.worked_out`)."""
+NEVER: Condition = ("", True)
+"""The condition of what the text lets nothing through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A field in a selection. `on` names the types that the fragments around it are on, the outermost first; `when` is
-    None where nothing ever lets it through.
+    """A field in a selection. `on` names the types that the fragments around it are on, the outermost first; `when` has
+    the conditions that all have to let it through.
     """
 
     node: FieldNode
     on: tuple[str, ...]
-    when: When | None
+    when: tuple[Condition, ...]
 
 
 class Outline:
@@ -70,7 +71,7 @@ class Outline:
         return found
 
     def _put_in(
-        self, selections: SelectionSetNode, on: tuple[str, ...], when: When | None, into: list[Selected]
+        self, selections: SelectionSetNode, on: tuple[str, ...], when: tuple[Condition, ...], into: list[Selected]
     ) -> None:
         """Adds the fields of these selections, and of the fragments in them, within these types and conditions.
 
@@ -78,14 +79,15 @@ class Outline:
         fields, and not with the fragments around each of them.
         """
         for selection in selections.selections:
-            own = _conditions(selection)
-            both = None if when is None or own is None else _with(when, own)
+            both = _with(when, _conditions(selection))
             if isinstance(selection, FieldNode):
                 into.append(Selected(selection, on, both))
                 continue
-            fragment: Any = selection
-            if isinstance(selection, FragmentSpreadNode):
-                fragment = self.fragments[selection.name.value]
+            fragment = (
+                self.fragments[selection.name.value]
+                if isinstance(selection, FragmentSpreadNode)
+                else cast("InlineFragmentNode", selection)
+            )
             kind = () if fragment.type_condition is None else (fragment.type_condition.name.value,)
             self._put_in(fragment.selection_set, _with(on, kind), both, into)
 
@@ -120,9 +122,9 @@ def root_fields(operation: OperationDefinitionNode, document: DocumentNode) -> I
                 left += fragments.pop(part, [])
 
 
-def _conditions(selection: Any) -> When | None:
-    """Finds what lets the selection through; None where nothing ever does."""
-    found: list[tuple[str, bool]] = []
+def _conditions(selection: SelectionNode) -> tuple[Condition, ...]:
+    """Finds what lets the selection through."""
+    found: list[Condition] = []
     for directive in selection.directives or ():
         if directive.name.value not in ("skip", "include"):
             continue
@@ -131,5 +133,5 @@ def _conditions(selection: Any) -> When | None:
             if isinstance(argument.value, VariableNode):
                 found.append((argument.value.name.value, wanted))
             elif isinstance(argument.value, BooleanValueNode) and argument.value.value != wanted:
-                return None
+                found.append(NEVER)
     return tuple(found)

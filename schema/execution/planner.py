@@ -1,129 +1,142 @@
-"""Makes a plan: from an operation's selections and the schema, before its first run (decision 181)."""
+"""Makes an operation's steps of its tree, before its first run (decision 181)."""
 
-from collections.abc import Callable, Hashable, Mapping
-from inspect import iscoroutinefunction, signature
-from typing import Any
+from operator import attrgetter
 
 from graphql import (
+    GraphQLInterfaceType,
     GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLOutputType,
-    GraphQLSchema,
     OperationType,
 )
 
-from schema.adapters.graphql_core import FieldDetailsList, GroupedFieldSet
-from schema.declare import LINK, Info
-from schema.execution.arguments import Unbuilt, arguments_of
-from schema.execution.calls import Given, call_of, guarded_of
-from schema.execution.known import known, unknown_of
-from schema.execution.plans import MISSING, Block, Completion, Field, Inner, NotPlanned, Plan, Start, Step, Worked
-from schema.execution.shapes import Collect, compile_value, shape_of_all
+from schema.declare import Guarded
+from schema.execution.arguments import Members, Unbuilt, arguments_of
+from schema.execution.calls import NO_ARGUMENTS, FieldCall, unguarded_call
+from schema.execution.rows import Data, row_function, value_function
+from schema.execution.sources import Column, Event, Function, Link, Reason, Row, Unguarded, names_its_rows
+from schema.execution.steps import (
+    MISSING,
+    CallField,
+    Completion,
+    Linked,
+    ObjectPlan,
+    Objects,
+    PlanByType,
+    SchemaField,
+    Step,
+    Steps,
+    ValueField,
+    WholeValue,
+)
+from schema.execution.tree import Field, ObjectSelection, Tree
 
 
-class Planner:
-    """Makes the plan of an operation; `kept` has the calls of its document's fields."""
+class _NotPlanned(Exception):
+    """Something of the operation is left to the library."""
 
-    def __init__(
-        self, schema: GraphQLSchema, collect: Collect, kept: dict[Hashable, Any], fragments: Mapping[str, Any]
-    ) -> None:
-        self._schema = schema
-        self._collect = collect
-        self._kept = kept
-        self._fragments = fragments
-
-    def plan(self, kind: GraphQLObjectType, operation: OperationType, grouped: GroupedFieldSet) -> Plan:
-        """The plan. Raises NotPlanned."""
-        fixed: dict[str, Any] = {}
-        steps = []
-        for name, details in grouped.items():
-            fixed[name] = None
-            if details[0].node.name.value == "__typename":
-                fixed[name] = kind.name
-                continue
-            field = self._field(kind, name, details)
-            if not isinstance(field, Step):
-                raise NotPlanned("function", f"{kind.name}.{name} is read off a row, of which there is none")
-            steps.append(field)
-        return Plan(operation is OperationType.MUTATION, fixed, tuple(steps))
-
-    def _block(self, kind: GraphQLObjectType, details: FieldDetailsList) -> Block:
-        grouped = self._collect(kind, details)
-        shape = shape_of_all(kind, grouped, self._collect)
-        if shape is None:
-            raise NotPlanned("type", f"rows of {kind.name} say what they are")
-        return Block(shape.make, tuple(self._field(kind, name, below) for name, below in shape.rest.items()))
-
-    def _field(self, kind: GraphQLObjectType, name: str, details: FieldDetailsList) -> Step | Inner | Worked:
-        node = details[0].node
-        field = kind.fields.get(node.name.value)
-        where = f"{kind.name}.{node.name.value}"
-        if field is None:
-            raise NotPlanned("introspection", f"{where} is the library's")
-        definition = known(field)
-        if definition is None:
-            raise NotPlanned("field", f"{where} has {unknown_of(field)}")
-        if details[0].fragment_variable_values is not None:
-            raise NotPlanned("fragment", f"{where} stands in a fragment with variables of its own")
-        completion = self._completion(field.type, details)
-        about = Field([d.node for d in details], kind, field.type, self._fragments, self._schema)
-
-        def step(start: Start) -> Step:
-            return Step(name, id(node), start, about, completion)
-
-        if (link := definition.metadata.get(LINK)) is not None:
-            follow = step(_Unguarded(definition.base_resolver.wrapped_func))
-            return Inner(name, lambda row: getattr(row, link, MISSING), completion, follow)
-        if definition.base_resolver is None:
-            attribute = definition.python_name
-            return Inner(name, lambda row: getattr(row, attribute), completion, None)
-        guarded = guarded_of(field)
-        if guarded is not None:
-            call = call_of(self._kept, guarded, kind, field, node)
-            if call is None:
-                raise NotPlanned("argument", f"{where} has arguments of an unknown kind")
-            return step(call)
-        function = definition.base_resolver.wrapped_func
-        parameters = list(signature(function).parameters)
-        if iscoroutinefunction(function) and set(parameters) <= {"root", "info"}:
-            return step(_Unguarded(function))
-        if iscoroutinefunction(function) or parameters[:1] != ["root"] or "info" in parameters:
-            raise NotPlanned("function", f"{where} is a function of more than its row and its arguments")
-        if parameters == ["root"]:
-            return Inner(name, function, completion, None)
-        try:
-            return Worked(name, function, arguments_of(field, node), completion)
-        except Unbuilt:
-            raise NotPlanned("argument", f"{where} has arguments of an unknown kind") from None
-
-    def _completion(self, kind: GraphQLOutputType, details: FieldDetailsList) -> Completion:
-        check = compile_value(kind, details, self._collect)
-        if check is not None:
-            return Completion(check)
-        nullable, kind = _nullable(kind)
-        is_list = isinstance(kind, GraphQLList)
-        nullable_item, item = _nullable(kind.of_type) if isinstance(kind, GraphQLList) else (False, kind)
-        if not isinstance(item, GraphQLObjectType):
-            raise NotPlanned("abstract", f"{item} may be of several types, or a list of lists")
-        return Completion(None, self._block(item, details), is_list, nullable, nullable_item)
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
 
 
-def _nullable(kind: Any) -> tuple[bool, Any]:
+def steps_of(tree: Tree) -> Steps | Reason:
+    """Makes the steps of an operation, or says why the library runs it."""
+    if tree.is_open:
+        return Reason("condition", "a variable of @skip or @include is null")
+    fixed: Data = {field.key: field.parent.name if field.name == "__typename" else None for field in tree.fields}
+    serial = tree.operation.operation is OperationType.MUTATION
+    try:
+        roots = [_root(field) for field in tree.fields if field.name != "__typename"]
+    except _NotPlanned as error:
+        return error.reason
+    return Steps(tree, serial, fixed, tuple(roots))
+
+
+def _root(field: Field) -> Step:
+    """Plans a field of the operation. A called one has to be guarded: its guard keeps it from being called twice."""
+    if field.name.startswith("__"):
+        return SchemaField(field)
+    source = field.source
+    if isinstance(source, Event):
+        return ValueField(field, _event, NO_ARGUMENTS, _completion(field, True))
+    if isinstance(source, Guarded):
+        return CallField(field, FieldCall(source), _arguments(field), _completion(field, True), is_root=True)
+    reason = source if isinstance(source, Reason) else Reason("root", f"{field.parent.name}.{field.name} has no guard")
+    raise _NotPlanned(reason)
+
+
+def _event(row: Row) -> Row:
+    return row
+
+
+def _step(field: Field, inlining: bool) -> Step:
+    """Plans a field that its row's function leaves out."""
+    source = field.source
+    if isinstance(source, Reason | Event):
+        raise _NotPlanned(source if isinstance(source, Reason) else Reason("field", f"{field.name} is an event"))
+    completion = _completion(field, inlining)
+    if isinstance(source, Column):
+        return ValueField(field, attrgetter(source.attribute), NO_ARGUMENTS, completion)
+    if isinstance(source, Link):
+        name = source.name
+        follow = CallField(field, unguarded_call(source.follow), NO_ARGUMENTS, completion)
+        return ValueField(field, lambda row: getattr(row, name, MISSING), NO_ARGUMENTS, completion, follow)
+    if isinstance(source, Guarded):
+        return CallField(field, FieldCall(source), _arguments(field), completion)
+    if isinstance(source, Unguarded):
+        return CallField(field, unguarded_call(source), NO_ARGUMENTS, completion)
+    return ValueField(field, source.function, _arguments(field), completion)
+
+
+def _arguments(field: Field) -> Members:
+    try:
+        return arguments_of(field.schema_field, field.nodes[0])
+    except Unbuilt:
+        text = f"{field.parent.name}.{field.name} has arguments of an unknown kind"
+        raise _NotPlanned(Reason("argument", text)) from None
+
+
+def _completion(field: Field, inlining: bool) -> Completion:
+    along = _whole_or_objects(field, inlining)
+    return Linked(along, lambda: _whole_or_objects(field, False)) if inlining and _brings_links(field) else along
+
+
+def _brings_links(field: Field) -> bool:
+    """Whether rows of the field's value, or rows in them, are expected to bring links along."""
+    for selection in field.below.values():
+        for inner in selection.fields:
+            source = inner.source
+            if isinstance(source, Link) or (isinstance(source, Column | Function) and _brings_links(inner)):
+                return True
+    return False
+
+
+def _whole_or_objects(field: Field, inlining: bool) -> WholeValue | Objects:
+    whole = value_function(field, inlining=inlining)
+    if whole is not None:
+        return WholeValue(whole)
+    is_nullable, kind = _nullable(field.schema_field.type)
+    is_list = isinstance(kind, GraphQLList)
+    is_item_nullable, item = _nullable(kind.of_type) if isinstance(kind, GraphQLList) else (False, kind)
+    plan = _plan_of(field, item, inlining)
+    return Objects(plan, is_list, is_nullable, is_item_nullable)
+
+
+def _plan_of(field: Field, kind: GraphQLOutputType, inlining: bool) -> ObjectPlan | PlanByType:
+    if isinstance(kind, GraphQLObjectType):
+        return _object_plan(field.below[kind.name], inlining)
+    if isinstance(kind, GraphQLInterfaceType) and names_its_rows(kind):
+        return PlanByType({name: _object_plan(one, inlining) for name, one in field.below.items()})
+    raise _NotPlanned(Reason("abstract", f"{field.parent.name}.{field.name} does not say which type its rows are of"))
+
+
+def _object_plan(selection: ObjectSelection, inlining: bool) -> ObjectPlan:
+    made = row_function(selection, inlining=inlining)
+    if made is None:
+        raise _NotPlanned(Reason("type", f"rows of {selection.kind.name} say what they are"))
+    return ObjectPlan(made.make, tuple([_step(field, inlining) for field in made.rest]))
+
+
+def _nullable(kind: GraphQLOutputType) -> tuple[bool, GraphQLOutputType]:
     return (False, kind.of_type) if isinstance(kind, GraphQLNonNull) else (True, kind)
-
-
-class _Unguarded:
-    """A method that takes nothing but the row and perhaps the field."""
-
-    __slots__ = ("_function", "_takes_info", "_takes_root")
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        parameters = signature(function).parameters
-        self._function = function
-        self._takes_root, self._takes_info = "root" in parameters, "info" in parameters
-
-    def __call__(self, source: Any, info: Info, _given: Given) -> Any:
-        """Returns what the method gives of this row."""
-        arguments: dict[str, Any] = {"info": info} if self._takes_info else {}
-        return self._function(source, **arguments) if self._takes_root else self._function(**arguments)

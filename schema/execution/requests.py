@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from schema.execution.documents import Prepared
+from schema.execution.documents import Document, Operation, Refused
+from schema.execution.values import Value
 
 
 @dataclass(slots=True)
@@ -12,16 +12,18 @@ class Request:
     """The request of a client: a text, and what goes with it."""
 
     query: str
-    variables: dict[str, Any] | None = None
+    variables: dict[str, Value] | None = None
     operation_name: str | None = None
     key: str | None = None
     """The idempotency key in its extensions."""
-    stranger: str | None = None
+    anonymous_address: str | None = None
     """The address of a caller without a credential; None for a member."""
     accepted: Callable[[], None] | None = field(default=None, compare=False, repr=False)
-    """Called once the document is seen to be one that a stranger may run."""
-    prepared: Prepared | None = field(default=None, compare=False, repr=False)
+    """Called once the document is seen to be one that a caller without a credential may run."""
+    document: Document | Refused | None = field(default=None, compare=False, repr=False)
     """The document, once it was read."""
+    operation: Operation | None = field(default=None, compare=False, repr=False)
+    """The operation of that document which is asked for, where there is one."""
     answer: bytes | None = field(default=None, compare=False, repr=False)
     """The data of its answer, where that is the same for everybody."""
 
@@ -30,6 +32,6 @@ class Request:
 class Answer:
     """The answer's body, and what its transport needs to know: did it run, and was a credential wanting."""
 
-    body: dict[str, Any]
+    body: dict[str, Value]
     executed: bool
     needs_credential: bool = False

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from graphql import (
     GraphQLError,
     GraphQLInputObjectType,
+    GraphQLInputType,
     GraphQLList,
     GraphQLNonNull,
     GraphQLSchema,
@@ -27,12 +28,13 @@ from contract.limits import (
 )
 from schema.execution.coercion import coerced, coercer_of
 from schema.execution.filter_costs import is_filter
-from schema.filters import TOO_MANY_CONDITIONS
+from schema.execution.values import Value
+from schema.filters import MODE, TOO_MANY_CONDITIONS
 
 _MEMBERS_PER_POINT = 10
 """Members of a JSON value that weigh as much as a value that is coerced."""
 _LIGHT = 500
-"""Values that may be coerced a second time to be told what is wrong with them."""
+"""Values that may be coerced a second time to report what is wrong with them."""
 
 
 class Variables:
@@ -46,7 +48,10 @@ class Variables:
         self._schema = schema
         self._definitions = definitions
         self._uses = uses
-        self._kinds: dict[str, Any] = {one.variable.name.value: type_from_ast(schema, one.type) for one in definitions}
+        # A document that is valid names types of inputs only.
+        self._kinds = {
+            one.variable.name.value: cast("GraphQLInputType", type_from_ast(schema, one.type)) for one in definitions
+        }
         self._coercers = {name: coercer_of(kind) for name, kind in self._kinds.items()}
         self._omitted = {
             one.variable.name.value: found.coerced
@@ -55,8 +60,10 @@ class Variables:
         }
         """The value that each variable that need not be given has without one: its default, or nothing."""
 
-    def coerced(self, given: Mapping[str, Any]) -> dict[str, Any] | list[GraphQLError]:
-        """The values with their defaults, or what is wrong with them.
+    def coerced(self, given: Mapping[str, Value], *, suggesting: bool = True) -> dict[str, Value] | list[GraphQLError]:
+        """Returns the values with their defaults, or what is wrong with them.
+
+        `suggesting` says whether errors may name what the schema has.
 
         Raises LimitExceeded, and Problems for a filter of too many conditions, before any work is done (decision 126).
         """
@@ -70,12 +77,14 @@ class Variables:
                 _check_weight(total)
         if total <= _LIGHT and (values := self._sound(given)) is not None:
             return values
-        found = get_variable_values(self._schema, self._definitions, dict(given), max_errors=ERRORS_MAX)
+        found = get_variable_values(
+            self._schema, self._definitions, dict(given), max_errors=ERRORS_MAX, hide_suggestions=not suggesting
+        )
         return found if isinstance(found, list) else found.coerced
 
-    def _sound(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The values; None where something is wrong, which the library is to tell."""
-        values: dict[str, Any] = {}
+    def _sound(self, given: Mapping[str, Value]) -> dict[str, Value] | None:
+        """Returns the values; None where something is wrong, which the library is to report."""
+        values: dict[str, Value] = {}
         for name, kind in self._kinds.items():
             if name in given:
                 try:
@@ -100,7 +109,7 @@ class _Scale:
     weight: int = 0
     conditions: int = 0
 
-    def put(self, kind: Any, value: Any, depth: int) -> None:
+    def put(self, kind: GraphQLInputType, value: Value, depth: int) -> None:
         """Add a value, as deep as its type goes. Raises LimitExceeded or Problems as soon as it is too much."""
         if isinstance(kind, GraphQLNonNull):
             kind = kind.of_type
@@ -116,7 +125,7 @@ class _Scale:
         else:
             self._scalar(value)
 
-    def _list(self, kind: Any, values: list[Any], depth: int) -> None:
+    def _list(self, kind: GraphQLInputType, values: list[Value], depth: int) -> None:
         if len(values) > INPUT_LIST_MAX:
             raise LimitExceeded(
                 "list length", INPUT_LIST_MAX, f"A list in a variable has more than {INPUT_LIST_MAX} items"
@@ -126,7 +135,7 @@ class _Scale:
             if isinstance(item, dict | list):
                 self.put(kind, item, depth + 1)
 
-    def _object(self, kind: GraphQLInputObjectType, value: dict[str, Any], depth: int) -> None:
+    def _object(self, kind: GraphQLInputObjectType, value: dict[str, Value], depth: int) -> None:
         fields = kind.fields
         self._add(max(len(fields), len(value)))
         filters = is_filter(kind)
@@ -137,13 +146,13 @@ class _Scale:
                     self._count(get_named_type(inner), item)
                 self.put(inner, item, depth + 1)
 
-    def _count(self, kind: Any, value: Any) -> None:
+    def _count(self, kind: GraphQLInputType, value: Value) -> None:
         """Count what stands in a filter: one for each filter within it, and one for each comparison."""
-        self.conditions += 1 if is_filter(kind) and isinstance(value, dict) else len(value)
+        self.conditions += 1 if is_filter(kind) and isinstance(value, dict) else len(value) - (MODE in value)
         if self.conditions > FILTER_CONDITIONS_MAX:
             raise Problems([Problem((self.name,), *TOO_MANY_CONDITIONS)])
 
-    def _scalar(self, value: Any) -> None:
+    def _scalar(self, value: Value) -> None:
         """Counts what a scalar such as JSON holds: a list or object is one, and one more for every ten members."""
         level = [value]
         for _ in range(JSON_DEPTH_MAX):

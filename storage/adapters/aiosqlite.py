@@ -1,9 +1,9 @@
 """aiosqlite below its documented surface: the connection of the standard library that its thread works on."""
 
-from typing import Any
+import aiosqlite
 
 
-def interrupt(driver: Any) -> None:
+def interrupt(driver: aiosqlite.Connection) -> None:
     """End what the driver's thread runs; where it runs nothing, nothing happens.
 
     The driver's own `interrupt` is a coroutine, and a timer of the event loop cannot wait for one.
@@ -11,3 +11,9 @@ def interrupt(driver: Any) -> None:
     connection = driver._connection  # None once it is closed
     if connection is not None:
         connection.interrupt()
+
+
+def unattended(driver: aiosqlite.Connection) -> aiosqlite.Connection:
+    """The connection, whose thread keeps no process from ending; it has not begun yet."""
+    driver._thread.daemon = True
+    return driver

@@ -1,61 +1,98 @@
-"""SQLAlchemy below its documented surface: its bridge to greenlets, its pool, and what it makes of a statement.
+"""SQLAlchemy below its documented surface: what it makes of a statement, and how one statement is known again.
 
-The pool is asked directly because handing a connection out through the library costs as much as a small statement.
 tests/adapters/test_sqlalchemy.py says what each of these has to look like.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from sqlalchemy import Executable
 from sqlalchemy.engine import Dialect
-from sqlalchemy.ext.asyncio import AsyncEngine
-from sqlalchemy.types import TypeDecorator, TypeEngine
-from sqlalchemy.util import greenlet_spawn
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.types import TupleType, TypeDecorator
+
+from storage.expressions import AnyType
 
 __all__ = [
+    "Compiled",
+    "SQLCompiler",
+    "Structure",
     "bind_processor",
-    "bound_type",
-    "driver_of",
-    "greenlet_spawn",
-    "idle_connections",
     "plain_type",
-    "pool_of",
-    "positions",
+    "structure_of",
 ]
 
 
-def pool_of(engine: AsyncEngine) -> Any:
-    """The pool, whose `connect` gives a connection at once where one is idle, and else needs `greenlet_spawn`."""
-    return engine.sync_engine.pool
+class Structure(NamedTuple):
+    """A statement without its values, by which it is known again, and the values in it, in one order."""
+
+    key: Hashable
+    values: Sequence[Any]  # Any: of the parameters' types
 
 
-def idle_connections(pool: Any) -> int:
-    """Counts the connections that the pool has at hand."""
-    idle: int = pool.checkedin()
-    return idle
+def structure_of(statement: Executable) -> Structure | None:
+    """What a statement is made of; None for one that cannot be known again."""
+    found = statement._generate_cache_key()  # type: ignore[attr-defined]  # every statement has it
+    if found is None:
+        return None
+    values = [bound.effective_value for bound in found.bindparams]
+    lengths = tuple(
+        len(value) if bound.expanding else -1 for bound, value in zip(found.bindparams, values, strict=True)
+    )
+    return Structure((found.key, lengths), found.bindparams)
 
 
-def driver_of(pooled: Any) -> Any:
-    """The asynchronous driver's own connection in one of the pool, past SQLAlchemy's synchronous face of it."""
-    return pooled.driver_connection
+class Compiled:
+    """The text of a statement for one driver, with the parameters in the order that this takes them."""
+
+    def __init__(self, statement: Any, dialect: Dialect) -> None:  # Any: of every kind
+        key = statement._generate_cache_key()
+        made = statement.compile(dialect=dialect, cache_key=key, compile_kwargs={"render_postcompile": True})
+        self._made = made
+        self.text = str(made)
+        self.names: Sequence[str] = made.positiontup or ()
+        state = made._post_compile_expanded_state
+        self._items: Mapping[str, _Item] = {
+            name: item
+            for base, names in (state.parameter_expansion.items() if state is not None else ())
+            for name, item in zip(names, _items_of(base, made.binds[base].type, len(names)), strict=True)
+        }
+        self.types: Mapping[str, AnyType] = {
+            name: self._items[name].type if name in self._items else made.binds[name].type for name in self.names
+        }
+
+    def values(self, extracted: Sequence[Any] | None = None) -> Mapping[str, Any]:  # Any: of the parameters' types
+        """The values of the parameters by their names, or those that another statement of this structure has."""
+        found = self._made.construct_params(extracted_parameters=extracted, _check=False, _no_postcompile=True)
+        return {name: self._items[name].of(found) if name in self._items else found.get(name) for name in self.names}
 
 
-def positions(compiled: Any) -> Sequence[str]:
-    """The names of the parameters of a compiled statement, in the order in which the driver takes them."""
-    return compiled.positiontup or ()
+class _Item(NamedTuple):
+    """Where the value of one parameter is that stands for an item of a list, or for a part of an item."""
+
+    list_name: str
+    place: int
+    part: int | None
+    type: AnyType
+
+    def of(self, values: Mapping[str, Any]) -> Any:  # Any: of the parameters' types
+        item = values[self.list_name][self.place]
+        return item if self.part is None else item[self.part]
 
 
-def bound_type(compiled: Any, name: str) -> TypeEngine[Any]:
-    """The type of a parameter of a compiled statement."""
-    kind: TypeEngine[Any] = compiled.binds[name].type
-    return kind
+def _items_of(list_name: str, kind: AnyType, count: int) -> list[_Item]:
+    """The parameters of a list, in their order: the parts of a tuple follow each other."""
+    if not isinstance(kind, TupleType):
+        return [_Item(list_name, place, None, kind) for place in range(count)]
+    parts = kind.types
+    return [_Item(list_name, n // len(parts), n % len(parts), parts[n % len(parts)]) for n in range(count)]
 
 
-def plain_type(kind: Any) -> Any:
+def plain_type(kind: AnyType) -> AnyType:
     """The type that a type of our own wraps; any other as it is."""
     return kind.impl_instance if isinstance(kind, TypeDecorator) else kind
 
 
-def bind_processor(kind: Any, dialect: Dialect) -> Any:
+def bind_processor(kind: AnyType, dialect: Dialect) -> Callable[[Any], Any] | None:  # Any: the driver's values
     """Finds what makes of a value what the driver takes; None where that is the value itself."""
     return kind.dialect_impl(dialect).bind_processor(dialect)

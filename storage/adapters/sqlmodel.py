@@ -1,13 +1,15 @@
 """SQLModel below its documented surface: its registry of tables, and its metaclass."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from sqlalchemy.orm import Mapper
 from sqlmodel import SQLModel
+from sqlmodel.main import SQLModelMetaclass
+
+__all__ = ["SQLModelMetaclass", "mappers", "set_on_class"]
 
 
-def mappers() -> Iterable[Mapper[Any]]:
+def mappers() -> Iterable[Mapper[SQLModel]]:
     """SQLAlchemy's mapper of every table."""
     return SQLModel._sa_registry.mappers
 

@@ -1,17 +1,15 @@
 """Runs every command of Alembic; the connection, its lock and its transaction come from `storage.migrate`."""
 
-from typing import Any
-
 from alembic import context
 from sqlmodel import SQLModel
 
 import storage.tables  # noqa: F401  # registers the tables
-from storage.full_text import FULL_TEXT_TABLE
-from storage.tables.meetings import UNCOMPARED_INDEXES
+from storage.search_index import FULL_TEXT_TABLE
+from storage.tables.activities import UNCOMPARED_INDEXES
 from storage.tables.search import SEARCH_INDEX
 
 
-def _compared(_item: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
+def _compared(_item: object, name: str | None, kind: str, _reflected: bool, _compare_to: object) -> bool:
     if kind == "table":
         return not str(name).startswith(FULL_TEXT_TABLE)
     return not (kind == "index" and name in {*UNCOMPARED_INDEXES, SEARCH_INDEX})

@@ -1,1 +1,1 @@
-"""Named statements, one module per noun."""
+"""Named statements, one module per record type."""

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from secrets import token_hex
-from typing import Any
 
-from sqlalchemy import Row, Select, Text, bindparam, delete, select
+from sqlalchemy import Text, bindparam, delete, select
 from sqlmodel import col
 
-from storage.sessions import TenantSession
+from storage.expressions import AnyColumn, AnySelect
+from storage.joined_rows import FileRow
+from storage.rows import MediumRow
 from storage.tables import Artifact, Medium
+from storage.tenancy.sessions import TenantSession
 
 
 def new_key() -> str:
@@ -39,7 +41,7 @@ async def publish(session: TenantSession, *artifacts: Artifact) -> list[str]:
     return [medium.key for medium in media]
 
 
-async def of_revision(session: TenantSession, subject_id: str, revision: int) -> Sequence[Row[Any]]:
+async def of_revision(session: TenantSession, subject_id: str, revision: int) -> Sequence[FileRow]:
     """The public files of one revision, each with its `key`, in the order of their kinds."""
     return await session.rows(
         select(Artifact.__table__, col(Medium.key))  # type: ignore[attr-defined]  # which every table class has
@@ -67,14 +69,14 @@ async def remove_before(session: TenantSession, subject_id: str, revision: int) 
     return [row.storage_name for row in found]
 
 
-async def medium(session: TenantSession, key: str) -> Any:
+async def medium(session: TenantSession, key: str) -> MediumRow | None:
     """The public file of a key, whatever its organization: in a session of the directory. None for any other key."""
     rows = await session.fetch("medium", _medium, media_key=key)
     return rows[0] if rows else None
 
 
-def _medium() -> Select[Any]:
-    columns: Iterable[Any] = (
+def _medium() -> AnySelect:
+    columns: Iterable[AnyColumn] = (
         col(Medium.storage_name),
         col(Medium.file_name),
         col(Medium.content_type),

@@ -1,30 +1,34 @@
 """Statements on campaigns and their recipients: what a launch looks at, what the provider is told, what it told."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Integer, Select, delete, func, literal_column, or_, select, update
+import orjson
+from sqlalchemy import ColumnElement, Integer, TextClause, delete, func, literal_column, or_, select, text, update
 from sqlmodel import col
 
 from contract.vocabulary import EnrollmentStatus, MailboxStatus
-from storage.prepared import ORGANIZATION
-from storage.queries.filtering import one_of
-from storage.queries.nouns import MAILBOXES_OF_CAMPAIGNS
-from storage.sessions import TenantSession
+from storage.expressions import AnySelect
+from storage.joined_rows import DueRow
+from storage.queries.filtering import in_list
+from storage.queries.listables import MAILBOXES_OF_CAMPAIGNS
+from storage.rows import EnrollmentRow, MailboxRow
+from storage.statements import ORG_PARAM
 from storage.tables import CampaignMailbox, Enrollment, Mailbox, OutreachMessage
+from storage.tenancy.sessions import TenantSession
 
 UNFINISHED = (EnrollmentStatus.PENDING.value, EnrollmentStatus.ACTIVE.value, EnrollmentStatus.PAUSED.value)
 
 
-async def mailboxes_of(session: TenantSession, campaign_ids: Sequence[str]) -> dict[str, list[Any]]:
+async def mailboxes_of(session: TenantSession, campaign_ids: Sequence[str]) -> dict[str, list[MailboxRow]]:
     """Each campaign's mailboxes, by address."""
 
-    def build() -> Select[Any]:
-        linked = MAILBOXES_OF_CAMPAIGNS.select(ORGANIZATION)
-        return linked.where(one_of(col(CampaignMailbox.campaign_id), "ids")).order_by(col(Mailbox.email))
+    def build() -> AnySelect:
+        linked = MAILBOXES_OF_CAMPAIGNS.select(ORG_PARAM)
+        return linked.where(in_list(col(CampaignMailbox.campaign_id), "ids")).order_by(col(Mailbox.email))
 
-    found: dict[str, list[Any]] = {i: [] for i in campaign_ids}
+    found: dict[str, list[MailboxRow]] = {i: [] for i in campaign_ids}
     for row in await session.fetch("mailboxes_of_campaigns", build, ids=list(campaign_ids)):
         found[row.campaign_id].append(row)
     return found
@@ -106,7 +110,7 @@ async def start_clocks(session: TenantSession, campaign_id: str, at: datetime) -
     )
 
 
-async def untold(session: TenantSession, campaign_id: str, limit: int) -> Sequence[Any]:
+async def untold(session: TenantSession, campaign_id: str, limit: int) -> Sequence[EnrollmentRow]:
     """Recipients that the provider has not been told of, the earliest first: `id`, `email`, `variables`."""
     return await session.rows(
         select(col(Enrollment.id), col(Enrollment.email), col(Enrollment.variables))
@@ -138,7 +142,7 @@ async def forget_told(session: TenantSession, campaign_id: str) -> None:
     )
 
 
-async def due(session: TenantSession, campaign_id: str, moment: datetime, limit: int) -> Sequence[Any]:
+async def due(session: TenantSession, campaign_id: str, moment: datetime, limit: int) -> Sequence[DueRow]:
     """Recipients that something is due for, the longest waiting first."""
     return await session.rows(
         select(
@@ -182,20 +186,42 @@ async def unfinished(session: TenantSession, ids: Sequence[str]) -> dict[str, En
     statement = select(Enrollment).where(
         col(Enrollment.org_id) == session.org_id, col(Enrollment.id).in_(ids), col(Enrollment.status).in_(UNFINISHED)
     )
-    locked = statement.order_by(col(Enrollment.id)).with_for_update().execution_options(populate_existing=True)
-    return {e.id: e for e in (await session.execute(locked)).scalars()}
+    return {e.id: e for e in await session.find_all(statement.order_by(col(Enrollment.id)).with_for_update())}
 
 
-async def set_statuses(session: TenantSession, campaign_id: str, keys: Sequence[str], status: str) -> int:
-    """The recipients with these case-folded addresses get the status; how many of them had another."""
-    changed = await session.execute(
-        update(Enrollment)
-        .where(*_of(session, campaign_id), col(Enrollment.email_key).in_(keys), col(Enrollment.status) != status)
-        .values(status=status)
-        .execution_options(synchronize_session=False)
-    )
-    return int(changed.rowcount)  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
+def moved(recipient: Enrollment, status: EnrollmentStatus, step: int, at: datetime | None) -> Enrollment:
+    """The recipient as the embedded provider moved it on; `move_each` writes it."""
+    changed: Enrollment = recipient._replace(status=status.value, step=step, next_at=at)  # type: ignore[attr-defined]
+    return changed
 
 
-def _of(session: TenantSession, campaign_id: str) -> tuple[Any, Any]:
+async def move_each(session: TenantSession, recipients: Sequence[Enrollment]) -> None:
+    """Write where these locked recipients are by now, in one statement."""
+    if recipients:
+        await session.update_each(recipients, "status", "step", "next_at")
+
+
+async def set_statuses(session: TenantSession, campaign_id: str, statuses: Mapping[str, str]) -> int:
+    """Give recipients their statuses, by their case-folded addresses; how many of them had another."""
+    if not statuses:
+        return 0
+    is_sqlite = session.dialect == "sqlite"
+
+    def build() -> TextClause:
+        identifier, each = ("{}", "json_each(:statuses)") if is_sqlite else ("CAST({} AS uuid)", _EACH)
+        return text(
+            f"UPDATE enrollments SET status = r.value FROM {each} AS r"  # noqa: S608  # our own words
+            f" WHERE enrollments.org_id = {identifier.format(':organization')}"
+            f" AND enrollments.campaign_id = {identifier.format(':campaign_id')}"
+            " AND enrollments.email_key = r.key AND enrollments.status <> r.value"
+        ).bindparams(ORG_PARAM)
+
+    written = orjson.dumps(dict(statuses)).decode()
+    return await session.change("set_statuses", build, campaign_id=campaign_id, statuses=written)
+
+
+_EACH = "json_each_text(CAST(:statuses AS json))"
+
+
+def _of(session: TenantSession, campaign_id: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return col(Enrollment.org_id) == session.org_id, col(Enrollment.campaign_id) == campaign_id

@@ -1,14 +1,12 @@
 """Statements on organization keys and user tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Row,
-    Select,
     Text,
+    Update,
     and_,
     bindparam,
     case,
@@ -24,10 +22,13 @@ from sqlmodel import col
 from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
 from storage.base import as_uuid, now
-from storage.sessions import TenantSession
-from storage.tables import Credential, Member, Membership, Organization
+from storage.expressions import AnyColumn, AnySelect
+from storage.joined_rows import CredentialReachRow
+from storage.rows import CredentialRow
+from storage.tables import Credential, Member, Membership, Organization, Person
+from storage.tenancy.sessions import TenantSession
 
-_PUBLIC: tuple[Any, ...] = (
+_PUBLIC: tuple[AnyColumn, ...] = (
     col(Credential.id),
     col(Credential.kind),
     col(Credential.org_id),
@@ -41,7 +42,7 @@ _PUBLIC: tuple[Any, ...] = (
 )
 
 
-async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]:
+async def with_memberships(session: TenantSession, key_id: str) -> Sequence[CredentialReachRow]:
     """The credential beside each membership that it can act with, in one read.
 
     One row per organization of the owner, for an organization key only its own; one row without a membership
@@ -51,7 +52,7 @@ async def with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]
     return await session.fetch("with_memberships", _with_memberships, key_id=key_id)
 
 
-async def nearest_with_memberships(session: TenantSession, key_id: str) -> Sequence[Any]:
+async def nearest_with_memberships(session: TenantSession, key_id: str) -> Sequence[CredentialReachRow]:
     """The same, or the rows of some other credential where the key is unknown, so that it takes as long (decision 118).
 
     No row where there is no credential at all.
@@ -59,18 +60,18 @@ async def nearest_with_memberships(session: TenantSession, key_id: str) -> Seque
     return await session.fetch("nearest_with_memberships", _nearest, key_id=key_id)
 
 
-def _with_memberships() -> Select[Any]:
+def _with_memberships() -> AnySelect:
     return _beside_memberships(bindparam("key_id", type_=Text))
 
 
-def _nearest() -> Select[Any]:
+def _nearest() -> AnySelect:
     other = aliased(Credential)
     first = select(func.min(other.key_id))
     behind = first.where(col(other.key_id) >= bindparam("key_id", type_=Text))
     return _beside_memberships(func.coalesce(behind.scalar_subquery(), first.scalar_subquery()))
 
 
-def _beside_memberships(key_id: ColumnElement[str]) -> Select[Any]:
+def _beside_memberships(key_id: ColumnElement[str]) -> AnySelect:
     reaches = and_(
         col(Membership.subject) == Credential.owner_subject,
         col(Membership.ended_at).is_(None),
@@ -98,7 +99,7 @@ def _beside_memberships(key_id: ColumnElement[str]) -> Select[Any]:
     )
 
 
-def _maker_revoked_at(key_id: ColumnElement[str]) -> ColumnElement[Any]:
+def _maker_revoked_at(key_id: ColumnElement[str]) -> ColumnElement[datetime | None]:
     """The chain of makers is walked only for a credential that has one: the databases leave the branch alone else."""
     own, maker = aliased(Credential), aliased(Credential)
     chain = select(col(own.id), col(own.made_by), col(own.revoked_at)).where(col(own.key_id) == key_id)
@@ -139,18 +140,19 @@ async def marks(session: TenantSession, moment: datetime) -> dict[str, int]:
 _MARK = 9
 
 
-async def organization_keys(session: TenantSession, org_id: str, *, owner: str | None) -> Sequence[Row[Any]]:
+async def organization_keys(session: TenantSession, *, owner: str | None) -> Sequence[CredentialRow]:
     """The organization's live keys, newest first, each with its owner's name; of one owner where one is named."""
+    named = and_(col(Person.org_id) == Credential.org_id, col(Person.id) == Credential.owner_subject)
     statement = (
-        select(*_PUBLIC, col(Member.name).label("owner_name"))
-        .join(Member, col(Member.subject) == Credential.owner_subject)
-        .where(col(Credential.org_id) == org_id, col(Credential.revoked_at).is_(None))
+        select(*_PUBLIC, col(Person.name).label("owner_name"))
+        .outerjoin(Person, named)
+        .where(col(Credential.org_id) == session.org_id, col(Credential.revoked_at).is_(None))
         .order_by(col(Credential.created_at).desc(), col(Credential.id))
     )
     return await session.rows(statement if owner is None else statement.where(col(Credential.owner_subject) == owner))
 
 
-async def user_tokens(session: TenantSession, owner: str) -> Sequence[Row[Any]]:
+async def user_tokens(session: TenantSession, owner: str) -> Sequence[CredentialRow]:
     """The member's own live tokens, newest first."""
     statement = (
         select(*_PUBLIC)
@@ -165,8 +167,8 @@ async def user_tokens(session: TenantSession, owner: str) -> Sequence[Row[Any]]:
 
 
 async def change(
-    session: TenantSession, credential_id: str, *, org_id: str | None, owner: str | None, **values: Any
-) -> Row[Any] | None:
+    session: TenantSession, credential_id: str, *, org_id: str | None, owner: str | None, **values: object
+) -> CredentialRow | None:
     """Change one live credential and give its new row; None where there is none such.
 
     A key of this organization, or with None a user token; of one owner if one is named.
@@ -174,7 +176,8 @@ async def change(
     if as_uuid(credential_id) is None:
         return None
     statement = update(Credential).where(*_live(credential_id, org_id, owner))
-    return await session.row(statement.values(**values).returning(*_PUBLIC))
+    found: CredentialRow | None = await session.row(statement.values(**values).returning(*_PUBLIC))
+    return found
 
 
 async def end_made(session: TenantSession, credential_id: str, *, org_id: str | None) -> None:
@@ -211,7 +214,7 @@ async def revoke_before(
     return number
 
 
-def _ending(conditions: list[Any], org_id: str | None) -> Any:
+def _ending(conditions: Iterable[ColumnElement[bool]], org_id: str | None) -> Update:
     pin = [] if org_id is None else [col(Credential.org_id) == org_id]
     made = aliased(Credential)
     ended = select(col(Credential.id)).where(*conditions, *pin).cte("ended", recursive=True)
@@ -233,19 +236,24 @@ async def number_live(session: TenantSession, owner: str, *, org_id: str | None)
     return number
 
 
-def _alive(moment: datetime) -> list[Any]:
+def _alive(moment: datetime) -> list[ColumnElement[bool]]:
     lives = or_(col(Credential.expires_at).is_(None), col(Credential.expires_at) > moment)
     return [col(Credential.revoked_at).is_(None), lives]
 
 
-async def live(session: TenantSession, credential_id: str, *, org_id: str | None, owner: str | None) -> Row[Any] | None:
+async def live(
+    session: TenantSession, credential_id: str, *, org_id: str | None, owner: str | None
+) -> CredentialRow | None:
     """The credential that `change` would change, kept from other writers."""
     if as_uuid(credential_id) is None:
         return None
-    return await session.row(select(*_PUBLIC).where(*_live(credential_id, org_id, owner)).with_for_update())
+    found: CredentialRow | None = await session.row(
+        select(*_PUBLIC).where(*_live(credential_id, org_id, owner)).with_for_update()
+    )
+    return found
 
 
-def _live(credential_id: str, org_id: str | None, owner: str | None) -> list[Any]:
+def _live(credential_id: str, org_id: str | None, owner: str | None) -> list[ColumnElement[bool]]:
     conditions = [
         col(Credential.org_id).is_(None) if org_id is None else col(Credential.org_id) == org_id,
         col(Credential.id) == as_uuid(credential_id),

@@ -2,21 +2,25 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
-from sqlalchemy import Integer, Numeric, Select, case, delete, func, literal, select, update
+from sqlalchemy import Integer, Numeric, case, delete, func, literal, select, update
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.sql.functions import FunctionElement, GenericFunction
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import col
 
 from contract.criteria import Condition
+from contract.vocabulary import DealStatus
+from storage.adapters.sqlalchemy import SQLCompiler
 from storage.base import Decoded, as_uuid, now, plain_decimal
-from storage.prepared import ORGANIZATION
-from storage.queries.filtering import bind, narrowed, one_of
-from storage.queries.nouns import DEALS
-from storage.sessions import TenantSession
+from storage.expressions import AnyColumn, AnySelect, Values
+from storage.joined_rows import TotalRow
+from storage.queries.filtering import bind, in_list, narrowed
+from storage.queries.listables import DEALS
+from storage.rows import StageChangeRow
+from storage.statements import ORG_PARAM
 from storage.tables import Deal, DealContact, PipelineStage, StageChange
+from storage.tenancy.sessions import TenantSession
 
 
 class _Total(Decoded, TypeDecorator[Decimal]):
@@ -26,7 +30,7 @@ class _Total(Decoded, TypeDecorator[Decimal]):
     cache_ok = True
 
     @staticmethod
-    def decode(value: Any) -> Decimal:
+    def decode(value: Decimal | str) -> Decimal:
         """The sum without trailing zeros."""
         if isinstance(value, str):
             high, low, decimals = (Decimal(part) for part in value.split())
@@ -42,25 +46,25 @@ class money_sum(GenericFunction[Decimal]):
 
 
 @compiles(money_sum, "postgresql")
-def _sum(element: Any, compiler: Any, **kw: Any) -> str:
+def _sum(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     return f"sum({compiler.process(element.clauses, **kw)})"
 
 
 @compiles(money_sum, "sqlite")
-def _sums(element: Any, compiler: Any, **kw: Any) -> str:
+def _sums(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     text = compiler.process(element.clauses, **kw)
     parts = (f"sum(CAST(substr({text}, {start}, {length}) AS INTEGER))" for start, length in ((1, 8), (9, 7), (17, 4)))
     return " || ' ' || ".join(parts)
 
 
-async def totals(session: TenantSession, condition: Condition) -> Sequence[Any]:
+async def totals(session: TenantSession, condition: Condition) -> Sequence[TotalRow]:
     """Per stage and currency: `stage_id`, `currency`, `amount` (deals without a value count as nothing), `deals`."""
-    values: dict[str, Any] = {}
+    values: Values = {}
     shape = bind(DEALS, condition, values)
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         amount, number = money_sum(col(Deal.value)).label("amount"), func.count().label("deals")
-        staged = DEALS.select(ORGANIZATION, col(Deal.stage_id), col(Deal.currency), amount, number).where(
+        staged = DEALS.select(ORG_PARAM, col(Deal.stage_id), col(Deal.currency), amount, number).where(
             col(Deal.stage_id).is_not(None)
         )
         grouped = narrowed(staged, DEALS, shape).group_by(col(Deal.stage_id), col(Deal.currency))
@@ -69,19 +73,19 @@ async def totals(session: TenantSession, condition: Condition) -> Sequence[Any]:
     return await session.fetch(("totals", shape), build, **values)
 
 
-async def stage_history(session: TenantSession, deal_ids: Sequence[str]) -> dict[str, list[Any]]:
+async def stage_history(session: TenantSession, deal_ids: Sequence[str]) -> dict[str, list[StageChangeRow]]:
     """Each deal's stage changes, oldest first."""
     change = StageChange
 
-    def build() -> Select[Any]:
-        columns: list[Any] = [change.deal_id, change.from_stage_id, change.to_stage_id, change.at, change.by]
+    def build() -> AnySelect:
+        columns: list[AnyColumn] = [change.deal_id, change.from_stage_id, change.to_stage_id, change.at, change.by]
         return (
             select(*columns)
-            .where(col(change.org_id) == ORGANIZATION, one_of(col(change.deal_id), "ids"))
+            .where(col(change.org_id) == ORG_PARAM, in_list(col(change.deal_id), "ids"))
             .order_by(col(change.at), col(change.id))
         )
 
-    history: dict[str, list[Any]] = {i: [] for i in deal_ids}
+    history: dict[str, list[StageChangeRow]] = {i: [] for i in deal_ids}
     for row in await session.fetch("stage_history", build, ids=list(deal_ids)):
         history[row.deal_id].append(row)
     return history
@@ -89,9 +93,7 @@ async def stage_history(session: TenantSession, deal_ids: Sequence[str]) -> dict
 
 async def link(session: TenantSession, deal_id: str, contact_id: str) -> DealContact | None:
     """The link between the two, to be changed."""
-    return await session.find(
-        DealContact, col(DealContact.deal_id) == deal_id, col(DealContact.contact_id) == contact_id, lock=True
-    )
+    return await session.find(DealContact, deal_id=deal_id, contact_id=contact_id, lock=True)
 
 
 async def only_primary(session: TenantSession, deal_id: str, contact_id: str) -> None:
@@ -122,15 +124,17 @@ async def unlink(session: TenantSession, deal_id: str, contact_id: str) -> bool:
         )
         .execution_options(synchronize_session=False)
     )
-    return bool(removed.rowcount)  # type: ignore[attr-defined]  # a DELETE gives a cursor result
+    return bool(removed)
 
 
 async def follow_stage_type(session: TenantSession, stage_id: str, status: str) -> None:
-    """The deals in a stage take its type as their status."""
+    """The deals in a stage take its type as their status, and are closed or open from this moment (decision 239)."""
+    moment = now()
+    closed_at = None if status == DealStatus.OPEN.value else moment
     await session.execute(
         update(Deal)
         .where(col(Deal.org_id) == session.org_id, col(Deal.stage_id) == stage_id, col(Deal.status) != status)
-        .values(status=status, updated_at=now(), version=col(Deal.version) + 1)
+        .values(status=status, closed_at=closed_at, updated_at=moment, version=col(Deal.version) + 1)
         .execution_options(synchronize_session=False)
     )
 

@@ -1,10 +1,12 @@
 """Functions that each database writes its own way."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+
+from storage.adapters.sqlalchemy import SQLCompiler
 
 T = TypeVar("T")
 
@@ -17,6 +19,6 @@ class Dialectal(FunctionElement[T]):
 
 
 @compiles(Dialectal)
-def _written(element: Any, compiler: Any, **kw: Any) -> str:
+def _written(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     parts = (compiler.process(part, **kw) for part in element.clauses)
     return str(element.templates[compiler.dialect.name].format(*parts))

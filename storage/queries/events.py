@@ -1,23 +1,24 @@
 """Statements on the change log: what came after a place in it, and how far it goes."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import BigInteger, Select, bindparam, select
+from sqlalchemy import BigInteger, bindparam, select
 from sqlmodel import col
 
-from storage.prepared import ORGANIZATION
-from storage.sessions import TenantSession
+from storage.expressions import AnySelect
+from storage.rows import EventRow
+from storage.statements import ORG_PARAM
 from storage.tables import Event, EventCounter
+from storage.tenancy.sessions import TenantSession
 
 BATCH = 50
 """The number of events that are read at a time."""
 
 
-async def after(session: TenantSession, sequence: int) -> Sequence[Any]:
+async def after(session: TenantSession, sequence: int) -> Sequence[EventRow]:
     """The next events of the log, as far as one batch goes."""
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         after = col(Event.sequence) > bindparam("after", type_=BigInteger)
         statement = select(
             col(Event.id),
@@ -29,7 +30,7 @@ async def after(session: TenantSession, sequence: int) -> Sequence[Any]:
             col(Event.request_id),
             col(Event.data),
         )
-        return statement.where(col(Event.org_id) == ORGANIZATION, after).order_by(col(Event.sequence)).limit(BATCH)
+        return statement.where(col(Event.org_id) == ORG_PARAM, after).order_by(col(Event.sequence)).limit(BATCH)
 
     return await session.fetch("events_after", build, after=sequence)
 

@@ -1,7 +1,8 @@
 """Conditions as SQL, with the same answer on both databases.
 
 Every condition is true or false, never unknown: a null is unequal to every value, and `not` is the complement
-(decision 8). Text compares by code point, letter case included (decision 9).
+(decision 8). Text compares by code point, letter case included (decision 9), unless it is asked to compare folded: then
+what the value folds to is compared with the folded copy of the column (decision 237).
 """
 
 from collections.abc import Callable, Iterator
@@ -10,73 +11,34 @@ from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from typing import Any, ClassVar
 
-import orjson
-from sqlalchemy import Boolean, ColumnElement, Select, Text, and_, bindparam, false, func, not_, or_, true
-from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.engine import Dialect
-from sqlalchemy.ext.compiler import compiles
+from sqlalchemy import BindParameter, Boolean, ColumnElement, Text, and_, bindparam, false, func, not_, or_, true
 from sqlalchemy.orm import aliased
-from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import JSON, TypeDecorator, TypeEngine
+from sqlalchemy.types import JSON
 
-from contract.criteria import All, Any_, Compare, Condition, Not, Op, Related
+from contract.criteria import All, Any_, Compare, Condition, HasTag, Not, Op, Related, TagMatch, UsedOn
+from contract.domains import kept_domain
 from contract.limits import MONEY_BELOW, MONEY_DECIMALS
-from storage.base import Identifier, Money, as_uuid
+from contract.normal_form import folded
+from contract.vocabulary import TaggedKind
+from storage.base import DomainText, Identifier, Money, PlainText, as_uuid, folded_copies
+from storage.expressions import AnyColumn, AnyEntity, AnySelect, AnyType, Values
 from storage.queries.dialects import Dialectal
-from storage.queries.nouns import Noun
+from storage.queries.list_conditions import TextList, any_of, has_all, has_any, has_item, is_empty_list, tagged, used_on
+from storage.queries.listables import Listable
+from storage.rows import Row
 
 
-class TextList(TypeDecorator[list[str]]):
-    """A list of texts as one parameter: an array on PostgreSQL, JSON on SQLite."""
-
-    impl = Text
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """The array type where there is one."""
-        return dialect.type_descriptor(ARRAY(Text()) if dialect.name == "postgresql" else Text())
-
-    def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> Any:
-        """The list as the driver takes it."""
-        return orjson.dumps(value).decode() if dialect.name == "sqlite" else value
-
-
-class any_of(FunctionElement[bool]):
-    """Whether a column's value is in a list that is one parameter, so that its length is no part of the text."""
-
-    type = Boolean()
-    inherit_cache = True
-    name = "any_of"
-
-    def self_group(self, against: Any = None) -> Any:
-        """Stays as it is: compared with 1, as SQLite's truth values are, no index would find it."""
-        return self
-
-
-@compiles(any_of, "postgresql")
-def _any(element: Any, compiler: Any, **kw: Any) -> str:
-    column, values = element.clauses
-    suffix = "::UUID[]" if isinstance(column.type, Identifier) else ""
-    return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}{suffix}))"
-
-
-@compiles(any_of, "sqlite")
-def _in(element: Any, compiler: Any, **kw: Any) -> str:
-    column, values = (compiler.process(part, **kw) for part in element.clauses)
-    return f"({column} IN (SELECT value FROM json_each({values})))"  # noqa: S608  # compiled parts
-
-
-def one_of(column: Any, name: str) -> ColumnElement[bool]:
+def in_list(column: AnyColumn, name: str) -> ColumnElement[bool]:
     """Whether the column's value is in the list that is bound by this name."""
     return any_of(column, bindparam(name, type_=TextList()))
 
 
-def these(column: Any, alone: bool) -> ColumnElement[bool]:
+def id_matches(column: AnyColumn, alone: bool) -> ColumnElement[bool]:
     """Whether the column is the identifier bound as `id`, if it is asked for alone, or else one of those in `ids`.
 
     For a list PostgreSQL makes a new plan each time, since it does not know how long it is.
     """
-    return column == bindparam("id", type_=Identifier) if alone else one_of(column, "ids")
+    return column == bindparam("id", type_=column.type) if alone else in_list(column, "ids")
 
 
 class _position(Dialectal[int]):
@@ -87,23 +49,7 @@ class _position(Dialectal[int]):
     templates: ClassVar = {"postgresql": "strpos({}, {})", "sqlite": "instr({}, {})"}
 
 
-class _has_item(Dialectal[bool]):
-    """Whether a JSON list of texts has the text as one of its items."""
-
-    type = Boolean()
-    inherit_cache = True
-    name = "has_item"
-    templates: ClassVar = {
-        "postgresql": "(CAST({0} AS JSONB) @> to_jsonb(CAST({1} AS TEXT)))",
-        "sqlite": "({1} IN (SELECT value FROM json_each({0})))",
-    }
-
-    def self_group(self, against: Any = None) -> Any:
-        """Stays as it is, like `any_of`."""
-        return self
-
-
-def contains(text: Any, value: Any) -> ColumnElement[bool]:
+def contains(text: AnyColumn, value: AnyColumn) -> ColumnElement[bool]:
     """Whether the text has the value somewhere in it."""
     clause: ColumnElement[bool] = _position(text, value).op(">", return_type=Boolean())(0)
     return clause
@@ -114,10 +60,10 @@ class Slot:
     """A value of a condition, by the name of its bound parameter."""
 
     name: str
-    kind: TypeEngine[Any] = field(compare=False)
+    kind: AnyType = field(compare=False)
 
     @property
-    def parameter(self) -> Any:
+    def parameter(self) -> BindParameter[object]:
         """The bound parameter."""
         return bindparam(self.name, type_=self.kind)
 
@@ -125,47 +71,103 @@ class Slot:
 NEVER, ALWAYS = Any_(), All()
 
 
-def bind(noun: Noun, condition: Condition, values: dict[str, Any]) -> Condition:
+def bind(listable: Listable[Row], condition: Condition, values: Values) -> Condition:
     """The condition's shape: each value that a row could hold moves into `values` and leaves its slot behind.
 
     What cannot hold for any row becomes NEVER, what must hold ALWAYS. Equal shapes have equal SQL.
     """
     match condition:
         case All(parts):
-            return All(tuple(bind(noun, part, values) for part in parts))
+            return All(tuple(bind(listable, part, values) for part in parts))
         case Any_(parts):
-            return Any_(tuple(bind(noun, part, values) for part in parts))
+            return Any_(tuple(bind(listable, part, values) for part in parts))
         case Not(part):
-            return Not(bind(noun, part, values))
+            return Not(bind(listable, part, values))
         case Related(link, inner):
-            return Related(link, bind(noun.links[link][1], inner, values))
-        case Compare(name, op, value):
-            return _bind(name, _type_of(noun.entity, name), op, value, values)
+            return Related(link, bind(listable.links[link][1], inner, values))
+        case HasTag():
+            return condition  # a shape already
+        case UsedOn(kinds):
+            return UsedOn(_slot(TextList(), list(kinds), values))
+        case Compare(name, op, value, is_folded):
+            if name == "tags" and listable.tagged is not None and not _is_of_lead(listable, op):
+                return _bind_tags(op, value, listable.tagged, values)
+            if (stated := listable.computed.get(name)) is not None:
+                return bind(listable, stated(op, value), values)
+            kind = _type_of(listable.entity, name)
+            if op in _OF_LISTS or (is_folded and op is not Op.IS_NULL and value is not None):
+                return _bind_folded(folded_copies(listable.entity)[name], kind, op, value, values)
+            return _bind(name, kind, op, value, values)
 
 
 @cache
-def _type_of(entity: Any, name: str) -> Any:
+def _type_of(entity: AnyEntity, name: str) -> AnyType:
     """The type of a column, which takes SQLAlchemy as long to find as all the rest of a condition."""
-    return getattr(entity, name).type
+    kind: AnyType = getattr(entity, name).type
+    return kind
 
 
-def _bind(name: str, kind: Any, op: Op, value: Any, values: dict[str, Any]) -> Condition:
+def _bind(name: str, kind: AnyType, op: Op, value: Any, values: Values) -> Condition:  # Any: of the type
     if op is Op.IS_NULL or value is None:
         return Compare(name, Op.IS_NULL, bool(value) or op is Op.EQ)
     if op in (Op.IN, Op.NIN):
-        kept = [stored for item in value if (stored := _stored(kind, item)) is not None]
+        kept = [stored for item in value if (stored := _stored(kind, item, op)) is not None]
         if not kept:
             return NEVER if op is Op.IN else ALWAYS
         return Compare(name, op, _slot(TextList(), kept, values))
     if isinstance(kind, Money):
         return _bind_money(name, kind, op, value, values)
-    stored = _stored(kind, value)
+    stored = _stored(kind, value, op)
     if stored is None:
         return _nothing(op)
     return Compare(name, op, _slot(Text() if isinstance(kind, JSON) else kind, stored, values))
 
 
-def _slot(kind: Any, value: Any, values: dict[str, Any]) -> Slot:
+_OF_LISTS = frozenset({Op.ANY, Op.ALL, Op.NONE, Op.IS_EMPTY})
+
+
+def _bind_folded(name: str, kind: AnyType, op: Op, value: Any, values: Values) -> Condition:  # Any: of the type
+    """Compare the folded copy of this name with what the value folds to (decision 237)."""
+    if op is Op.IS_EMPTY:
+        return Compare(name, op, bool(value))
+    items = value if op in _OF_LISTS or op in (Op.IN, Op.NIN) else [value]
+    known = [_stored(kind, item, op) for item in items]
+    kept = list(dict.fromkeys(folded(text) for text in known if isinstance(text, str)))
+    if not kept or (op is Op.ALL and None in known):
+        holds = op in (Op.NEQ, Op.NIN, Op.NONE) or (op is Op.ALL and not known)
+        return ALWAYS if holds else NEVER
+    if op in _OF_LISTS or op in (Op.IN, Op.NIN):
+        return Compare(name, op, _slot(TextList(), kept, values))
+    return Compare(name, op, _slot(PlainText, kept[0], values))
+
+
+def _is_of_lead(listable: Listable[Row], op: Op) -> bool:
+    """Whether a comparison is with the very names of a lead's tags, which stand with the lead (decision 243)."""
+    return listable.tagged is TaggedKind.LEAD and op is Op.CONTAINS
+
+
+def _bind_tags(op: Op, value: Any, kind: TaggedKind, values: Values) -> Condition:  # Any: a name, several, or a flag
+    """Compare the tags of a record by what their names fold to; `contains` by the very name (decision 242).
+
+    Of several that a record has to have, each is a condition of its own: it has a tag once, and so is found once.
+    """
+    if op is Op.IS_EMPTY:
+        return HasTag(kind, None) if not value else Not(HasTag(kind, None))
+    if op is Op.CONTAINS:
+        known = is_storable_text(value)
+        return HasTag(kind, _slot(PlainText, value, values), TagMatch.EXACT) if known else NEVER
+    names = list(dict.fromkeys(folded(name) for name in value if is_storable_text(name)))
+    if op is Op.ALL:
+        if len(names) < len({folded(name) for name in value}):
+            return NEVER
+        return All(tuple(HasTag(kind, _slot(PlainText, name, values), TagMatch.ONE) for name in names))
+    if not names:
+        return NEVER if op is Op.ANY else ALWAYS
+    has_any_of = HasTag(kind, _slot(TextList(), names, values))
+    return has_any_of if op is Op.ANY else Not(has_any_of)
+
+
+def _slot(kind: AnyType, value: object, values: Values) -> Slot:
     name = f"v{len(values)}"
     values[name] = value
     return Slot(name, kind)
@@ -176,14 +178,19 @@ def _nothing(op: Op) -> Condition:
     return ALWAYS if op is Op.NEQ else NEVER
 
 
-def _stored(kind: Any, value: Any) -> Any:
-    """The value as a row could hold it, identifiers in canonical form; None where no row can."""
+def _stored(kind: AnyType, value: object, op: Op) -> object:
+    """The value as a row could hold it, identifiers and domains in their one form; None where no row can.
+
+    Of a domain a part may be looked for, which has no form but its letter case.
+    """
     if isinstance(kind, Identifier):
         return as_uuid(value)
+    if isinstance(kind, DomainText) and isinstance(value, str):
+        value = value.lower() if op in (Op.CONTAINS, Op.STARTS_WITH) else kept_domain(value)
     return None if isinstance(value, str) and not is_storable_text(value) else value
 
 
-def _bind_money(name: str, kind: Any, op: Op, value: Decimal, values: dict[str, Any]) -> Condition:
+def _bind_money(name: str, kind: AnyType, op: Op, value: Decimal, values: Values) -> Condition:
     """Compare with any number, also one that the column could not hold, without rounding it."""
     if not 0 <= value < MONEY_BELOW:
         holds = op in (Op.LT, Op.LTE) if value > 0 else op in (Op.GT, Op.GTE)
@@ -196,13 +203,13 @@ def _bind_money(name: str, kind: Any, op: Op, value: Decimal, values: dict[str, 
     return Compare(name, op, _slot(kind, floor, values))
 
 
-def narrowed(statement: Select[Any], noun: Noun, condition: Condition) -> Select[Any]:
-    """A select of the noun's rows, of those alone for which a shape holds that `bind` made.
+def narrowed(statement: AnySelect, listable: Listable[Row], condition: Condition) -> AnySelect:
+    """A select of the listable's rows, of those alone for which a shape holds that `bind` made.
 
     Each link that the condition goes by is joined once, however many conditions are on the linked rows: a link leads
     to one row or none, so rows stay as many as they are. A sub-query for each condition would be asked for each row.
     """
-    links = _Links(noun)
+    links = _Links(listable)
     clause = _where(condition, links)
     for other, joined in links.joins():
         statement = statement.outerjoin(other, joined)
@@ -210,11 +217,13 @@ def narrowed(statement: Select[Any], noun: Noun, condition: Condition) -> Select
 
 
 class _Links:
-    """The rows that a condition speaks of: the noun's, and those that its links lead to, by the way there."""
+    """The rows that a condition speaks of: the listable's, and those that its links lead to, by the way there."""
 
-    def __init__(self, noun: Noun, entity: Any = None, joined: Any = None) -> None:
-        self.entity = noun.entity if entity is None else entity
-        self._noun = noun
+    def __init__(
+        self, listable: Listable[Row], entity: AnyEntity = None, joined: ColumnElement[bool] | None = None
+    ) -> None:
+        self.entity = listable.entity if entity is None else entity
+        self._listable = listable
         self._joined = joined
         self._inner: dict[str, _Links] = {}
 
@@ -222,13 +231,13 @@ class _Links:
         """Finds the links behind a link."""
         found = self._inner.get(link)
         if found is None:
-            column, target = self._noun.links[link]
+            column, target = self._listable.links[link]
             other, here = aliased(target.entity), self.entity
             joined = and_(other.org_id == here.org_id, other.id == getattr(here, column))
             found = self._inner[link] = _Links(target, other, joined)
         return found
 
-    def joins(self) -> Iterator[tuple[Any, Any]]:
+    def joins(self) -> Iterator[tuple[AnyEntity, ColumnElement[bool] | None]]:
         """Lists what is to be joined, in order, each with its condition."""
         for inner in self._inner.values():
             yield inner.entity, inner._joined
@@ -241,16 +250,23 @@ def _where(condition: Condition, links: _Links) -> ColumnElement[bool]:
             return and_(true(), *(_where(part, links) for part in parts))
         case Any_(parts):
             return or_(false(), *(_where(part, links) for part in parts))
+        case Not(HasTag() as part):
+            return not_(_where(part, links))  # which is never unknown
         case Not(part):
             return not_(func.coalesce(_where(part, links), false()))
         case Related(link, inner):
             behind = links.through(link)
             return and_(behind.entity.id.is_not(None), _where(inner, behind))
+        case HasTag(kind, names, match):
+            clause: ColumnElement[bool] = tagged(links.entity, kind, None if names is None else names.parameter, match)
+            return clause
+        case UsedOn(kinds):
+            return used_on(links.entity, kinds.parameter)
         case Compare(name, op, value):
             return _compare(getattr(links.entity, name), op, value)
 
 
-def _compare(column: Any, op: Op, value: Any) -> ColumnElement[bool]:
+def _compare(column: AnyColumn, op: Op, value: Any) -> ColumnElement[bool]:  # Any: a slot, or whether it is null
     missing: ColumnElement[bool] = column.is_(None)
     if op is Op.IS_NULL:
         return missing if value else not_(missing)
@@ -258,8 +274,17 @@ def _compare(column: Any, op: Op, value: Any) -> ColumnElement[bool]:
         return any_of(column, value.parameter)
     if op is Op.NIN:
         return or_(missing, not_(any_of(column, value.parameter)))
+    if op is Op.IS_EMPTY:
+        clause = is_empty_list(column)
+        return clause if value else not_(clause)
+    if op is Op.ANY:
+        return has_any(column, value.parameter)
+    if op is Op.ALL:
+        return has_all(column, value.parameter)
+    if op is Op.NONE:
+        return not_(has_any(column, value.parameter))
     if isinstance(column.type, JSON):
-        return _has_item(column, value.parameter)
+        return has_item(column, value.parameter)
     return _COMPARATORS[op](column, value.parameter)
 
 
@@ -270,12 +295,12 @@ def is_storable_text(value: str) -> bool:
     return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
 
 
-def _differs(column: Any, value: Any) -> ColumnElement[bool]:
+def _differs(column: AnyColumn, value: BindParameter[object]) -> ColumnElement[bool]:
     clause: ColumnElement[bool] = column.is_distinct_from(value)
     return clause
 
 
-_COMPARATORS: dict[Op, Callable[[Any, Any], ColumnElement[bool]]] = {
+_COMPARATORS: dict[Op, Callable[[AnyColumn, BindParameter[object]], ColumnElement[bool]]] = {
     Op.EQ: lambda column, value: column == value,
     Op.NEQ: _differs,
     Op.GT: lambda column, value: column > value,

@@ -3,9 +3,20 @@
 from collections.abc import Sequence
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, func, literal_column, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+)
 from sqlmodel import UTCDateTime, col
 
 from contract.health_facts import (
@@ -18,11 +29,13 @@ from contract.health_facts import (
     windows,
 )
 from contract.vocabulary import EnrollmentStatus
-from storage.prepared import INSIDE, ORGANIZATION
-from storage.queries.filtering import one_of, these
-from storage.queries.nouns import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS
-from storage.sessions import TenantSession
+from storage.expressions import AnySelect, Values
+from storage.queries.filtering import id_matches, in_list
+from storage.queries.listables import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS
+from storage.rows import HealthFactorRow, HealthSnapshotRow
+from storage.statements import INSIDE, ORG_PARAM
 from storage.tables import Account, Activity, Contact, Deal, Enrollment, HealthFactor, HealthSnapshot, StageChange
+from storage.tenancy.sessions import TenantSession
 
 
 async def facts(session: TenantSession, account_ids: Sequence[str], now: datetime) -> dict[str, AccountFacts]:
@@ -63,7 +76,7 @@ async def facts(session: TenantSession, account_ids: Sequence[str], now: datetim
     }
 
 
-def _accounts(organization: str, ids: Sequence[str]) -> Select[Any]:
+def _accounts(organization: str, ids: Sequence[str]) -> AnySelect:
     account = Account
     return ACCOUNTS.select(
         organization,
@@ -74,7 +87,7 @@ def _accounts(organization: str, ids: Sequence[str]) -> Select[Any]:
     ).where(col(account.id).in_(ids))
 
 
-def _meetings(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+def _meetings(organization: str, ids: Sequence[str], window: Windows) -> AnySelect:
     """The twelve weeks are the last columns."""
     account_id = col(Activity.account_id)
     meeting = (
@@ -94,7 +107,7 @@ def _meetings(organization: str, ids: Sequence[str], window: Windows) -> Select[
     ).group_by(meeting.c.account_id)
 
 
-def _contacts(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+def _contacts(organization: str, ids: Sequence[str], window: Windows) -> AnySelect:
     contact, account_id = Contact, col(Contact.account_id)
     marks = (
         or_(_filled(contact.first_name), _filled(contact.last_name)),
@@ -129,7 +142,7 @@ def _contacts(organization: str, ids: Sequence[str], window: Windows) -> Select[
     ).group_by(person.c.account_id)
 
 
-def _deals(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+def _deals(organization: str, ids: Sequence[str], window: Windows) -> AnySelect:
     account_id = col(Deal.account_id)
     last_change = (
         select(func.max(col(StageChange.at)))
@@ -161,7 +174,7 @@ def _deals(organization: str, ids: Sequence[str], window: Windows) -> Select[Any
     ).group_by(deal.c.account_id)
 
 
-def _outreach(organization: str, ids: Sequence[str], window: Windows) -> Select[Any]:
+def _outreach(organization: str, ids: Sequence[str], window: Windows) -> AnySelect:
     account_id, replied = col(Contact.account_id), EnrollmentStatus.REPLIED.value
     return (
         CONTACTS.select(
@@ -197,33 +210,35 @@ def _mark(condition: ColumnElement[bool]) -> ColumnElement[int]:
 
 async def latest(
     session: TenantSession, account_ids: Sequence[str], *, until: datetime | None = None
-) -> dict[str, Any]:
+) -> dict[str, HealthSnapshotRow]:
     """The most recent snapshot of each account that has one, by account; with `until`, of those not after it."""
     alone, lateral = len(account_ids) == 1, session.dialect == "postgresql"
-    values: dict[str, Any] = {"ids": list(account_ids), "id": next(iter(account_ids), None), "until": until}
+    values: Values = {"ids": list(account_ids), "id": next(iter(account_ids), None), "until": until}
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         return select(_latest(alone=alone, lateral=lateral, is_bounded=until is not None))
 
     return {r.account_id: r for r in await session.fetch(("latest", alone, until is None), build, **values)}
 
 
-async def latest_with_factors(session: TenantSession, account_ids: Sequence[str]) -> dict[str, tuple[Any, list[Any]]]:
+async def latest_with_factors(
+    session: TenantSession, account_ids: Sequence[str]
+) -> dict[str, tuple[HealthSnapshotRow, list[HealthFactorRow]]]:
     """The most recent snapshot of each account that has one, with its factors, oldest-inserted first, by account."""
     alone, lateral = len(account_ids) == 1, session.dialect == "postgresql"
     values = {"ids": list(account_ids), "id": next(iter(account_ids), None)}
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         newest = _latest(alone=alone, lateral=lateral)
-        factors = FACTORS.select(ORGANIZATION, *(c.label(f"factor{INSIDE}{c.key}") for c in FACTORS.columns))
+        factors = FACTORS.select(ORG_PARAM, *(c.label(f"factor{INSIDE}{c.key}") for c in FACTORS.columns))
         if not lateral:
-            ours = and_(col(HealthFactor.org_id) == ORGANIZATION, col(HealthFactor.health_score_id) == newest.c.id)
+            ours = and_(col(HealthFactor.org_id) == ORG_PARAM, col(HealthFactor.health_score_id) == newest.c.id)
             return select(newest).add_columns(*factors.selected_columns).join(HealthFactor, ours, isouter=True)
         fenced = factors.where(col(HealthFactor.health_score_id) == newest.c.id).offset(literal_column("0"))
         of_snapshot = fenced.lateral("factor")
         return select(newest, of_snapshot).join(of_snapshot, true(), isouter=True)
 
-    found: dict[str, tuple[Any, list[Any]]] = {}
+    found: dict[str, tuple[HealthSnapshotRow, list[HealthFactorRow]]] = {}
     for row in await session.fetch(("latest_with_factors", alone), build, **values):
         _, factors = found.setdefault(row.account_id, (row, []))
         if (factor := row.factor) is not None:
@@ -233,22 +248,22 @@ async def latest_with_factors(session: TenantSession, account_ids: Sequence[str]
     return found
 
 
-def _latest(*, alone: bool, lateral: bool, is_bounded: bool = False) -> Any:
+def _latest(*, alone: bool, lateral: bool, is_bounded: bool = False) -> FromClause:
     """The newest snapshots as a source of rows: a look into the index for each account, not a reading of its history.
 
     On PostgreSQL by lateral joins: what is behind a policy is looked up by a value from outside of its own query, but
     not by another table's column beside it.
     """
     newest = (
-        SNAPSHOTS.select(ORGANIZATION)
+        SNAPSHOTS.select(ORG_PARAM)
         .order_by(col(HealthSnapshot.snapshot_at).desc(), col(HealthSnapshot.id).desc())
         .limit(literal_column("1", Integer))  # as a parameter it would be unknown to a generic plan
     )
     if is_bounded:
         newest = newest.where(col(HealthSnapshot.snapshot_at) <= bindparam("until", type_=UTCDateTime))
     if alone:
-        return newest.where(these(col(HealthSnapshot.account_id), alone)).subquery("newest")
-    accounts = select(col(Account.id)).where(col(Account.org_id) == ORGANIZATION, these(col(Account.id), alone))
+        return newest.where(id_matches(col(HealthSnapshot.account_id), alone)).subquery("newest")
+    accounts = select(col(Account.id)).where(col(Account.org_id) == ORG_PARAM, id_matches(col(Account.id), alone))
     if lateral:
         asked = accounts.subquery("asked")
         of_each = newest.where(col(HealthSnapshot.account_id) == asked.c.id).lateral("of_each")
@@ -257,17 +272,17 @@ def _latest(*, alone: bool, lateral: bool, is_bounded: bool = False) -> Any:
         col(HealthSnapshot.account_id) == col(Account.id)
     )
     ids = accounts.with_only_columns(its_newest.correlate(Account).scalar_subquery())
-    return SNAPSHOTS.select(ORGANIZATION).where(col(HealthSnapshot.id).in_(ids)).subquery("newest")
+    return SNAPSHOTS.select(ORG_PARAM).where(col(HealthSnapshot.id).in_(ids)).subquery("newest")
 
 
-async def factors(session: TenantSession, snapshot_ids: Sequence[str]) -> dict[str, list[Any]]:
+async def factors(session: TenantSession, snapshot_ids: Sequence[str]) -> dict[str, list[HealthFactorRow]]:
     """Each snapshot's factors, oldest-inserted first (specification 2.3)."""
 
-    def build() -> Select[Any]:
-        of_these = FACTORS.select(ORGANIZATION).where(one_of(col(HealthFactor.health_score_id), "ids"))
+    def build() -> AnySelect:
+        of_these = FACTORS.select(ORG_PARAM).where(in_list(col(HealthFactor.health_score_id), "ids"))
         return of_these.order_by(col(HealthFactor.position))
 
-    found: dict[str, list[Any]] = {i: [] for i in snapshot_ids}
+    found: dict[str, list[HealthFactorRow]] = {i: [] for i in snapshot_ids}
     for row in await session.fetch("factors", build, ids=list(snapshot_ids)):
         found[row.health_score_id].append(row)
     return found

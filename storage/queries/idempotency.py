@@ -5,19 +5,20 @@ Sessions of an organization and of the directory will do; each sees the keys of 
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, case, delete, select, update
+from sqlalchemy import ColumnElement, Executable, Text, bindparam, case, delete, select, update
 from sqlmodel import col
 
+from storage.expressions import AnyColumn, AnySelect
+from storage.joined_rows import WrittenRow
 from storage.queries.records import insert_missing
-from storage.sessions import TenantSession
 from storage.tables import IdempotencyKey
+from storage.tenancy.sessions import TenantSession
 
 _BATCH = 1_000
 
 
-async def find(session: TenantSession, family: str, key_id: str) -> Sequence[Any]:
+async def find(session: TenantSession, family: str, key_id: str) -> Sequence[WrittenRow]:
     """The rows whose ids begin with the family's digits and a colon, as committed (a session of the directory).
 
     What a write gave comes with the one row that is asked for; of the others only whether it is there, as `settled`.
@@ -25,10 +26,10 @@ async def find(session: TenantSession, family: str, key_id: str) -> Sequence[Any
     return await session.fetch("idempotency_key", _found, key_id=key_id, begin=f"{family}:", end=f"{family};")
 
 
-def _found() -> Select[Any]:
+def _found() -> AnySelect:
     key_id, begin, end = (bindparam(name, type_=Text) for name in ("key_id", "begin", "end"))
     is_it = col(IdempotencyKey.id) == key_id
-    columns: tuple[Any, ...] = (
+    columns: tuple[AnyColumn, ...] = (
         col(IdempotencyKey.id),
         col(IdempotencyKey.fingerprint),
         col(IdempotencyKey.leased_until),
@@ -45,7 +46,7 @@ async def kept_answer(session: TenantSession, key_id: str) -> bytes | None:
     return rows[0].answer if rows else None
 
 
-def _answer() -> Select[Any]:
+def _answer() -> AnySelect:
     return select(col(IdempotencyKey.answer)).where(col(IdempotencyKey.id) == bindparam("key_id", type_=Text))
 
 
@@ -91,11 +92,10 @@ async def forget(session: TenantSession, ids: Sequence[str], moment: datetime) -
     await session.execute(delete(IdempotencyKey).where(*gone).execution_options(synchronize_session=False))
 
 
-def _one(session: TenantSession, key_id: str) -> tuple[Any, ...]:
+def _one(session: TenantSession, key_id: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     own = col(IdempotencyKey.org_id)
     return (col(IdempotencyKey.id) == key_id, own == session.org_id if session.org_id else own.is_(None))
 
 
-async def _changes(session: TenantSession, statement: Any) -> bool:
-    result = await session.execute(statement.execution_options(synchronize_session=False))
-    return bool(result.rowcount)  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
+async def _changes(session: TenantSession, statement: Executable) -> bool:
+    return bool(await session.execute(statement))

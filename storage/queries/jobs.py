@@ -2,22 +2,24 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import DateTime, Row, Select, bindparam, case, delete, func, or_, select, update
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import DateTime, bindparam, case, delete, func, or_, select, update
 from sqlmodel import col
 
 from contract.vocabulary import JobStatus
 from storage.base import Identifier, PlainText, as_uuid, first_id_at, now
-from storage.prepared import ORGANIZATION
-from storage.queries.filtering import one_of
-from storage.sessions import TenantSession
+from storage.expressions import AnyColumn, AnySelect
+from storage.new_rows import new_row
+from storage.queries.filtering import in_list
+from storage.rows import JobRow, QueuedJobRow
+from storage.statements import ORG_PARAM
 from storage.tables import Job, JobWorker, QueuedJob
+from storage.tenancy.sessions import TenantSession
 
 _FORGOTTEN = timedelta(days=1)
 _BATCH = 500
-_SHOWN: tuple[Any, ...] = (
+_SHOWN: tuple[AnyColumn, ...] = (
     Job.id,
     Job.kind,
     Job.status,
@@ -34,16 +36,13 @@ _UNFINISHED = (JobStatus.QUEUED.value, JobStatus.RUNNING.value)
 async def put(session: TenantSession, *made: Job, due_at: datetime) -> None:
     """New jobs and their places in the queue; any writing session of the organization will do."""
     await session.insert(*made)
-    await session.insert(*(QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at) for job in made))
+    await session.insert(*(new_row(QueuedJob, org_id=session.org_id, job_id=job.id, due_at=due_at) for job in made))
 
 
 async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:
     """The same, unless an unfinished job of the kind has the key already; the one that is there afterwards."""
-    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
-    statement = postgresql.insert(Job).values(job.model_dump() | {"org_id": session.org_id}).on_conflict_do_nothing()
-    made = await session.execute(statement)
-    if made.rowcount:  # type: ignore[attr-defined]  # an INSERT gives a cursor result
-        await session.insert(QueuedJob(org_id=session.org_id, job_id=job.id, due_at=due_at))
+    if await session.insert_missing(job):
+        await session.insert(new_row(QueuedJob, org_id=session.org_id, job_id=job.id, due_at=due_at))
     elif (there := await unfinished(session, job.kind, job.key)) is not None:
         return there
     else:  # it has finished in this very moment
@@ -54,10 +53,8 @@ async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:
 
 async def put_missing(session: TenantSession, *made: Job, due_at: datetime) -> None:
     """New jobs, but for those whose key an unfinished one of their kind has: in two statements, however many."""
-    values = [job.model_dump() | {"org_id": session.org_id} for job in made]
-    statement = postgresql.insert(Job).values(values).on_conflict_do_nothing().returning(col(Job.id))
-    places = [QueuedJob(org_id=session.org_id, job_id=row.id, due_at=due_at) for row in await session.rows(statement)]
-    await session.insert(*places)
+    new = await session.insert_each_missing(made)
+    await session.insert(*(new_row(QueuedJob, org_id=session.org_id, job_id=job.id, due_at=due_at) for job in new))
 
 
 async def unfinished(session: TenantSession, kind: str, key: str | None) -> Job | None:
@@ -68,21 +65,21 @@ async def unfinished(session: TenantSession, kind: str, key: str | None) -> Job 
 async def unfinished_keys(session: TenantSession, kind: str) -> set[str]:
     """The keys of the jobs of this kind that are queued or run."""
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         of_kind = col(Job.kind) == bindparam("kind", type_=PlainText)
         unfinished = or_(*(col(Job.status) == status for status in _UNFINISHED))
-        statement = select(col(Job.key)).where(col(Job.org_id) == ORGANIZATION, of_kind, unfinished)
+        statement = select(col(Job.key)).where(col(Job.org_id) == ORG_PARAM, of_kind, unfinished)
         return statement.where(col(Job.key).is_not(None))
 
     return {row.key for row in await session.fetch("unfinished_keys", build, kind=kind)}
 
 
-async def states(session: TenantSession, ids: Sequence[str]) -> Sequence[Any]:
+async def states(session: TenantSession, ids: Sequence[str]) -> Sequence[JobRow]:
     """These jobs as everybody may see them, without what they were given; those that are there no more are left out."""
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         statement = select(*map(col, _SHOWN))
-        return statement.where(col(Job.org_id) == ORGANIZATION, one_of(col(Job.id), "ids"))
+        return statement.where(col(Job.org_id) == ORG_PARAM, in_list(col(Job.id), "ids"))
 
     return await session.fetch("job_states", build, ids=ids)
 
@@ -90,10 +87,10 @@ async def states(session: TenantSession, ids: Sequence[str]) -> Sequence[Any]:
 async def ended_before(session: TenantSession, moment: datetime) -> list[str]:
     """A batch of the jobs that ended before then, found by the age in their identifiers."""
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         old = col(Job.id) < bindparam("bound", type_=Identifier)
         ended = col(Job.finished_at) < bindparam("moment", type_=DateTime(timezone=True))
-        return select(col(Job.id)).where(col(Job.org_id) == ORGANIZATION, old, ended).limit(_BATCH)
+        return select(col(Job.id)).where(col(Job.org_id) == ORG_PARAM, old, ended).limit(_BATCH)
 
     return [row.id for row in await session.fetch("jobs_ended", build, bound=first_id_at(moment), moment=moment)]
 
@@ -110,14 +107,12 @@ async def forget(session: TenantSession, ids: Sequence[str]) -> None:
 async def find(session: TenantSession, job_id: str, *, lock: bool = False) -> Job | None:
     """The job, to be changed."""
     canonical = as_uuid(job_id)
-    return None if canonical is None else await session.find(Job, col(Job.id) == canonical, lock=lock)
+    return None if canonical is None else await session.find(Job, id=canonical, lock=lock)
 
 
 async def place(session: TenantSession, job_id: str) -> QueuedJob | None:
     """The job's place in the queue, locked, so that no worker takes it before this transaction ends."""
-    return await session.find(
-        QueuedJob, col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id) == as_uuid(job_id), lock=True
-    )
+    return await session.find(QueuedJob, job_id=as_uuid(job_id), lock=True)
 
 
 async def supersede(session: TenantSession, job_ids: Sequence[str]) -> list[str]:
@@ -163,7 +158,7 @@ async def any_due(session: TenantSession) -> bool:
     return bool(await session.fetch("job_due", _first_due, moment=now()))
 
 
-def _first_due() -> Select[Any]:
+def _first_due() -> AnySelect:
     return (
         select(col(QueuedJob.job_id))
         .where(col(QueuedJob.due_at) <= bindparam("moment", type_=DateTime(timezone=True)))
@@ -196,7 +191,9 @@ async def depth(session: TenantSession) -> Depth:
     return Depth(0, 0, 0, None) if found is None else Depth(found.due, found.later, found.held, found.first_due_at)
 
 
-async def claim(session: TenantSession, holder: str, until: datetime, *, avoiding: Collection[str]) -> Row[Any] | None:
+async def claim(
+    session: TenantSession, holder: str, until: datetime, *, avoiding: Collection[str]
+) -> QueuedJobRow | None:
     """The job that has been due for longest becomes this holder's: its org_id and job_id (a session of the directory).
 
     None is taken of the organizations to be avoided.
@@ -208,7 +205,9 @@ async def claim(session: TenantSession, holder: str, until: datetime, *, avoidin
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    found = await session.row(due.where(col(QueuedJob.org_id).not_in(avoiding)) if avoiding else due)
+    found: QueuedJobRow | None = await session.row(
+        due.where(col(QueuedJob.org_id).not_in(avoiding)) if avoiding else due
+    )
     if found is not None:
         await session.execute(
             update(QueuedJob)
@@ -240,7 +239,7 @@ async def beat(session: TenantSession, worker: JobWorker) -> None:
         .values(beat_at=moment)
         .execution_options(synchronize_session=False)
     )
-    if not noted.rowcount:  # type: ignore[attr-defined]  # an UPDATE gives a cursor result
+    if not noted:
         await session.execute(delete(JobWorker).where(col(JobWorker.beat_at) < moment - _FORGOTTEN))
         await session.insert(JobWorker(id=worker.id, started_at=worker.started_at, beat_at=moment))
 

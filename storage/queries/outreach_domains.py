@@ -2,27 +2,22 @@
 
 from typing import Any
 
-from sqlalchemy.dialects import postgresql
-from sqlmodel import col
-
-from storage.sessions import TenantSession
+from storage.base import Record
+from storage.new_rows import model_of, new_row
 from storage.tables import Mailbox, OutreachDomain
+from storage.tenancy.sessions import TenantSession
 
 
 async def put_domain(session: TenantSession, name: str) -> tuple[OutreachDomain, bool]:
     """The organization's domain of this name, locked, and whether it is new."""
-    return await _put(session, OutreachDomain(name=name), col(OutreachDomain.name) == name)
+    return await _put(session, new_row(OutreachDomain, name=name), "name")
 
 
 async def put_mailbox(session: TenantSession, mailbox: Mailbox) -> tuple[Mailbox, bool]:
     """The organization's mailbox of this address, locked, and whether it is new."""
-    return await _put(session, mailbox, col(Mailbox.email) == mailbox.email)
+    return await _put(session, mailbox, "email")
 
 
-async def _put(session: TenantSession, record: Any, condition: Any) -> tuple[Any, bool]:
-    model = type(record)
-    values = record.model_dump() | {"org_id": session.org_id}
-    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
-    made = await session.execute(postgresql.insert(model).values(values).on_conflict_do_nothing())
-    found = await session.find(model, condition, lock=True)
-    return found, bool(made.rowcount)  # type: ignore[attr-defined]  # an INSERT gives a cursor result
+async def _put(session: TenantSession, record: Record, name: str) -> tuple[Any, bool]:  # Any: of its class
+    made = await session.insert_missing(record)
+    return await session.find(model_of(record), lock=True, **{name: getattr(record, name)}), made

@@ -1,46 +1,48 @@
-"""Statements that every noun shares: find one to change, look references up, and append to the change log."""
+"""Statements that every record type shares: find one to change, look references up, and append to the change log."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from sqlalchemy import Select, and_, select, update
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import BigInteger, Executable, and_, bindparam, select, update
 from sqlmodel import SQLModel, col
 
-from contract.criteria import Compare, Listing, Op, Order, Page
+from contract.criteria import Compare, ListQuery, Op, Order, PageWindow
 from contract.vocabulary import SortDirection
 from storage.adapters.sqlmodel import mappers
-from storage.base import Record, as_uuid, now
-from storage.drafts import draft
-from storage.prepared import ORGANIZATION
-from storage.queries.filtering import these
-from storage.queries.nouns import Noun
+from storage.base import JsonDict, Record, as_uuid, now
+from storage.expressions import AnyColumn, AnySelect, Values
+from storage.new_rows import new_row
+from storage.queries.filtering import id_matches
+from storage.queries.listables import Listable
 from storage.queries.paging import by_ids, page
-from storage.sessions import TenantSession
+from storage.rows import Row
+from storage.statements import ORG_PARAM
 from storage.tables import Event, EventCounter
+from storage.tenancy.sessions import TenantSession
 
 RecordT = TypeVar("RecordT", bound=Record)
+RowT = TypeVar("RowT", bound=Row)
 
 
-async def one(session: TenantSession, noun: Noun, identifier: object) -> Any:
+async def one(session: TenantSession, listable: Listable[RowT], identifier: object) -> RowT | None:
     """The row with this identifier; None where it is no UUID, missing, or another organization's."""
     canonical = as_uuid(identifier)
     if canonical is None:
         return None
-    return (await by_ids(session, noun, [canonical])).get(canonical)
+    return (await by_ids(session, listable, [canonical])).get(canonical)
 
 
-async def to_change(
-    session: TenantSession, model: type[RecordT], identifier: object, *conditions: Any
+async def lock_for_update(
+    session: TenantSession, model: type[RecordT], identifier: object, *conditions: AnyColumn
 ) -> RecordT | None:
     """The entity with this identifier, locked against other writers; None as for `one`."""
     canonical = as_uuid(identifier)
     if canonical is None:
         return None
-    return await session.find(model, col(model.id) == canonical, *conditions, lock=True)
+    return await session.find(model, *conditions, id=canonical, lock=True)
 
 
-async def missing(session: TenantSession, references: Mapping[str, tuple[type[Record], str]]) -> list[str]:
+async def missing_references(session: TenantSession, references: Mapping[str, tuple[type[Record], str]]) -> list[str]:
     """The names of the references that lead nowhere in the organization; the others are kept from being deleted."""
     canonical = {name: (model, as_uuid(i)) for name, (model, i) in references.items()}
     there: dict[type[Record], set[str]] = {}
@@ -55,8 +57,8 @@ async def _existing(session: TenantSession, model: type[Record], ids: Collection
         return set()
     alone = len(ids) == 1
 
-    def build() -> Select[Any]:
-        wanted = and_(col(model.org_id) == ORGANIZATION, these(col(model.id), alone))
+    def build() -> AnySelect:
+        wanted = and_(col(model.org_id) == ORG_PARAM, id_matches(col(model.id), alone))
         return select(col(model.id)).where(wanted).with_for_update(read=True, key_share=True)
 
     rows = await session.fetch(("existing", model, alone), build, ids=list(ids), id=next(iter(ids)))
@@ -70,7 +72,7 @@ async def lock_each(session: TenantSession, model: type[Record], identifiers: Se
     return [row.id for row in await session.rows(own.order_by(col(model.id)).with_for_update())]
 
 
-def references_to(model: type[Record]) -> list[Any]:
+def references_to(model: type[Record]) -> list[AnyColumn]:
     """The columns by which records name one of this table, but for those of rows that are deleted with it.
 
     They are in the order of their tables' names, so that all deletions lock in the same order.
@@ -85,14 +87,14 @@ def references_to(model: type[Record]) -> list[Any]:
     return [getattr(owner, attribute) for _, _, owner, attribute in sorted(found, key=lambda each: each[:2])]
 
 
-async def clear(session: TenantSession, *columns: Any, value: str) -> None:
+async def null_references(session: TenantSession, *columns: AnyColumn, value: str) -> None:
     """Set the given reference columns to null wherever they hold the value, before the record that they name goes.
 
     That is a change of the records that held it: those with a version get the next one.
     """
     for column in columns:  # a statement for each: there are as many as the tables have references, whatever is in them
         model = column.class_
-        changed: dict[str, Any] = {column.key: None}
+        changed: Values = {column.key: None}
         if hasattr(model, "version"):
             changed |= {"version": model.version + 1, "updated_at": now()}
         await session.execute(
@@ -108,54 +110,55 @@ async def insert_missing(session: TenantSession, record: SQLModel) -> bool:
 
     A record of a tenant table names its organization itself.
     """
-    model: Any = type(record)
-    values = {column.columns[0].name: getattr(record, column.key) for column in model.__mapper__.column_attrs}
-    # SQLite has the clause in the same words, and its compiler takes the statement of PostgreSQL's dialect.
-    result = await session.execute(postgresql.insert(model.__table__).values(values).on_conflict_do_nothing())
-    return bool(result.rowcount)  # type: ignore[attr-defined]  # an INSERT gives a cursor result
+    return await session.insert_missing(record)
 
 
 async def append_event(
-    session: TenantSession, *, type: str, area: str, actor: str, request_id: str | None, data: dict[str, Any]
-) -> Any:
+    session: TenantSession, *, type: str, area: str, actor: str, request_id: str | None, data: JsonDict
+) -> Event:
     """Write an event with the organization's next sequence number, and give it.
 
     The counter's lock holds until the commit, so whatever else the transaction locks comes before.
     """
-    await session.flush()
-    counted = await session.fetch("next_event", _next_event)
-    if not counted:
-        await session.insert(EventCounter(last=1))
-    sequence = counted[0].last if counted else 1
-    event = draft(Event, sequence=sequence, type=type, area=area, actor=actor, request_id=request_id, data=data)
-    await session.insert(event)
+    draft = new_row(Event, sequence=0, type=type, area=area, actor=actor, request_id=request_id, data=data)
+    [event] = await append_events(session, [draft])
     return event
 
 
-def _next_event() -> Any:
-    return (
-        update(EventCounter)
-        .where(col(EventCounter.org_id) == ORGANIZATION)
-        .values(last=col(EventCounter.last) + 1)
-        .returning(col(EventCounter.last))
-        .execution_options(synchronize_session=False)
+async def append_events(session: TenantSession, drafts: Sequence[Event]) -> list[Event]:
+    """Write events with the organization's next sequence numbers, in one step of its counter, and give them."""
+    counted = await session.fetch("next_event", _next_event, number=len(drafts))
+    if not counted:
+        await session.insert(new_row(EventCounter, last=len(drafts)))
+    first = (counted[0].last if counted else len(drafts)) - len(drafts) + 1
+    return await session.insert(
+        *(draft._replace(sequence=first + place) for place, draft in enumerate(drafts))  # type: ignore[attr-defined]
     )
 
 
-async def all_of(session: TenantSession, noun: Noun) -> Sequence[Any]:
-    """All rows of a noun that an organization has few of, in its default order."""
+def _next_event() -> Executable:
+    return (
+        update(EventCounter)
+        .where(col(EventCounter.org_id) == ORG_PARAM)
+        .values(last=col(EventCounter.last) + bindparam("number", type_=BigInteger))
+        .returning(col(EventCounter.last))
+    )
 
-    def build() -> Select[Any]:
-        terms = ((noun.column(key.name), descending) for key, descending in noun.terms(None))
-        return noun.select(ORGANIZATION).order_by(*(c.desc() if descending else c.asc() for c, descending in terms))
 
-    return await session.fetch(("all", noun), build)
+async def all_of(session: TenantSession, listable: Listable[RowT]) -> Sequence[RowT]:
+    """All rows of a record type that an organization has few of, in its default order."""
+
+    def build() -> AnySelect:
+        terms = ((listable.column(key.name), descending) for key, descending in listable.terms(None))
+        return listable.select(ORG_PARAM).order_by(*(c.desc() if descending else c.asc() for c, descending in terms))
+
+    return await session.fetch(("all", listable), build)
 
 
-async def by_text(session: TenantSession, noun: Noun, field: str, text: str) -> Any:
+async def by_text(session: TenantSession, listable: Listable[RowT], field: str, text: str) -> RowT | None:
     """The oldest row whose field is exactly this text."""
-    oldest = Listing(Compare(field, Op.EQ, text), Order("created_at", SortDirection.ASC), Page(first=1))
-    return next(iter((await page(session, noun, oldest)).rows), None)
+    oldest = ListQuery(Compare(field, Op.EQ, text), Order("created_at", SortDirection.ASC), PageWindow(first=1))
+    return next(iter((await page(session, listable, oldest)).rows), None)
 
 
 async def lock_organization(session: TenantSession) -> None:

@@ -1,19 +1,21 @@
 """Statements on research runs, their results, and the CX reports (specification 4.3)."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Integer, Select, and_, bindparam, func, select, update
+from sqlalchemy import Integer, and_, bindparam, func, select, update
 from sqlmodel import col
 
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
 from storage.base import Identifier, as_uuid, now
-from storage.prepared import ORGANIZATION
-from storage.queries.filtering import one_of
-from storage.queries.nouns import CX_REPORTS
-from storage.queries.records import to_change
-from storage.sessions import TenantSession
+from storage.expressions import AnyColumn, AnySelect
+from storage.joined_rows import FileRow, ReportRow, RevisionRow
+from storage.queries.filtering import in_list
+from storage.queries.listables import CX_REPORTS
+from storage.queries.records import lock_for_update
+from storage.rows import CXReportRow
+from storage.statements import ORG_PARAM
 from storage.tables import Artifact, CXReport, CXReportRevision, Medium, ResearchResult, ResearchRun
+from storage.tenancy.sessions import TenantSession
 
 
 async def fail_pending(session: TenantSession, run_id: str, error: str) -> None:
@@ -45,12 +47,8 @@ async def pending_jobs(session: TenantSession, run_id: object) -> list[str]:
     return [row.job_id for row in rows]
 
 
-async def settle(session: TenantSession, run: ResearchRun) -> bool:
-    """Note how far a locked run has come, from what has become of its results; whether it has just ended.
-
-    What the session has changed so far is flushed first.
-    """
-    await session.flush()
+async def settle(session: TenantSession, run: ResearchRun) -> tuple[ResearchRun, bool]:
+    """Note how far a locked run has come, from what has become of its results; whether it has just ended."""
     rows = await session.rows(
         select(col(ResearchResult.status), func.count().label("number"))
         .where(col(ResearchResult.org_id) == session.org_id, col(ResearchResult.run_id) == run.id)
@@ -58,20 +56,18 @@ async def settle(session: TenantSession, run: ResearchRun) -> bool:
     )
     counted = {row.status: row.number for row in rows}
     if counted.get(ResearchResultStatus.PENDING.value):
-        run.status = ResearchRunStatus.RUNNING.value
-        return False
+        return await session.update(run, status=ResearchRunStatus.RUNNING.value), False
     scored, failed = (counted.get(s.value, 0) for s in (ResearchResultStatus.SCORED, ResearchResultStatus.FAILED))
     ended = ResearchRunStatus.COMPLETED if not failed else ResearchRunStatus.PARTIAL
-    run.status = (ended if scored else ResearchRunStatus.FAILED).value
-    run.completed_at = now()
-    return True
+    status = (ended if scored else ResearchRunStatus.FAILED).value
+    return await session.update(run, status=status, completed_at=now()), True
 
 
 async def unsettled(session: TenantSession, result_id: str) -> tuple[ResearchRun, ResearchResult] | None:
     """The run and the result, locked in this order by everybody; None where the work on it is not wanted any more."""
     run_id = await session.scalar(_of_result(session, result_id, col(ResearchResult.run_id)))
-    run = None if run_id is None else await to_change(session, ResearchRun, run_id)
-    result = None if run is None else await to_change(session, ResearchResult, result_id)
+    run = None if run_id is None else await lock_for_update(session, ResearchRun, run_id)
+    result = None if run is None else await lock_for_update(session, ResearchResult, result_id)
     if run is None or result is None or not _is_wanted(run.status, result.status):
         return None
     return run, result
@@ -88,7 +84,7 @@ async def is_wanted(session: TenantSession, result_id: str) -> bool:
     return found is not None and _is_wanted(found.run, found.result)
 
 
-def _of_result(session: TenantSession, result_id: str, *columns: Any) -> Select[Any]:
+def _of_result(session: TenantSession, result_id: str, *columns: AnyColumn) -> AnySelect:
     return select(*columns).where(
         col(ResearchResult.org_id) == session.org_id, col(ResearchResult.id) == as_uuid(result_id)
     )
@@ -98,9 +94,9 @@ def _is_wanted(run_status: str, result_status: str) -> bool:
     return run_status != ResearchRunStatus.CANCELLED and result_status == ResearchResultStatus.PENDING
 
 
-async def report_key(session: TenantSession, run_id: object, result_id: object) -> Any:
+async def report_key(session: TenantSession, run_id: object, result_id: object) -> CXReportRow | None:
     """`id` and `render_job_id` of a result's report; None where the run has no such result, or the result no report."""
-    return await session.row(
+    found: CXReportRow | None = await session.row(
         select(col(CXReport.id), col(CXReport.render_job_id))
         .join(
             ResearchResult,
@@ -112,17 +108,18 @@ async def report_key(session: TenantSession, run_id: object, result_id: object) 
             col(ResearchResult.run_id) == as_uuid(run_id),
         )
     )
+    return found
 
 
 async def report_to_change(session: TenantSession, report_id: str) -> CXReport | None:
     """The report, locked against other writers."""
-    return await session.find(CXReport, col(CXReport.id) == report_id, lock=True)
+    return await session.find(CXReport, id=report_id, lock=True)
 
 
-async def to_render(session: TenantSession, report_id: str, revision: int) -> Any:
+async def to_render(session: TenantSession, report_id: str, revision: int) -> RevisionRow | None:
     """All that a revision of a report is rendered from, and `published_revision`; None where there is none such."""
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         own = col(CXReportRevision.org_id)
         return (
             select(
@@ -136,7 +133,7 @@ async def to_render(session: TenantSession, report_id: str, revision: int) -> An
                 and_(col(ResearchResult.org_id) == own, col(ResearchResult.id) == col(CXReport.result_id)),
             )
             .where(
-                own == ORGANIZATION,
+                own == ORG_PARAM,
                 col(CXReportRevision.report_id) == bindparam("report", type_=Identifier),
                 col(CXReportRevision.revision) == bindparam("revision", type_=Integer),
             )
@@ -150,10 +147,10 @@ _WRITTEN = ("copy_blobs", "analysis", "brand", "bpo_prefix", "created_at")
 _MEASURED = ("company_name", "domain", "score", "factors")
 
 
-async def files(session: TenantSession, report_ids: Sequence[str]) -> dict[str, list[Any]]:
+async def files(session: TenantSession, report_ids: Sequence[str]) -> dict[str, list[FileRow]]:
     """The public files of the reports' published revisions, each with its `key`."""
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         own = col(CXReport.org_id)
         return (
             select(
@@ -170,10 +167,10 @@ async def files(session: TenantSession, report_ids: Sequence[str]) -> dict[str, 
                 ),
             )
             .join(Medium, and_(col(Medium.org_id) == own, col(Medium.artifact_id) == col(Artifact.id)))
-            .where(own == ORGANIZATION, one_of(col(CXReport.id), "ids"))
+            .where(own == ORG_PARAM, in_list(col(CXReport.id), "ids"))
         )
 
-    found: dict[str, list[Any]] = {i: [] for i in report_ids}
+    found: dict[str, list[FileRow]] = {i: [] for i in report_ids}
     for row in await session.fetch("cx_report_files", build, ids=list(report_ids)):
         found[row.report_id].append(row)
     return found
@@ -184,15 +181,13 @@ _SHOWN = ("kind", "revision", "bytes", "sha256", "content_type", "rendered_at")
 
 async def revision_of(session: TenantSession, report_id: str, revision: int) -> CXReportRevision | None:
     """The content of a report at that revision."""
-    return await session.find(
-        CXReportRevision, col(CXReportRevision.report_id) == report_id, col(CXReportRevision.revision) == revision
-    )
+    return await session.find(CXReportRevision, report_id=report_id, revision=revision)
 
 
-async def reports(session: TenantSession, result_ids: Sequence[str]) -> dict[str, Any]:
+async def reports(session: TenantSession, result_ids: Sequence[str]) -> dict[str, ReportRow]:
     """The reports of these results with their newest content, by result; those without one are left out."""
 
-    def build() -> Select[Any]:
-        return CX_REPORTS.select(ORGANIZATION).where(one_of(col(CXReport.result_id), "ids"))
+    def build() -> AnySelect:
+        return CX_REPORTS.select(ORG_PARAM).where(in_list(col(CXReport.result_id), "ids"))
 
     return {row.result_id: row for row in await session.fetch("cx_reports", build, ids=list(result_ids))}

@@ -1,15 +1,16 @@
 """The full-text search: which records have all the words, in the order of the hits (decisions 46 and 47)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Integer, Text, bindparam, case, column, literal_column, select, table
 from sqlmodel import col
 
-from storage.full_text import FULL_TEXT_TABLE
-from storage.prepared import ORGANIZATION, SOUGHT
-from storage.sessions import TenantSession
+from storage.expressions import AnySelect
+from storage.rows import SearchEntryRow
+from storage.search_index import FULL_TEXT_TABLE
+from storage.statements import ORG_PARAM, SEARCH_PARAM
 from storage.tables import SearchEntry
+from storage.tenancy.sessions import TenantSession
 
 _KEY_CHARACTERS = {"postgresql": 8, "sqlite": 12}
 """The number of characters of the organization's identifier, from its end, that stand in the index."""
@@ -27,7 +28,7 @@ async def hits(
     first: int,
     dialect: str,
     ranked: int = RANKED_MAX,
-) -> list[Any]:
+) -> list[SearchEntryRow]:
     """Finds at most `first` entries, each with `kind` and `id`, of these kinds, in which every word begins some word.
 
     Those that have all of them in the record's name come before the others; among either, those whose name has the
@@ -35,9 +36,9 @@ async def hits(
     """
     question = _postgresql if dialect == "postgresql" else _sqlite
     mark = session.org_id.replace("-", "")[-_KEY_CHARACTERS[dialect] :]
-    found: dict[tuple[int, str], Any] = {}
+    found: dict[tuple[int, str], SearchEntryRow] = {}
 
-    def build() -> Any:
+    def build() -> AnySelect:
         return _statement(dialect, kinds, first, ranked)
 
     for in_name in (True, False):
@@ -48,10 +49,10 @@ async def hits(
     return list(found.values())[:first]
 
 
-def _statement(dialect: str, kinds: Sequence[int], first: int, ranked: int) -> Any:
+def _statement(dialect: str, kinds: Sequence[int], first: int, ranked: int) -> AnySelect:
     entry = SearchEntry
-    matching: Any = select(col(entry.kind), col(entry.id), col(entry.size), col(entry.created_at)).where(
-        col(entry.org_id) == ORGANIZATION, col(entry.kind).in_([literal_column(str(kind)) for kind in kinds])
+    matching: AnySelect = select(col(entry.kind), col(entry.id), col(entry.size), col(entry.created_at)).where(
+        col(entry.org_id) == ORG_PARAM, col(entry.kind).in_([literal_column(str(kind)) for kind in kinds])
     )
     if dialect == "sqlite":
         index = table(FULL_TEXT_TABLE, column("rowid", Integer), column(FULL_TEXT_TABLE, Text))
@@ -60,13 +61,13 @@ def _statement(dialect: str, kinds: Sequence[int], first: int, ranked: int) -> A
         matching = matching.order_by(index.c.rowid.desc()).limit(literal_column(str(ranked), Integer))
     found = matching.subquery("matching").c
     closest = case((found.size == bindparam("length", type_=Integer), literal_column("0")), else_=literal_column("1"))
-    statement: Any = (
+    statement: AnySelect = (
         select(found.kind, found.id)
         .order_by(closest, found.kind, found.created_at.desc(), found.id)
         .limit(literal_column(str(first), Integer))
     )
     # The policy of PostgreSQL's table asks the question.
-    return statement.execution_options(**{SOUGHT: "sought"}) if dialect == "postgresql" else statement
+    return statement.execution_options(**{SEARCH_PARAM: "sought"}) if dialect == "postgresql" else statement
 
 
 def _postgresql(mark: str, words: Sequence[str], *, in_name: bool) -> str:

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import BigInteger, Select, bindparam, delete, func, select, true
+from sqlalchemy import BigInteger, bindparam, delete, func, select, true
 from sqlmodel import col
 
 from contract.event_types import WebhookEnd
@@ -12,11 +11,13 @@ from contract.limits import DELIVERIES_KEPT
 from contract.vocabulary import SYSTEM_ACTOR
 from storage.base import as_uuid
 from storage.database import Database
-from storage.prepared import ORGANIZATION
-from storage.queries.filtering import one_of
+from storage.expressions import AnyColumn, AnySelect
+from storage.queries.filtering import in_list
 from storage.queries.records import append_event
-from storage.sessions import TenantSession
+from storage.rows import WebhookDeliveryRow
+from storage.statements import ORG_PARAM
 from storage.tables import EventCounter, Webhook, WebhookDelivery, WebhookWatch
+from storage.tenancy.sessions import TenantSession
 
 
 async def organizations(session: TenantSession) -> Sequence[str]:
@@ -31,12 +32,12 @@ async def behind(session: TenantSession) -> list[str]:
     return [row.id for row in rows]
 
 
-def _behind() -> Select[Any]:
+def _behind() -> AnySelect:
     return (
         select(col(Webhook.id))
         .join(EventCounter, col(EventCounter.org_id) == col(Webhook.org_id))
         .where(
-            col(Webhook.org_id) == ORGANIZATION,
+            col(Webhook.org_id) == ORG_PARAM,
             col(Webhook.active) == true(),
             col(Webhook.cursor) < col(EventCounter.last),
         )
@@ -46,7 +47,7 @@ def _behind() -> Select[Any]:
 async def find(session: TenantSession, webhook_id: str, *, lock: bool = False) -> Webhook | None:
     """The webhook; None where the organization has none such."""
     canonical = as_uuid(webhook_id)
-    return None if canonical is None else await session.find(Webhook, col(Webhook.id) == canonical, lock=lock)
+    return None if canonical is None else await session.find(Webhook, id=canonical, lock=lock)
 
 
 async def number(session: TenantSession) -> int:
@@ -57,9 +58,9 @@ async def number(session: TenantSession) -> int:
     return counted
 
 
-async def switch_off(session: TenantSession, webhook: Webhook, reason: WebhookEnd, **details: Any) -> None:
+async def switch_off(session: TenantSession, webhook: Webhook, reason: WebhookEnd, **details: object) -> None:
     """Tell the receiver nothing more, for good, and say so in the change log; the webhook is locked."""
-    webhook.active = False
+    await session.update(webhook, active=False)
     await session.execute(
         delete(WebhookWatch)
         .where(col(WebhookWatch.org_id) == session.org_id, col(WebhookWatch.webhook_id) == webhook.id)
@@ -69,11 +70,10 @@ async def switch_off(session: TenantSession, webhook: Webhook, reason: WebhookEn
     await append_event(session, type="webhook_disabled", area="admin", actor=SYSTEM_ACTOR, request_id=None, data=data)
 
 
-async def end_of_maker(database: Database, org_id: str, subject: str, reason: WebhookEnd) -> None:
+async def end_of_maker(session: TenantSession, subject: str, reason: WebhookEnd) -> None:
     """Switch off the webhooks that the member made in the organization (decision 155)."""
-    async with database.writing(org_id) as session:
-        for webhook in await _active(session, col(Webhook.created_by) == subject):
-            await switch_off(session, webhook, reason)
+    for webhook in await _active(session, col(Webhook.created_by) == subject):
+        await switch_off(session, webhook, reason)
 
 
 async def end_before(database: Database, org_id: str, moment: datetime, *, dry: bool) -> int:
@@ -85,11 +85,10 @@ async def end_before(database: Database, org_id: str, moment: datetime, *, dry: 
     return len(found)
 
 
-async def _active(session: TenantSession, condition: Any) -> Sequence[Webhook]:
+async def _active(session: TenantSession, condition: AnyColumn) -> Sequence[Webhook]:
     """Reads the active ones, 20 at most (WEBHOOKS_MAX); locked, each after the one before it."""
     statement = select(Webhook).where(col(Webhook.org_id) == session.org_id, col(Webhook.active) == true(), condition)
-    found = await session.execute(statement.order_by(col(Webhook.id)).with_for_update())
-    return found.scalars().all()
+    return await session.find_all(statement.order_by(col(Webhook.id)).with_for_update())
 
 
 async def log(session: TenantSession, delivery: WebhookDelivery) -> None:
@@ -106,13 +105,15 @@ async def log(session: TenantSession, delivery: WebhookDelivery) -> None:
         )
 
 
-async def deliveries(session: TenantSession, webhook_ids: Sequence[str], first: int) -> dict[str, list[Any]]:
+async def deliveries(
+    session: TenantSession, webhook_ids: Sequence[str], first: int
+) -> dict[str, list[WebhookDeliveryRow]]:
     """The latest attempts of each webhook, newest first."""
 
-    def build() -> Select[Any]:
+    def build() -> AnySelect:
         newest_first = col(WebhookDelivery.id).desc()
         rank = func.row_number().over(partition_by=col(WebhookDelivery.webhook_id), order_by=newest_first)
-        columns: list[Any] = [
+        columns: list[AnyColumn] = [
             col(WebhookDelivery.webhook_id),
             col(WebhookDelivery.id),
             col(WebhookDelivery.event_id),
@@ -123,11 +124,11 @@ async def deliveries(session: TenantSession, webhook_ids: Sequence[str], first: 
             col(WebhookDelivery.delivered),
             rank.label("rank"),
         ]
-        own = select(*columns).where(col(WebhookDelivery.org_id) == ORGANIZATION)
-        ranked = own.where(one_of(col(WebhookDelivery.webhook_id), "ids")).subquery()
+        own = select(*columns).where(col(WebhookDelivery.org_id) == ORG_PARAM)
+        ranked = own.where(in_list(col(WebhookDelivery.webhook_id), "ids")).subquery()
         return select(ranked).where(ranked.c.rank <= bindparam("size", type_=BigInteger)).order_by(ranked.c.rank)
 
-    found: dict[str, list[Any]] = {i: [] for i in webhook_ids}
+    found: dict[str, list[WebhookDeliveryRow]] = {i: [] for i in webhook_ids}
     for row in await session.fetch("webhook_deliveries", build, ids=list(webhook_ids), size=first):
         found[row.webhook_id].append(row)
     return found

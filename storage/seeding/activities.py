@@ -1,14 +1,14 @@
 """The activities of one organization, one after the other: there may be millions."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, time, timedelta
-from typing import Any
 
 from contract.vocabulary import ActivitySource
+from storage.base import JsonDict
 from storage.seeding import words
-from storage.seeding.generate import Reachable, Row, Rows, moments
-from storage.seeding.plan import Blueprint, Ids
-from storage.tables import Activity
+from storage.seeding.generate import Reachable, Rows, moments
+from storage.seeding.plan import Blueprint, Ids, Row
+from storage.tables import Activity, ReminderWatch
 
 ACTIVITY = (
     *("id", "type", "subject", "body", "due_at", "completed_at", "duration_minutes", "metadata"),
@@ -41,12 +41,40 @@ _DAY = timedelta(days=1)
 
 
 def activities(plan: Blueprint, reachable: Reachable) -> list[Rows]:
-    """The meetings, and a few activities that are none."""
+    """The meetings, and a few activities that are none; in the demo tasks and notes too."""
     count = plan.sizes.meetings
-    return [
-        Rows(Activity, ACTIVITY, _meetings(plan, reachable, count), "meetings"),
-        Rows(Activity, ACTIVITY, _others(plan, reachable, -(-count // 50))),
+    rows = [
+        _unchanged(ACTIVITY, _meetings(plan, reachable, count), "meetings"),
+        _unchanged(ACTIVITY, _others(plan, reachable, -(-count // 50))),
     ]
+    if plan.logged and reachable.deals:
+        soon = plan.present + timedelta(minutes=5)
+        rows.append(_unchanged((*ACTIVITY, "remind_at", "priority", "is_pinned"), _to_do(plan, reachable, soon)))
+        rows.append(Rows(ReminderWatch, ("next_at",), [(soon,)]))
+    return rows
+
+
+def _unchanged(columns: tuple[str, ...], rows: Iterator[Row], unit: str = "") -> Rows:
+    """Activities that were last changed when they were made."""
+    made = columns.index("created_at")
+    return Rows(Activity, (*columns, "updated_at"), ((*row, row[made]) for row in rows), unit)
+
+
+def _to_do(plan: Blueprint, reachable: Reachable, soon: datetime) -> Iterator[Row]:
+    """A task and a note on some of the deals: some tasks are late, some done, and the first has a reminder soon."""
+    ids, owners = Ids(plan.key, "to do"), plan.owners
+    for index, (deal, account) in enumerate(reachable.deals[:12]):
+        due = plan.present + _DAY * (index - 4)
+        done = due if index % 4 == 1 and due < plan.present else None
+        links = (None if account is None else reachable.accounts[account][0], deal, None)
+        owner, made = owners[index % len(owners)], plan.present - _DAY * 10
+        after = (*links, owner, _S.MANUAL.value, None, made)
+        reminder = soon if index == 5 else None
+        priority = ("normal", "high", "low")[index % 3]
+        yield (ids(2 * index), "task", "Send the offer", None, due, done, None, None, *after, reminder, priority, False)
+        text = words.NOTES[index % len(words.NOTES)]
+        pinned = index % 5 == 0
+        yield (ids(2 * index + 1), "note", None, text, None, None, None, None, *after, None, "normal", pinned)
 
 
 def _meetings(plan: Blueprint, reachable: Reachable, count: int) -> Iterator[Row]:
@@ -72,7 +100,9 @@ def _meetings(plan: Blueprint, reachable: Reachable, count: int) -> Iterator[Row
         )
 
 
-def _times(state: int, created: datetime, today: datetime, minutes: int, draw: Any) -> tuple[Any, Any]:
+def _times(
+    state: int, created: datetime, today: datetime, minutes: int, draw: Callable[[], float]
+) -> tuple[datetime | None, datetime | None]:
     """`due_at` and `completed_at`: past ones end before today, so that they are past whatever the hour."""
     if state == _UNSCHEDULED:
         return None, None
@@ -95,7 +125,7 @@ def _workday(day: datetime, step: int) -> datetime:
     return day
 
 
-def _links(reachable: Reachable, kind: int, draw: Any) -> tuple[Any, str | None, Any]:
+def _links(reachable: Reachable, kind: int, draw: Callable[[], float]) -> tuple[Row | None, str | None, Row | None]:
     """The account, the deal and the contact; they belong together where there are such."""
     account, deal, contact = None, None, None
     if kind == _ALL and reachable.deals:
@@ -111,8 +141,14 @@ def _links(reachable: Reachable, kind: int, draw: Any) -> tuple[Any, str | None,
 
 
 def _metadata(
-    index: int, source: ActivitySource, due: Any, completed: Any, minutes: int, contact: Any, owner: str | None
-) -> dict[str, Any] | None:
+    index: int,
+    source: ActivitySource,
+    due: datetime | None,
+    completed: datetime | None,
+    minutes: int,
+    contact: Row | None,
+    owner: str | None,
+) -> JsonDict | None:
     """The five documented keys for a meeting logged by hand; a synced one also says when it began and ended."""
     if source is _S.IMPORT or index % 13 == 12:
         return None
@@ -125,7 +161,7 @@ def _metadata(
             "location": words.PLACES[index % len(words.PLACES)],
             "provider": None,
         }
-    details = {"provider": _PROVIDERS[source], "attendees": attendees}
+    details: JsonDict = {"provider": _PROVIDERS[source], "attendees": attendees}
     if completed and due:
         details["started_at"] = _zulu(due)
         details["ended_at"] = _zulu(due + timedelta(minutes=minutes))

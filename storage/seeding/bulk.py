@@ -3,21 +3,21 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from sqlalchemy import select, text
 from sqlmodel import col
 
+from contract.normal_form import folded
 from storage.database import Database
 from storage.seeding.activities import activities
 from storage.seeding.generate import Rows, records
 from storage.seeding.load import Loader
-from storage.seeding.plan import Blueprint, Plan, blueprints
-from storage.sessions import TenantSession
-from storage.tables import EventCounter, Member, Membership, Organization
+from storage.seeding.plan import Blueprint, Plan, Row, blueprints
+from storage.tables import EventCounter, Member, Membership, Organization, Person
+from storage.tenancy.sessions import TenantSession
 
 Progress = Callable[[str, int, int], None]
-"""Told the noun, how many of its rows are done, and how many there are in all."""
+"""Told the record type, how many of its rows are done, and how many there are in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Summary:
     """The new rows by table."""
 
 
-def _silent(_noun: str, _done: int, _total: int) -> None:
+def _silent(_unit: str, _done: int, _total: int) -> None:
     pass
 
 
@@ -45,15 +45,15 @@ async def seed(database: Database, plan: Plan, progress: Progress = _silent) -> 
     done: Counter[str] = Counter()
     rows: Counter[str] = Counter()
 
-    def report(noun: str, count: int) -> None:
-        done[noun] += count
-        progress(noun, done[noun], totals[noun])
+    def report(unit: str, count: int) -> None:
+        done[unit] += count
+        progress(unit, done[unit], totals[unit])
 
     there = await present(database, [b.id for b in wanted])
     for blueprint in wanted:
         if blueprint.id in there:
-            for noun, count in asdict(blueprint.sizes).items():
-                report(noun, count)
+            for unit, count in asdict(blueprint.sizes).items():
+                report(unit, count)
         else:
             rows += await write(database, blueprint, report)
         report("organizations", 1)
@@ -72,21 +72,21 @@ async def present(database: Database, organizations: Sequence[str]) -> set[str]:
 async def write(
     database: Database,
     blueprint: Blueprint,
-    report: Callable[[str, int], None] = lambda _noun, _count: None,
+    report: Callable[[str, int], None] = lambda _unit, _count: None,
     before_members: Callable[[], Awaitable[None]] | None = None,
 ) -> Counter[str]:
     """Write the organization, then its rows in one transaction, then its members; gives the new rows by table.
 
     Of two processes that do so at once, one writes and the other waits for it.
     """
-    loader, counts = Loader(database.engine.dialect), Counter[str]()
+    loader, counts = Loader(database.sql), Counter[str]()
 
     async def insert(session: TenantSession, all_rows: Iterable[Rows], *, keep: bool = False) -> None:
         for rows in all_rows:
 
-            def count(number: int, noun: str = rows.noun) -> None:
-                if noun:
-                    report(noun, number)
+            def count(number: int, unit: str = rows.unit) -> None:
+                if unit:
+                    report(unit, number)
 
             table = str(rows.model.__tablename__)
             counts[table] += await loader.insert(session, rows, count, keep=keep)
@@ -104,7 +104,9 @@ async def write(
     if before_members is not None:
         await before_members()
     async with database.directory(writing=True) as session:
-        await insert(session, _members(blueprint), keep=True)
+        await insert(session, [_members(blueprint)], keep=True)
+    async with database.writing(blueprint.id) as session:
+        await insert(session, _memberships(blueprint), keep=True)
     return counts
 
 
@@ -113,12 +115,21 @@ def _organization(blueprint: Blueprint) -> Rows:
     return Rows(Organization, ("id", "external_id", "name", "created_at"), [row])
 
 
-def _members(blueprint: Blueprint) -> list[Rows]:
-    since = blueprint.since
-    members: list[tuple[Any, ...]] = [(p.subject, p.email, p.name, since) for p in blueprint.team]
-    memberships = [(blueprint.id, p.subject, p.role.value, sorted(p.role.scopes), None, since) for p in blueprint.team]
-    columns = ("org_id", "subject", "role", "scopes", "token_issued_at", "created_at")
-    return [Rows(Member, ("subject", "email", "name", "created_at"), members), Rows(Membership, columns, memberships)]
+def _members(blueprint: Blueprint) -> Rows:
+    rows: list[Row] = [(p.subject, p.email, p.name, blueprint.since) for p in blueprint.team]
+    return Rows(Member, ("subject", "email", "name", "created_at"), rows)
+
+
+def _memberships(blueprint: Blueprint) -> list[Rows]:
+    since, team = blueprint.since, blueprint.team
+    memberships = [(p.subject, p.role.value, sorted(p.role.scopes), since) for p in team]
+    people: list[Row] = [
+        (p.subject, p.name, p.email, p.role.value, "active", since, folded(p.name), folded(p.email)) for p in team
+    ]
+    return [
+        Rows(Membership, ("subject", "role", "scopes", "created_at"), memberships),
+        Rows(Person, ("id", "name", "email", "role", "state", "joined_at", "folded_name", "folded_email"), people),
+    ]
 
 
 async def _analyze(database: Database) -> None:

@@ -5,19 +5,16 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
-from typing import Any
 
 from sqlalchemy import inspect
 from sqlmodel import SQLModel
 
 from contract.vocabulary import GeoScope, StageType
-from storage.base import plain_decimal
+from storage.base import folded_copies, plain_decimal
 from storage.seeding import words
 from storage.seeding.leads import LEAD, leads
-from storage.seeding.plan import Blueprint, Ids
+from storage.seeding.plan import Blueprint, Ids, Row
 from storage.tables import Account, Competitor, Contact, Deal, DealContact, Event, Lead, PipelineStage, StageChange
-
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +27,13 @@ class Rows:
     model: type[SQLModel]
     columns: tuple[str, ...]
     rows: Iterable[Row]
-    noun: str = ""
+    unit: str = ""
     """The plan's word for them, where it has one."""
 
     def __post_init__(self) -> None:
         stored = inspect(self.model).local_table.columns
-        empty = tuple(column.name for column in stored if column.nullable and column.name not in self.columns)
+        known = {*self.columns, *folded_copies(self.model).values()}  # copies are the loader's business
+        empty = tuple(column.name for column in stored if column.nullable and column.name not in known)
         if empty:
             nulls = (None,) * len(empty)
             object.__setattr__(self, "rows", [(*row, *nulls) for row in self.rows])
@@ -79,7 +77,8 @@ CONTACT = (
 STAGE = ("id", "name", "position", "type", "probability", "created_at")
 DEAL = (
     *("id", "name", "account_id", "value", "currency", "stage_id", "status", "close_date", "geo_scope", "source"),
-    *("champion_id", "notes", "parent_deal_id", "competitors", "owner_id", "created_at", "updated_at", "version"),
+    *("champion_id", "notes", "parent_deal_id", "competitors", "closed_at"),
+    *("owner_id", "created_at", "updated_at", "version"),
 )
 STAGE_CHANGE = ("id", "deal_id", "from_stage_id", "to_stage_id", "at", "by")
 DEAL_CONTACT = ("deal_id", "contact_id", "role", "is_primary", "linked_at")
@@ -208,6 +207,7 @@ class _Deals:
                 _notes(note, competitors, index),
                 parent,
                 competitors,
+                moved if stage in (_WON, _LOST) else None,
                 *(owner, created, moved, max(len(path), 1)),
             )
         )

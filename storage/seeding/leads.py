@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from contract.vocabulary import CaptureSource, LeadStatus
 from storage.seeding import words
-from storage.seeding.plan import Blueprint, Ids
+from storage.seeding.plan import Blueprint, Ids, Row
 
 LEAD = (
     *("id", "status", "card_id", "name", "title", "company", "company_domain", "email", "phone", "linkedin", "notes"),
@@ -27,7 +26,7 @@ def leads(
     pools: words.Pools,
     accounts: Sequence[tuple[str, str]],
     contacts: Sequence[tuple[str, str, str | None, int | None]],
-) -> list[tuple[Any, ...]]:
+) -> list[Row]:
     """`plan.leads` rows in the order of LEAD, captured in the ten days before its present, the newest last.
 
     `accounts` are identifier and name, `contacts` identifier, name, e-mail and the index of the account.

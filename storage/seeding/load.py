@@ -1,7 +1,7 @@
-"""Rows into the database, a few thousand per statement, through the same sessions and walls as everything else.
+"""Rows into the database, a few thousand per statement, through the same sessions and isolation as everything else.
 
 A batch travels as one JSON parameter, and the database turns it into rows: of all ways that row-level security and
-the tenant walls allow, that is one statement per batch on both databases. COPY is refused under row-level security.
+the isolation layers allow, that is one statement per batch on both databases. COPY is refused under row-level security.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -14,9 +14,11 @@ from sqlalchemy import Table, TextClause, text
 from sqlalchemy.engine import Dialect
 
 from storage.adapters.sqlalchemy import bind_processor
-from storage.base import Tenant
-from storage.seeding.generate import Row, Rows
-from storage.sessions import TenantSession
+from storage.base import Tenant, folded_copies, folded_copy
+from storage.seeding.generate import Rows
+from storage.seeding.plan import Row
+from storage.tenancy.guard import SHARED_TABLES
+from storage.tenancy.sessions import TenantSession
 
 BATCH = 5_000
 _SQLITE_CACHE = -400_000  # negative: kilobytes
@@ -47,15 +49,19 @@ class Loader:
         Gives the number of rows inserted.
         """
         table: Table = rows.model.__table__  # type: ignore[attr-defined]  # every model here is a table
-        tenant = issubclass(rows.model, Tenant)
-        statement = self._statement(table, rows.columns, tenant, keep)
+        tenant = issubclass(rows.model, Tenant) or table.name in SHARED_TABLES
+        copies = folded_copies(rows.model)
+        at = [rows.columns.index(name) for name in copies if name in rows.columns]
+        columns = (*rows.columns, *(copies[rows.columns[index]] for index in at))
+        statement = self._statement(table, columns, tenant, keep)
         iterator, inserted = iter(rows.rows), 0
         while batch := list(islice(iterator, BATCH)):
-            values = {"rows": self._json(table, rows.columns, batch)}
+            folded = [(*row, *(folded_copy(row[index]) for index in at)) for row in batch] if at else batch
+            values = {"rows": self._json(table, columns, folded)}
             if tenant:
                 values["org_id"] = session.org_id
             result = await session.execute(statement.bindparams(**values))
-            inserted += result.rowcount  # type: ignore[attr-defined]  # an INSERT gives a cursor result
+            inserted += result
             done(len(batch))
         return inserted
 
@@ -82,7 +88,7 @@ class Loader:
     def _json(self, table: Table, columns: tuple[str, ...], batch: Sequence[Row]) -> str:
         if self._dialect.name == "sqlite":
             # SQLite has none of these types: each value takes the form that its column's type gives it.
-            by_column: list[Sequence[Any]] = list(zip(*batch, strict=True))
+            by_column: list[Sequence[Any]] = list(zip(*batch, strict=True))  # Any: of the columns' types
             for index, name in enumerate(columns):
                 process = bind_processor(table.c[name].type, self._dialect)
                 if process is not None:

@@ -1,14 +1,15 @@
 """The demo's outreach: a domain with two mailboxes, a campaign that runs and one that is still a draft."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import select
 from sqlmodel import col
 
 from contract.vocabulary import CampaignStatus, DomainStatus, EnrollmentStatus, MailboxStatus
-from storage.sessions import TenantSession
+from storage.expressions import AnyColumn
+from storage.rows import ContactRow
 from storage.tables import Campaign, CampaignMailbox, Contact, Enrollment, Mailbox, OutreachDomain
+from storage.tenancy.sessions import TenantSession
 
 _DOMAIN = "mail.demo-sales.example"
 _SENDERS = (("max", "Max Member"), ("ada", "Ada Admin"))
@@ -74,13 +75,15 @@ async def add_outreach(session: TenantSession, now: datetime) -> Campaign:
         for contact, (campaign, status) in zip(contacts, states, strict=False)
     ]
     links = [CampaignMailbox(campaign_id=c.id, mailbox_id=m.id) for c in (running, draft) for m in mailboxes]
-    for records in ((domain, running, draft), mailboxes, (*links, *enrollments)):
-        await session.insert(*records)
-    return running
+    await session.insert(domain)
+    written, _ = await session.insert(running, draft)
+    await session.insert(*mailboxes)
+    await session.insert(*links, *enrollments)
+    return written
 
 
-async def _contacts(session: TenantSession, count: int) -> list[Any]:
-    columns: list[Any] = [Contact.id, Contact.email, Contact.first_name]
+async def _contacts(session: TenantSession, count: int) -> list[ContactRow]:
+    columns: list[AnyColumn] = [Contact.id, Contact.email, Contact.first_name]
     statement = (
         select(*columns)
         .where(col(Contact.org_id) == session.org_id, col(Contact.email).is_not(None))
@@ -90,7 +93,8 @@ async def _contacts(session: TenantSession, count: int) -> list[Any]:
     return list(await session.rows(statement))
 
 
-def _enrollment(campaign: Campaign, contact: Any, status: EnrollmentStatus, now: datetime) -> Enrollment:
+def _enrollment(campaign: Campaign, contact: ContactRow, status: EnrollmentStatus, now: datetime) -> Enrollment:
+    assert contact.email is not None  # noqa: S101  # as `_contacts` selects them
     return Enrollment(
         campaign_id=campaign.id,
         contact_id=contact.id,

@@ -5,8 +5,12 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from random import Random
+from typing import Any
 
 from contract.scopes import Role
+
+Row = tuple[Any, ...]
+"""The values of a table's row, in the order of its columns. Any: they are of the columns' types."""
 
 EPOCH = datetime(2026, 11, 1, tzinfo=UTC)
 """The present of bulk data: what it calls overdue or scheduled is so at this moment."""
@@ -109,9 +113,9 @@ class Blueprint:
         """The organization's identifier, and its external one."""
         return self.fixed_id or Ids(self.key, "organization")(0)
 
-    def random(self, noun: str) -> Random:
-        """The noun's own stream of random numbers, so that one noun's rows do not depend on another's number."""
-        return Random(f"{self.key}/{noun}")  # noqa: S311  # made-up data, no secret
+    def random(self, purpose: str) -> Random:
+        """A stream of random numbers for each record type, so that its rows do not depend on another's number."""
+        return Random(f"{self.key}/{purpose}")  # noqa: S311  # made-up data, no secret
 
     @property
     def since(self) -> datetime:
@@ -147,12 +151,12 @@ def _team(seed: int, index: int) -> tuple[Person, ...]:
 
 
 class Ids:
-    """The identifiers of one noun, by index: growing, so that indexes stay dense, and of version 8, «made up»."""
+    """The identifiers of a record type, by index: growing, so that indexes stay dense, and of version 8, «made up»."""
 
     _FIRST = int(EPOCH.timestamp() * 1000)
 
-    def __init__(self, key: str, noun: str) -> None:
-        d = blake2b(f"{key}/{noun}".encode(), digest_size=10).hexdigest()
+    def __init__(self, key: str, purpose: str) -> None:
+        d = blake2b(f"{key}/{purpose}".encode(), digest_size=10).hexdigest()
         self._tail = f"-8{d[:3]}-{'89ab'[int(d[3], 16) % 4]}{d[4:7]}-{d[7:19]}"
 
     def __call__(self, index: int) -> str:

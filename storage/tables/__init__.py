@@ -1,6 +1,7 @@
-"""The tables, one module per noun; importing the package registers them all."""
+"""The tables, one module per record type; importing the package registers them all."""
 
 from storage.tables.accounts import Account
+from storage.tables.activities import Activity, ReminderWatch
 from storage.tables.artifacts import Artifact, Medium
 from storage.tables.campaigns import Campaign, CampaignMailbox
 from storage.tables.competitors import Competitor
@@ -16,16 +17,19 @@ from storage.tables.idempotency import IdempotencyKey
 from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.leads import Lead
 from storage.tables.mailboxes import Mailbox
-from storage.tables.meetings import Activity
+from storage.tables.members import Person
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.outreach_domains import OutreachDomain
 from storage.tables.pipeline_stages import PipelineStage, StageChange
 from storage.tables.research import ResearchResult, ResearchRun
+from storage.tables.sales_targets import SalesTarget
 from storage.tables.search import SEARCHED, SearchEntry
+from storage.tables.tags import TAGGED, Tag, TagLink
 from storage.tables.webhooks import Webhook, WebhookDelivery, WebhookWatch
 
 __all__ = [
     "SEARCHED",
+    "TAGGED",
     "Account",
     "Activity",
     "Artifact",
@@ -55,12 +59,17 @@ __all__ = [
     "Organization",
     "OutreachDomain",
     "OutreachMessage",
+    "Person",
     "PipelineStage",
     "QueuedJob",
+    "ReminderWatch",
     "ResearchResult",
     "ResearchRun",
+    "SalesTarget",
     "SearchEntry",
     "StageChange",
+    "Tag",
+    "TagLink",
     "Webhook",
     "WebhookDelivery",
     "WebhookWatch",

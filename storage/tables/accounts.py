@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKeyConstraint, Index
 
 from storage.base import Record
-from storage.columns import FILTER, LINE, SORT, UPDATE, WRITE, column, created, owner, updated, versioned
+from storage.columns import DOMAIN, FILTER, LINE, SORT, UPDATE, WRITE, column, created, folds, owner, updated, versioned
 
 
 class Account(Record, table=True):
@@ -16,6 +16,8 @@ class Account(Record, table=True):
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         Index(None, "org_id", "created_at"),
+        Index(None, "org_id", "updated_at"),
+        Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "domain"),
     )
 
@@ -23,7 +25,7 @@ class Account(Record, table=True):
         LINE, "The company's name.", WRITE | FILTER | SORT, least=1, short="the name", example="Example Industries"
     )
     domain: str | None = column(
-        LINE, "Its Internet domain.", WRITE | FILTER, default=None, short="the domain", example="example.com"
+        DOMAIN, "Its Internet domain.", WRITE | FILTER, default=None, short="the domain", example="example.com"
     )
     industry: str | None = column(
         LINE, "Its line of business.", WRITE | FILTER, default=None, short="the line of business", example="Logistics"
@@ -32,3 +34,7 @@ class Account(Record, table=True):
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
+    folded_name: str | None = folds("name")
+    folded_domain: str | None = folds("domain")
+    folded_industry: str | None = folds("industry")
+    folded_owner_id: str | None = folds("owner_id")

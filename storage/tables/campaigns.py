@@ -1,13 +1,12 @@
 """Campaigns: what is sent to whom from which mailboxes, and what the sequencing provider knows of it."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
 from contract.vocabulary import CampaignStatus, ProviderSync
-from storage.base import Identifier, Record, Tenant, tenant_key
+from storage.base import Identifier, JsonDict, Record, Tenant, tenant_key
 from storage.columns import (
     FILTER,
     FLAG,
@@ -18,6 +17,7 @@ from storage.columns import (
     WHOLE,
     column,
     created,
+    folds,
     updated,
     versioned,
 )
@@ -45,7 +45,7 @@ class Campaign(Record, table=True):
     )
     status: str = column(CampaignStatus, "Where it stands.", FILTER, default="draft", example="paused")
     status_reason: str | None = column(LINE, "Why it stands there, where that needs saying.", default=None)
-    steps: list[Any] = column(OBJECTS, "The messages, in the order they are sent.", default_factory=list)
+    steps: list[JsonDict] = column(OBJECTS, "The messages, in the order they are sent.", default_factory=list)
     daily_limit: int = column(WHOLE, "How many messages are sent a day at most.", default=50, example=50)
     timezone: str = column(LINE, "The time zone of its days, by its IANA name.", default="UTC", example="Europe/Paris")
     stop_on_reply: bool = column(
@@ -66,6 +66,7 @@ class Campaign(Record, table=True):
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
+    folded_name: str | None = folds("name")
 
 
 class CampaignMailbox(Tenant, table=True):

@@ -1,7 +1,6 @@
 """The organization's catalogue of competitors (specification 2.2, 4.11)."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ForeignKeyConstraint, UniqueConstraint
 
@@ -21,10 +20,10 @@ class Competitor(Record, table=True):
 
     name: str = column(LINE, "The competitor's name, once per organization, letter case aside.", example="Northwind")
     folded_name: str = column(LINE, "The name without regard to letter case.", example="northwind")
-    aliases: list[Any] = column(
+    aliases: list[str] = column(
         NAMES, "Other names that it goes by.", default_factory=list, example=("Northwind Traders",)
     )
-    domains: list[Any] = column(
+    domains: list[str] = column(
         NAMES, "Its domains, in lower case.", default_factory=list, example=("northwind.example",)
     )
     created_at: datetime = created()

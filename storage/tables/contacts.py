@@ -14,6 +14,7 @@ from storage.columns import (
     WRITE,
     column,
     created,
+    folds,
     owner,
     reference,
     updated,
@@ -30,17 +31,25 @@ class Contact(Record, table=True):
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),
         Index(None, "org_id", "created_at"),
+        Index(None, "org_id", "updated_at"),
+        Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "account_id", "created_at"),
     )
 
     first_name: str | None = column(LINE, "The given name.", WRITE | FILTER, default=None, example="Ada")
     last_name: str | None = column(LINE, "The family name.", WRITE | FILTER | SORT, default=None, example="Park")
     email: str | None = column(EMAIL, "The e-mail address.", WRITE | FILTER, default=None, example="ada@example.com")
-    phone: str | None = column(LINE, "The phone number.", WRITE, default=None, example="+49 30 1234567")
-    title: str | None = column(LINE, "The job title.", WRITE, default=None, example="Head of Operations")
+    phone: str | None = column(LINE, "The phone number.", WRITE | FILTER, default=None, example="+49 30 1234567")
+    title: str | None = column(LINE, "The job title.", WRITE | FILTER, default=None, example="Head of Operations")
     linkedin: str | None = column(LINE, "The LinkedIn profile.", WRITE, default=None)
     account_id: str | None = reference("accounts", "The account's identifier.", WRITE | FILTER)
-    owner_id: str | None = owner(UPDATE)
+    owner_id: str | None = owner(UPDATE | FILTER)
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
+    folded_first_name: str | None = folds("first_name")
+    folded_last_name: str | None = folds("last_name")
+    folded_email: str | None = folds("email")
+    folded_phone: str | None = folds("phone")
+    folded_title: str | None = folds("title")
+    folded_owner_id: str | None = folds("owner_id")

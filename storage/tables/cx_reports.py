@@ -1,12 +1,11 @@
 """CX reports: the content that is edited, every revision of it, and the files of one of them (specification 4.3)."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, UniqueConstraint
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, PlainText, Record, now, tenant_key
+from storage.base import Document, Identifier, JsonDict, PlainText, Record, now, tenant_key
 
 
 class CXReport(Record, table=True):
@@ -40,9 +39,9 @@ class CXReportRevision(Record, table=True):
 
     report_id: str = Field(sa_type=Identifier)
     revision: int
-    copy_blobs: dict[str, Any] = Field(sa_column=Column(Document, nullable=False))
-    analysis: dict[str, Any] = Field(sa_column=Column(Document, nullable=False))
-    brand: dict[str, Any] = Field(sa_column=Column(Document, nullable=False))
+    copy_blobs: JsonDict = Field(sa_column=Column(Document, nullable=False))
+    analysis: JsonDict = Field(sa_column=Column(Document, nullable=False))
+    brand: JsonDict = Field(sa_column=Column(Document, nullable=False))
     bpo_prefix: str | None = Field(default=None, sa_type=PlainText)
     created_at: datetime = Field(default_factory=now)
     created_by: str | None = Field(default=None, sa_type=PlainText)

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
@@ -15,6 +14,7 @@ from storage.columns import (
     DATE,
     FILTER,
     LINE,
+    MOMENT,
     MONEY,
     NAMES,
     SORT,
@@ -23,6 +23,8 @@ from storage.columns import (
     WRITE,
     column,
     created,
+    folds,
+    folds_each,
     owner,
     reference,
     updated,
@@ -50,9 +52,14 @@ class Deal(Record, table=True):
         CheckConstraint("status IN ('open', 'won', 'lost')", name="status"),
         CheckConstraint("geo_scope IN ('local', 'regional', 'international')", name="geo_scope"),
         Index(None, "org_id", "created_at"),
+        Index(None, "org_id", "updated_at"),
+        Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "account_id", "created_at"),
         Index(None, "org_id", "stage_id", "created_at"),
         Index(None, "org_id", "champion_id"),
+        Index(None, "org_id", "status", "closed_at"),
+        Index(None, "org_id", "status", "close_date"),
+        Index(None, "org_id", "owner_id", "status", "closed_at"),
         Index(None, "org_id", "parent_deal_id"),
     )
 
@@ -88,21 +95,33 @@ class Deal(Record, table=True):
     currency: str = column(
         CURRENCY, "The ISO 4217 code.", WRITE | FILTER, default="USD", short="the currency code", example="EUR"
     )
-    geo_scope: str | None = column(GeoScope, "Its reach.", WRITE, default=None, example="regional")
-    source: str | None = column(LINE, "Where it came from.", UPDATE, default=None, example="referral")
+    geo_scope: str | None = column(
+        GeoScope, "Its reach.", WRITE | FILTER, default=None, short="the reach", example="regional"
+    )
+    source: str | None = column(
+        LINE, "Where it came from.", UPDATE | FILTER, default=None, short="where it came from", example="referral"
+    )
     champion_id: str | None = reference(
         "contacts", "The identifier of the internal champion.", UPDATE | FILTER, short="the champion's identifier"
     )
     notes: str | None = column(TEXT, "Free text.", UPDATE, default=None)
     parent_deal_id: str | None = reference("deals", "The deal that this one is part of.")
-    competitors: list[Any] = column(
-        NAMES, "Names of competitors on the deal.", default_factory=list, example=("Northwind",)
+    competitors: list[str] = column(
+        NAMES, "Names of competitors on the deal.", FILTER, default_factory=list, example=("Northwind",)
     )
-    status: str = column(DealStatus, "Where the deal stands.", default="open", example="open")
-    owner_id: str | None = owner(FILTER)
+    status: str = column(DealStatus, "Where the deal stands.", FILTER, default="open", example="open")
+    closed_at: datetime | None = column(
+        MOMENT, "When the deal was won or lost last; null while it is open.", FILTER, default=None
+    )
+    owner_id: str | None = owner(UPDATE | FILTER)
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
+    folded_name: str | None = folds("name")
+    folded_currency: str | None = folds("currency", default="usd")
+    folded_source: str | None = folds("source")
+    folded_owner_id: str | None = folds("owner_id")
+    folded_competitors: list[str] = folds_each("competitors")
 
 
 class DealContact(Tenant, table=True):

@@ -1,13 +1,12 @@
 """Enrollments: the recipients of a campaign, and the messages that the embedded provider noted for them."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 from sqlmodel import Field
 
 from contract.vocabulary import EnrollmentStatus
-from storage.base import Identifier, PlainText, Record, now, tenant_key
+from storage.base import Identifier, JsonDict, PlainText, Record, now, tenant_key
 from storage.columns import LINE, MOMENT, OBJECT, REFERENCE, WHOLE, column, reference
 
 
@@ -39,7 +38,7 @@ class Enrollment(Record, table=True):
     contact_id: str | None = reference("contacts", "The contact, where one was named.")
     email: str = column(LINE, "The address, as it was given.")
     email_key: str = column(LINE, "The address, case-folded.")
-    variables: dict[str, Any] = column(OBJECT, "What the placeholders stand for.", default_factory=dict)
+    variables: JsonDict = column(OBJECT, "What the placeholders stand for.", default_factory=dict)
     status: str = column(EnrollmentStatus, "How far the campaign has come with this recipient.", default="pending")
     step: int = column(WHOLE, "The index of the next step.", default=0)
     next_at: datetime | None = column(MOMENT, "When the next step is due.", default=None)

@@ -1,12 +1,11 @@
 """The organization's change log (specification part 6)."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, UniqueConstraint
 from sqlmodel import Field
 
-from storage.base import Opaque, PlainText, Record, now
+from storage.base import JsonDict, Opaque, PlainText, Record, now
 
 
 class Event(Record, table=True):
@@ -24,4 +23,4 @@ class Event(Record, table=True):
     actor: str = Field(sa_type=PlainText)
     occurred_at: datetime = Field(default_factory=now)
     request_id: str | None = Field(default=None, sa_type=PlainText)
-    data: dict[str, Any] = Field(sa_column=Column(Opaque, nullable=False))
+    data: JsonDict = Field(sa_column=Column(Opaque, nullable=False))

@@ -1,13 +1,12 @@
 """Jobs: what an organization asked to be done later; and the queue, which says what is due without saying more."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
 from sqlmodel import Field
 
 from contract.vocabulary import JobStatus
-from storage.base import Directory, Identifier, Record, new_id, now
+from storage.base import Directory, Identifier, JsonDict, Record, new_id, now
 from storage.columns import LINE, MADE_AT, MOMENT, NUMBER, OBJECT, WHOLE, column
 
 _UNFINISHED = text("key IS NOT NULL AND status IN ('queued', 'running')")
@@ -45,7 +44,7 @@ class Job(Record, table=True):
         LINE, "What went wrong in the last attempt that failed, in words for people.", default=None
     )
     progress: float = column(NUMBER, "How much is done, from 0 to 1.", default=0.0, least=0, most=1, example=1.0)
-    arguments: dict[str, Any] = column(OBJECT, "What the work is told.")
+    arguments: JsonDict = column(OBJECT, "What the work is told.")
     repeat_seconds: int | None = column(WHOLE, "How long after its end it is queued again.", default=None)
     created_at: datetime = column(MOMENT, "When it was asked for.", default_factory=now, example=MADE_AT)
     started_at: datetime | None = column(

@@ -1,14 +1,13 @@
 """Leads: people met, as confirmed captures of their cards or badges tell of them (specification 4.2)."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 
-from contract.limits import CARD_ID_MAX, LEAD_NAME_MAX
 from contract.vocabulary import CaptureSource, LeadStatus
-from storage.base import Record, tenant_key
+from storage.base import JsonDict, Record, tenant_key
 from storage.columns import (
+    DOMAIN,
     EMAIL,
     FILTER,
     JSON,
@@ -20,6 +19,7 @@ from storage.columns import (
     UPDATE,
     column,
     created,
+    folds,
     owner,
     reference,
     updated,
@@ -41,6 +41,8 @@ class Lead(Record, table=True):
         CheckConstraint("source IN ('scan_badge', 'scan_card', 'manual')", name="source"),
         UniqueConstraint("org_id", "card_id"),
         Index(None, "org_id", "created_at"),
+        Index(None, "org_id", "updated_at"),
+        Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "status", "created_at"),
         Index(None, "org_id", "account_id"),
         Index(None, "org_id", "contact_id"),
@@ -59,16 +61,12 @@ class Lead(Record, table=True):
         LINE,
         "The captured card, of which there is one lead.",
         default=None,
-        least=1,
-        most=CARD_ID_MAX,
         example="card_8841",
     )
     name: str = column(
         LINE,
         "The person's name.",
         UPDATE | FILTER | SORT,
-        least=1,
-        most=LEAD_NAME_MAX,
         words={UPDATE: "The person's name; it cannot be cleared."},
         example="Ada Park",
     )
@@ -76,14 +74,16 @@ class Lead(Record, table=True):
     company: str | None = column(
         LINE, "The company's name.", UPDATE | FILTER, default=None, example="Example Industries"
     )
-    company_domain: str | None = column(LINE, "The company's domain.", UPDATE, default=None, example="example.com")
+    company_domain: str | None = column(
+        DOMAIN, "The company's domain.", UPDATE | FILTER, default=None, example="example.com"
+    )
     email: str | None = column(EMAIL, "The e-mail address.", UPDATE | FILTER, default=None, example="ada@example.com")
     phone: str | None = column(LINE, "The phone number.", UPDATE, default=None, example="+49 30 1234567")
     linkedin: str | None = column(LINE, "The LinkedIn profile.", UPDATE, default=None)
     notes: str | None = column(
         TEXT, "Free text.", UPDATE, default=None, example="Met at the fair; wants a pilot in spring."
     )
-    tags: list[Any] = column(
+    tags: list[str] = column(
         NAMES,
         "The tags, each once.",
         UPDATE,
@@ -92,7 +92,7 @@ class Lead(Record, table=True):
         example=("fair", "pilot"),
     )
     source: str = column(CaptureSource, "How it was captured.", FILTER, default="scan_card", example="scan_card")
-    capture_payload: dict[str, Any] | None = column(
+    capture_payload: JsonDict | None = column(
         JSON,
         "The raw output of the extraction; read only where it is selected.",
         default=None,
@@ -101,7 +101,7 @@ class Lead(Record, table=True):
     owner_id: str | None = owner(UPDATE | FILTER)
     disqualified_reason: str | None = column(LINE, "Why it was given up; null unless it is.", default=None)
     converted_at: datetime | None = column(
-        MOMENT, "When it was converted.", default=None, example="2026-11-20T16:02:31.118000Z"
+        MOMENT, "When it was converted.", FILTER, default=None, example="2026-11-20T16:02:31.118000Z"
     )
     account_id: str | None = reference("accounts", "What the lead was converted into, like the next two.")
     contact_id: str | None = reference("contacts", "The contact that it became.")
@@ -109,3 +109,8 @@ class Lead(Record, table=True):
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
+    folded_name: str | None = folds("name")
+    folded_company: str | None = folds("company")
+    folded_company_domain: str | None = folds("company_domain")
+    folded_email: str | None = folds("email")
+    folded_owner_id: str | None = folds("owner_id")

@@ -1,7 +1,6 @@
 """The directory: organizations, members, who belongs where, and the sequence of each organization's change log."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import BigInteger, ForeignKeyConstraint, Index
 from sqlmodel import Field
@@ -52,7 +51,7 @@ class Membership(Directory, table=True):
     org_id: str = Field(sa_type=Identifier, primary_key=True)
     subject: str = Field(sa_type=PlainText, primary_key=True)
     role: str | None = Field(default=None, sa_type=PlainText)
-    scopes: list[Any] = Field(default_factory=list, sa_type=Document)
+    scopes: list[str] = Field(default_factory=list, sa_type=Document)
     token_issued_at: int | None = Field(default=None, sa_type=BigInteger)
     created_at: datetime = Field(default_factory=now)
     ended_at: datetime | None = None

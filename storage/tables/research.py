@@ -1,12 +1,11 @@
 """Research runs and their results: companies that were looked at (specification 4.3)."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
-from storage.base import Record, now, tenant_key
+from storage.base import JsonDict, Record, now, tenant_key
 from storage.columns import LINE, MADE_AT, MOMENT, OBJECTS, REFERENCE, WHOLE, column, reference
 
 
@@ -48,7 +47,7 @@ class ResearchResult(Record, table=True):
     domain: str | None = column(LINE, "Where its web site is.", default=None)
     status: str = column(ResearchResultStatus, "What has become of it.", default="pending")
     score: int | None = column(WHOLE, "0 to 100; null until it is scored.", default=None)
-    factors: list[Any] | None = column(
+    factors: list[JsonDict] | None = column(
         OBJECTS,
         "What the score is made of: a list of key, name, weight, score, value, unit, finding and evidence_url.",
         default=None,

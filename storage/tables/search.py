@@ -11,7 +11,7 @@ from sqlmodel import Field
 
 from contract.vocabulary import SearchType
 from storage.base import Identifier, Tenant
-from storage.full_text import ENTRIES
+from storage.search_index import ENTRIES
 
 
 class SearchEntry(Tenant, table=True):
@@ -59,6 +59,10 @@ SEARCHED: Mapping[SearchType, Searched] = MappingProxyType(
         ),
         SearchType.DEAL: Searched(4, ("name",), ("notes", "source")),
         SearchType.MEETING: Searched(5, ("subject",), ("body", "metadata.transcript")),
+        SearchType.TASK: Searched(6, ("subject",), ("body",)),
+        SearchType.NOTE: Searched(7, ("subject",), ("body",)),
+        SearchType.CALL: Searched(8, ("subject",), ("body",)),
+        SearchType.EMAIL: Searched(9, ("subject",), ("body",)),
     }
 )
 """The tables that are searched, in the order of the hits."""

@@ -1,7 +1,6 @@
 """Webhooks: who is told of the organization's events, how far they have been told, and what came of it."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
@@ -24,8 +23,8 @@ class Webhook(Record, table=True):
     )
 
     url: str = Field(sa_type=PlainText)
-    types: list[Any] = Field(default_factory=list, sa_type=Document)
-    areas: list[Any] = Field(default_factory=list, sa_type=Document)
+    types: list[str] = Field(default_factory=list, sa_type=Document)
+    areas: list[str] = Field(default_factory=list, sa_type=Document)
     active: bool = True
     cursor: int = Field(sa_type=BigInteger)
     failures: int = 0

@@ -11,30 +11,54 @@ from typing import Any
 import aiosqlite
 import asyncpg
 import pytest
-from sqlalchemy import Boolean, DateTime, Text, bindparam, select
+from sqlalchemy import Boolean, DateTime, Text, bindparam, literal, literal_column, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.dialects.postgresql.asyncpg import AsyncAdapt_asyncpg_connection
 from sqlalchemy.engine import Dialect
-from sqlalchemy.exc import MissingGreenlet
-from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import Mapper
-from sqlmodel import SQLModel, UTCDateTime
+from sqlmodel import SQLModel, UTCDateTime, col
 
 from storage import tables
 from storage.adapters import aiosqlite as sqlite_driver
 from storage.adapters import sqlalchemy as adapter
 from storage.adapters import sqlmodel as models
 from storage.base import Tenant
-from tests.support.internals import signature_of
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
 def test_a_compiled_statement_tells_its_parameters_in_order(dialect: Dialect) -> None:
     statement = select(bindparam("b", type_=Text), bindparam("a", type_=Boolean))
-    compiled = statement.compile(dialect=dialect)
-    assert adapter.positions(compiled) == ["b", "a"]
-    assert isinstance(adapter.bound_type(compiled, "a"), Boolean)
-    assert adapter.positions(select(1).compile(dialect=dialect)) in ((), [], ["param_1"])
+    compiled = adapter.Compiled(statement, dialect)
+    assert compiled.names == ["b", "a"]
+    assert isinstance(compiled.types["a"], Boolean)
+    assert adapter.Compiled(select(literal(1).label("n")), dialect).values() == {"param_1": 1}
+
+
+@pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
+def test_a_statement_is_known_again_with_other_values(dialect: Dialect) -> None:
+    def sought(name: str, *ids: str) -> Any:
+        return select(tables.Deal.name).where(tables.Deal.name == name, col(tables.Deal.id).in_(ids))
+
+    first, second = (adapter.structure_of(sought(*values)) for values in (("a", "1", "2"), ("b", "3", "4")))
+    assert first is not None
+    assert second is not None
+    assert first.key == second.key
+    assert adapter.structure_of(sought("a", "1")) != first
+    compiled = adapter.Compiled(sought("a", "1", "2"), dialect)
+    found = compiled.values(second.values)
+    assert sorted(found[name] for name in compiled.names) == ["3", "4", "b"]
+
+
+@pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
+def test_each_part_of_a_list_of_tuples_is_a_parameter_of_its_own_type(dialect: Dialect) -> None:
+    def sought(*pairs: tuple[str, bool]) -> Any:
+        return select(tables.Tag.name).where(tuple_(col(tables.Tag.name), literal_column("1", Boolean)).in_(pairs))
+
+    compiled = adapter.Compiled(sought(("a", True), ("b", False)), dialect)
+    assert [*compiled.values().values()] == ["a", True, "b", False]
+    assert [isinstance(compiled.types[name], Boolean) for name in compiled.names] == [False, True, False, True]
+    second = adapter.structure_of(sought(("c", False), ("d", True)))
+    assert second is not None
+    assert [*compiled.values(second.values).values()] == ["c", False, "d", True]
 
 
 def test_a_type_of_ours_tells_what_it_wraps_and_how_a_value_is_bound() -> None:
@@ -42,28 +66,6 @@ def test_a_type_of_ours_tells_what_it_wraps_and_how_a_value_is_bound() -> None:
     assert adapter.plain_type(Text) is Text
     assert adapter.bind_processor(Boolean(), sqlite.dialect())(True) == 1
     assert adapter.bind_processor(Text(), sqlite.dialect()) is None
-
-
-async def test_the_pool_hands_out_an_idle_connection_at_once_and_makes_one_only_behind_the_bridge(
-    tmp_path: Path,
-) -> None:
-    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}", pool_size=2, pool_reset_on_return=None)
-    try:
-        pool = adapter.pool_of(engine)
-        assert adapter.idle_connections(pool) == 0
-        with pytest.raises(MissingGreenlet):
-            pool.connect()
-        pooled: Any = await adapter.greenlet_spawn(pool.connect)
-        assert isinstance(adapter.driver_of(pooled), aiosqlite.Connection)
-        pooled.close()
-        assert adapter.idle_connections(pool) == 1
-        again = pool.connect()
-        assert adapter.idle_connections(pool) == 0
-        await adapter.greenlet_spawn(again.invalidate)
-        again.close()
-    finally:
-        await engine.dispose()
-    assert all(callable(getattr(pooled, name)) for name in ("close", "detach", "invalidate"))
 
 
 async def test_a_driver_of_sqlite_is_interrupted_from_outside_its_thread(tmp_path: Path) -> None:
@@ -92,16 +94,8 @@ def test_an_attribute_of_a_model_is_set_past_its_metaclass() -> None:
     assert "org_id" in vars(Tenant)
 
 
-def test_the_dialect_begins_and_ends_through_the_drivers_transaction() -> None:
-    """`TenantConnection.transaction` is where the organization is set, in the message that begins it (wall 5)."""
-    source = inspect.getsource(AsyncAdapt_asyncpg_connection)
-    assert "self._connection.transaction(" in source
-    assert all(one in source for one in ("transaction.start()", "_transaction.commit)", "_transaction.rollback)"))
-
-
 def test_the_driver_makes_connections_of_a_class_that_is_given() -> None:
     assert "connection_class" in inspect.signature(asyncpg.connect).parameters
-    assert signature_of(asyncpg.Connection, "transaction").startswith("(self, *, isolation=None, readonly=False")
     for name in ("add_termination_listener", "remove_termination_listener", "terminate", "set_type_codec", "fetch"):
         assert callable(getattr(asyncpg.Connection, name))
 
@@ -111,3 +105,10 @@ def test_a_statement_whose_caller_has_gone_is_ended_by_a_task_that_the_connectio
     assert "self._cancellations.add(" in source
     assert "create_task(" in source
     assert "fut.cancel()" in inspect.getsource(asyncpg.Connection._clean_tasks)
+
+
+async def test_a_connection_of_sqlite_keeps_no_process_from_ending(tmp_path: Path) -> None:
+    driver = sqlite_driver.unattended(aiosqlite.connect(tmp_path / "a.db"))
+    assert driver._thread.daemon
+    async with driver:
+        assert await driver.execute_fetchall("SELECT 1") == [(1,)]

@@ -80,14 +80,10 @@ def test_a_field_of_the_core_leads_to_its_definition() -> None:
     assert kind.extensions[adapter.DEFINITION].origin is Query
 
 
-def test_an_info_wraps_that_of_the_core_and_can_be_made_of_it() -> None:
+def test_an_info_wraps_that_of_the_core() -> None:
     info = _info()
     raw = adapter.raw_info(info)
     assert (raw.field_nodes[0].name.value, raw.parent_type) == ("told", SCHEMA.graphql.query_type)
-    made = adapter.info_of(strawberry.Info, raw, _field("told"))
-    assert adapter.raw_info(made) is raw
-    assert made.schema is info.schema
-    assert made.context is info.context
 
 
 def test_an_input_tells_how_it_becomes_an_instance() -> None:

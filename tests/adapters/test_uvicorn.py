@@ -19,6 +19,97 @@ from gateway.server.serving import Process, Processes, Server
 from gateway.server.websocket_protocol import WebSocketServerProtocol
 from tests.support.internals import attributes_of, library_members, members_in_use, signature_of
 
+HTTP_MEMBERS = {
+    "_get_upgrade": "asked for the protocol that a request upgrades to; overridden",
+    "_should_upgrade": "whether the server follows an upgrade",
+    "_start_asgi_task": "starts the application for a request; overridden to know which request is under way",
+    "_unset_keepalive_if_required": "ends the timer of an idle connection",
+    "connection_lost": "the connection has ended; extended",
+    "connection_made": "a client has connected; extended",
+    "cycle": "the last request and its answer",
+    "data_received": "bytes have come; replaced",
+    "expect_100_continue": "whether the client waits for word before it sends its body",
+    "flow": "holds reading back, and is asked whether it does",
+    "handle_websocket_upgrade": "hands the connection to the WebSocket protocol; extended",
+    "headers": "the headers of the request that is read",
+    "loop": "the event loop",
+    "on_body": "the parser has read a piece of the body; extended",
+    "on_header": "the parser has read a header; replaced",
+    "on_headers_complete": "the parser has read the head; extended",
+    "on_message_begin": "the parser begins a request; extended",
+    "on_message_complete": "the parser has read a request; extended",
+    "on_response_complete": "an answer is written; extended",
+    "on_url": "the parser has read a piece of the address; extended",
+    "parser": "the parser of the connection",
+    "pause_writing": "the client does not read; extended",
+    "pipeline": "the requests behind the one under way",
+    "resume_writing": "the client has read on; extended",
+    "scope": "the ASGI scope of the request that is read",
+    "server_state": "the headers that each answer has",
+    "timeout_keep_alive_handler": "no further request has come; extended",
+    "transport": "the connection",
+    "url": "the address of the request that is read",
+}
+CYCLE_MEMBERS = {
+    "disconnected": "set where nobody waits for the answer any more",
+    "keep_alive": "set to False where the answer is to be the last one",
+    "message_event": "wakes the application that waits for its body",
+    "response_complete": "whether the answer is written",
+    "response_started": "whether the answer's head is written",
+    "transport": "what the answer is written to; replaced by one that joins head and body",
+    "waiting_for_100_continue": "whether the client was not yet told to send its body",
+}
+FLOW_MEMBERS = {
+    "read_paused": "whether reading is held back",
+    "resume_reading": "lets reading go on",
+}
+WEBSOCKET_MEMBERS = {
+    "client": "the peer's address",
+    "close_sent": "whether the application has closed",
+    "connection_lost": "the connection has ended; extended",
+    "data_received": "bytes have come; extended",
+    "frames": "the pieces of a message that have come",
+    "handle_connect": "the upgrade; extended",
+    "handle_cont": "a further piece of a message; extended",
+    "handle_parser_exception": "closes for what came; extended",
+    "queue": "the messages that the application has not taken yet",
+    "read_paused": "whether nothing is read, because a message waits for the application",
+    "scope": "the ASGI scope, which gets an extension",
+    "send_receive_event_to_app": "a message is whole; extended",
+    "conn": "the library's protocol, replaced by one that refuses in the gateway's words",
+    "handle_ping": "a ping has come; extended",
+    "handshake_complete": "whether the handshake is over",
+    "logger": "where the protocol logs, replaced because its lines have whole addresses in them",
+    "loop": "the event loop",
+    "run_asgi": "runs the application; extended",
+    "send": "sends what the application says; extended",
+    "shutdown": "the server ends; extended",
+    "stop_keepalive": "ends the timers of the server's pings",
+    "transport": "the connection",
+    "writable": "whether the client reads what it is sent",
+}
+SERVER_MEMBERS = {
+    "force_exit": "whether a second signal has come",
+    "server_state": "the open connections, and the headers that each answer has",
+    "servers": "the listening sockets",
+    "shutdown": "ends the server; extended",
+    "started": "whether it listens",
+    "startup": "begins to listen; extended",
+}
+PROCESS_MEMBERS = {
+    "_server": "where a process keeps its server, filled with ours",
+    "config": "the server's configuration",
+    "is_alive": "asked every half second by the supervisor; replaced by one that does not wait (decision 129)",
+    "parent_conn": "the supervisor's end of the pipe on which a process tells that it lives",
+    "process": "the operating system's process",
+    "server": "the server of a process; replaced",
+}
+SUPERVISOR_MEMBERS = {
+    "join_all": "waits for the processes at the end; replaced",
+    "processes": "the processes",
+    "should_exit": "an event that ends the supervisor; replaced by one that a signal's handler may set",
+}
+
 SIGNATURES: list[tuple[Any, str, str]] = [
     (HttpToolsProtocol, "__init__", "(self, config, server_state, app_state, _loop=None)"),
     (HttpToolsProtocol, "_get_upgrade", "(self)"),
@@ -70,13 +161,13 @@ def test_a_member_is_as_expected(owner: Any, name: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "named"),
     [
-        (HttpServerProtocol, adapter.HTTP_MEMBERS),
-        (adapter.HttpProtocol, adapter.HTTP_MEMBERS),
-        (WebSocketServerProtocol, adapter.WEBSOCKET_MEMBERS),
-        (Server, adapter.SERVER_MEMBERS),
-        (Process, adapter.PROCESS_MEMBERS),
-        (adapter.Process, adapter.PROCESS_MEMBERS),
-        (Processes, adapter.SUPERVISOR_MEMBERS),
+        (HttpServerProtocol, HTTP_MEMBERS),
+        (adapter.HttpProtocol, HTTP_MEMBERS),
+        (WebSocketServerProtocol, WEBSOCKET_MEMBERS),
+        (Server, SERVER_MEMBERS),
+        (Process, PROCESS_MEMBERS),
+        (adapter.Process, PROCESS_MEMBERS),
+        (Processes, SUPERVISOR_MEMBERS),
     ],
 )
 def test_every_member_in_use_is_named_and_there(kind: type, named: dict[str, str]) -> None:
@@ -88,10 +179,10 @@ def test_every_member_in_use_is_named_and_there(kind: type, named: dict[str, str
 @pytest.mark.parametrize(
     ("named", "kinds"),
     [
-        (adapter.HTTP_MEMBERS, [HttpServerProtocol, adapter.HttpProtocol]),
-        (adapter.WEBSOCKET_MEMBERS, [WebSocketServerProtocol]),
-        (adapter.PROCESS_MEMBERS, [Process, adapter.Process]),
-        (adapter.SUPERVISOR_MEMBERS, [Processes]),
+        (HTTP_MEMBERS, [HttpServerProtocol, adapter.HttpProtocol]),
+        (WEBSOCKET_MEMBERS, [WebSocketServerProtocol]),
+        (PROCESS_MEMBERS, [Process, adapter.Process]),
+        (SUPERVISOR_MEMBERS, [Processes]),
     ],
 )
 def test_nothing_is_named_that_is_not_in_use(named: dict[str, str], kinds: list[type]) -> None:
@@ -100,10 +191,10 @@ def test_nothing_is_named_that_is_not_in_use(named: dict[str, str], kinds: list[
 
 def test_what_is_used_of_a_cycle_and_of_the_flow_is_named_and_there() -> None:
     cycles = attributes_of("gateway/server/http_protocol.py", "self.cycle", "self._running", "cycle", "running")
-    assert cycles == set(adapter.CYCLE_MEMBERS)
-    assert set(adapter.CYCLE_MEMBERS) <= library_members(RequestResponseCycle)
-    assert attributes_of("gateway/server/http_protocol.py", "self.flow") == set(adapter.FLOW_MEMBERS)
-    assert set(adapter.FLOW_MEMBERS) <= library_members(FlowControl)
+    assert cycles == set(CYCLE_MEMBERS)
+    assert set(CYCLE_MEMBERS) <= library_members(RequestResponseCycle)
+    assert attributes_of("gateway/server/http_protocol.py", "self.flow") == set(FLOW_MEMBERS)
+    assert set(FLOW_MEMBERS) <= library_members(FlowControl)
 
 
 def test_the_state_of_a_server_has_its_connections_and_headers() -> None:

@@ -209,13 +209,13 @@ async def test_tabs_with_the_same_token_forget_it_together(
 ) -> None:
     page: Page = offline.page
     await _signed_in(page, live_link)
-    twin, stranger = await page.context.new_page(), await page.context.new_page()
-    await _signed_in(twin, live_link)
+    graphql_field, stranger = await page.context.new_page(), await page.context.new_page()
+    await _signed_in(graphql_field, live_link)
     await stranger.goto(f"{live_server}/graphql#token={other_token}")
     await expect(stranger.get_by_label("Token")).to_have_value(other_token)
     await page.get_by_role("button", name="Ada Admin").click()
     await page.get_by_role("button", name="Forget the token").click()
-    await expect(twin.get_by_label("Token")).to_have_value("")
+    await expect(graphql_field.get_by_label("Token")).to_have_value("")
     await expect(page.get_by_label("Token")).to_have_value("")
     await expect(stranger.get_by_label("Token")).to_have_value(other_token)
 

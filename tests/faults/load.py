@@ -1,4 +1,4 @@
-"""Clients that write deals through both doors without a pause and remember what they were told, and what came of it."""
+"""Clients that write deals by both surfaces without a pause and remember what they were told, and what came of it."""
 
 from __future__ import annotations
 

@@ -71,9 +71,8 @@ def organizations(database_url: str) -> list[tuple[str, str]]:
                     col(Membership.org_id) == organization, col(Membership.role) == Role.ADMIN.value
                 )
                 found.append((organization, str(await session.scalar(statement))))
-        async with database.engine.execution_options(crm_session=True).connect() as connection:
-            await connection.execute(text("ANALYZE"))
-            await connection.commit()
+        async with database.directory(writing=True) as session:
+            await session.execute(text("ANALYZE"))
         await database.close()
         return found
 

@@ -81,7 +81,7 @@ async def _shape(database: Database, organization: str) -> None:
 
 
 async def _appending(database: Database, organization: str) -> None:
-    async with database.appending(organization) as session:
+    async with database.writing(organization) as session:
         await session.insert(Account(name="Kept"))
 
 

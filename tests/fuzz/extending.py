@@ -65,7 +65,7 @@ _PATHS = {"/organization-pats": "OrganizationKey", "/user-pats": "UserToken", "/
 
 @schemathesis.check
 def nothing_internal(ctx: Any, response: Any, case: Any) -> None:
-    """No answer of either door has the code of an error that is masked."""
+    """No answer of either surface has the code of an error that is masked."""
     del ctx, case
     if b'"INTERNAL"' in response.content or b'"internal"' in response.content:
         raise AssertionError(f"a masked error: {response.content[:500]!r}")

@@ -23,6 +23,7 @@ KINDS = {
     "champion_id": "Contact",
     "parent_deal_id": "Deal",
     **{f"{record.name}_id": record.typename for record in record_types()},
+    "activity_id": "Meeting",  # of which there are the most
 }
 
 
@@ -77,7 +78,10 @@ class RestRequests:
     def _value(self, schema: dict[str, Any], name: str) -> Any:
         values = self.values
         if "$ref" in schema:
-            return self._value(self.document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], name)
+            found: Any = self.document
+            for part in schema["$ref"].removeprefix("#/").split("/"):
+                found = found[part]
+            return self._value(found, name)
         if values.chance(2):
             return values.one(JSONS)
         if choices := schema.get("anyOf") or schema.get("oneOf"):

@@ -1,4 +1,4 @@
-"""The same random operations on SQLite and on PostgreSQL, through both doors: the same answers, and the same rows.
+"""The same random operations on SQLite and on PostgreSQL, through both surfaces: the same answers, and the same rows.
 
 CRM_PARITY says how many operations, CRM_PARITY_SEED which ones; a failure names the first that differs.
 """
@@ -86,8 +86,8 @@ async def test_both_databases_give_the_same_answers(urls: tuple[str, str], tmp_p
     async with playing(postgresql, tmp_path / "other data") as player:
         await _replay(player, played)
         assert await player.rows() == rows
-    # Neither door answers with refusals alone.
-    assert statuses["rest served"] > OPERATIONS * 0.05, statuses
+    # Neither surface answers with refusals alone.
+    assert statuses["rest served"] > (statuses["rest served"] + statuses["rest refused"]) * 0.2, statuses
     assert statuses["graphql served"] > OPERATIONS * 0.2, statuses
 
 

@@ -1,4 +1,4 @@
-"""One budget for both doors, by a clock of the test's own: points, headers and refusals (decisions 100 to 102)."""
+"""One budget for both surfaces, by a clock of the test's own: points, headers and refusals (decisions 100 to 102)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def _empty(gateway: Gateway, headers: Headers, leave: int = 0) -> None:
     await budget.settle(nothing, (await budget.settle(nothing, 0)).available - leave)
 
 
-async def test_both_doors_spend_from_one_bucket(gateway: Gateway, clock: Clock) -> None:
+async def test_both_surfaces_spend_from_one_bucket(gateway: Gateway, clock: Clock) -> None:
     headers = await gateway.world.headers("admin@one", gateway.world.one, CredentialKind.ORGANIZATION_KEY)
     assert _said(await gateway.rest("GET", "/deals?limit=100", headers)) == (3, 2000, 1997, 1)
     assert _spent(await gateway.graphql(DEALS, headers, first=100)) == (10, 3, 1994)
@@ -322,7 +322,7 @@ async def test_off_there_is_neither_a_limit_nor_a_header(start: Start) -> None:
         assert gateway.runtime.services.identity.failures is None
 
 
-async def test_failed_authentications_at_both_doors(start: Start) -> None:
+async def test_failed_authentications_at_both_surfaces(start: Start) -> None:
     async with start(rate_limit=True) as gateway:
         text = await gateway.world.credential("admin@one", gateway.world.one)
         wrong = bearer(text[:-1] + ("A" if text[-1] != "A" else "B"))

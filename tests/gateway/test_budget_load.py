@@ -50,7 +50,7 @@ class Load:
 
 
 async def _load(addresses: list[str], headers: dict[str, str]) -> Load:
-    """All clients ask for lists of 120 deals, 12 points, half of them by each door, until there were refusals."""
+    """All clients ask for lists of 120 deals, 12 points, half of them by each surface, until there were refusals."""
     load = Load()
     began = time.monotonic()
 
@@ -83,7 +83,7 @@ async def _deals(live: Live) -> None:
     org_id = await live.organization()
     async with live.database.writing(org_id) as session:
         for number in range(ROWS):
-            session.add(Deal(id=new_id(), name=f"Deal {number}", owner_id="admin"))
+            await session.insert(Deal(id=new_id(), name=f"Deal {number}", owner_id="admin"))
 
 
 @pytest.mark.long

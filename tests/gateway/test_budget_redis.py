@@ -46,19 +46,19 @@ SLOW = Size(2_000, 3_600 * MICROSECONDS)
 
 async def test_the_sums_are_those_of_the_memory(link: RedisLink) -> None:
     buckets = RedisBuckets(link, "sums:", SLOW)
-    taken = await buckets.take("a", 1_500)
-    assert taken == (True, 1_500 * SLOW.point, buckets, "a", 1_500)
+    assert await buckets.take("a", 1_500) == (True, 1_500 * SLOW.point)
     assert SLOW.available((await buckets.take("a", 501)).missing) == 500
     assert not (await buckets.take("a", 501)).granted
-    assert SLOW.available(await buckets.give("a", 1_400)) == 1_900
     assert (await buckets.take("b", 5_000)).granted
     refused = await buckets.take("b", 1)
     assert (refused.granted, SLOW.available(refused.missing)) == (False, -3_000)
     assert (await buckets.take("b", 0)).granted
-    assert SLOW.available(await buckets.give("b", 3_100)) == 100
-    assert SLOW.available(await buckets.give("b", -50)) == 50
-    assert await buckets.give("b", 9_999) == 0
-    assert await link._client.exists("sums:b") == 0
+    pairs = RedisPairs(link, "pair:", Sizes(SLOW, SLOW))
+    drawn = await pairs.take("", "b", 5_000)
+    assert SLOW.available((await pairs.give(drawn, 3_100))[0]) == 100
+    assert SLOW.available((await pairs.give(drawn, -50))[0]) == 50
+    assert await pairs.give(drawn, 9_999) == (0, 0)
+    assert await link._client.exists("pair:{}:b") == 0
 
 
 async def test_a_bucket_is_forgotten_once_it_is_full(link: RedisLink) -> None:
@@ -117,21 +117,23 @@ async def test_a_clock_that_stepped_back_refuses_nobody_for_longer(
     )
     size = Size(2_000, 10_000)  # 20 seconds
     buckets, client = RedisBuckets(link, "stepped:", size), link._client
+    pairs = RedisPairs(link, "stepped:", Sizes(size, size))
     for number, name in enumerate(("taken", "refused", "given")):
         clock = 1_800_000_000 + number * 100_000
         await client.set("clock", clock)
-        assert (await buckets.take(name, 2_000)).granted
+        drawn = await pairs.take("", name, 2_000)
+        assert drawn.granted
         clock -= 3_600
         await client.set("clock", clock)
         if name == "taken":
-            assert (await buckets.take(name, 0)).missing == size.span
+            assert (await pairs.take("", name, 0)).missing == size.span
         elif name == "refused":
-            refused = await buckets.take(name, 1)
+            refused = await pairs.take("", name, 1)
             assert (refused.granted, refused.missing) == (False, size.span)
         else:
-            assert await buckets.give(name, 500) == size.span * 3 // 4
+            assert await pairs.give(drawn, 500) == (size.span * 3 // 4, 0)
         await client.set("clock", clock + 20)
-        assert (await buckets.take(name, 2_000)).granted, name
+        assert (await pairs.take("", name, 2_000)).granted, name
     # What is owed is owed for as long as it was, and what an earlier version wrote for no longer than its span.
     await client.set("clock", 1_900_000_000)
     assert (await buckets.take("owed", 5_000)).missing == 50_000_000
@@ -150,7 +152,7 @@ async def test_values_of_other_kinds_make_the_process_count_for_itself(link: Red
     assert (await buckets.take("text", 2_000)).missing == SLOW.span
     await link._client.rpush("other:list", "1", "2")
     taken = await buckets.take("list", 2_000)
-    assert (taken.granted, taken.buckets) == (True, buckets.local)
+    assert (taken.granted, len(buckets.local)) == (True, 1)
     assert link.is_away
 
 
@@ -211,16 +213,16 @@ async def test_without_redis_each_process_counts_for_itself(
 async def test_a_redis_that_does_not_answer_is_waited_for_once(own_server: RedisServer) -> None:
     link = RedisLink(own_server.url)
     buckets = RedisBuckets(link, "held:", SIZE)
-    assert (await buckets.take("a", 1)).buckets is buckets
+    assert (await buckets.take("a", 1)).granted
+    assert not len(buckets.local)
     own_server.hold()
     began = time.monotonic()
     taken = await buckets.take("a", 2_000)
-    assert (taken.granted, taken.buckets) == (True, buckets.local)
+    assert (taken.granted, len(buckets.local)) == (True, 1)
     waited = time.monotonic() - began
     assert waited > REDIS_SECONDS * 0.9
     began = time.monotonic()
     for _ in range(100):
         assert not (await buckets.take("a", 2_000)).granted
     assert time.monotonic() - began < 100 * REDIS_SECONDS / 2  # what half of them would take, if they waited too
-    assert SIZE.available(await taken.buckets.give("a", 2_000)) == 2_000
     await link.close()

@@ -1,4 +1,4 @@
-"""How long one operation may take, and how large its answer may be, at both doors (decision 87)."""
+"""How long one operation may take, and how large its answer may be, at both surfaces (decision 87)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECON
 from resolvers import deals
 from resolvers.competitor_detection import Detected, detect
 from resolvers.competitor_phrases import Pace
-from rest_compat import deals as rest_deals
 from tests.support.costs import uncosted
 from tests.support.gateway import Gateway, open_gateway
 from tests.support.live import CREATE
@@ -32,7 +31,7 @@ def test_each_bound_is_above_the_next() -> None:
 
 
 async def both(gateway: Gateway, headers: dict[str, str]) -> tuple[httpx.Response, httpx.Response]:
-    """The same list by both doors."""
+    """The same list by both surfaces."""
     rest = await gateway.rest("GET", "/deals", headers)
     return rest, await gateway.graphql("{ deals { nodes { name } } }", headers)
 
@@ -52,9 +51,8 @@ async def test_what_takes_too_long_is_ended_and_says_so(start: Start, monkeypatc
         finally:
             ended.append(True)
 
-    monkeypatch.setattr("resolvers.deadline.REQUEST_SECONDS", 0.2)
-    for module in (deals, rest_deals):
-        monkeypatch.setattr(module, "list_deals", forever)
+    monkeypatch.setattr("resolvers.shared.deadline.REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(deals, "page_of", forever)
     async with start() as gateway:
         headers = gateway.world.session("admin@one", gateway.world.one)
         began = time.monotonic()
@@ -83,7 +81,7 @@ async def test_a_change_that_takes_too_long_leaves_nothing(start: Start, monkeyp
         made = 'mutation { dealCreate(input: {name: "Kept"}) { deal { id } } }'
         assert (await gateway.graphql(made, headers)).json()["data"]["dealCreate"]["deal"]
         monkeypatch.setattr(deals, "create_deal", slowly)
-        monkeypatch.setattr("resolvers.deadline.REQUEST_SECONDS", 0.2)
+        monkeypatch.setattr("resolvers.shared.deadline.REQUEST_SECONDS", 0.2)
         assert (await gateway.graphql(made, headers)).status_code == 504
         monkeypatch.undo()
         found = (await gateway.graphql("{ deals { nodes { name } } }", headers)).json()
@@ -140,7 +138,7 @@ async def test_a_detection_ends_with_its_request(start: Start, monkeypatch: pyte
         find = "mutation($id: ID!) { dealCompetitorsDetect(dealId: $id) { detected { name } } }"
         with monkeypatch.context() as patched:
             patched.setattr("resolvers.competitors.detect", counted)
-            patched.setattr("resolvers.deadline.REQUEST_SECONDS", 0.5)
+            patched.setattr("resolvers.shared.deadline.REQUEST_SECONDS", 0.5)
             for answer in (
                 await gateway.graphql(find, headers, id=deal),
                 await gateway.rest("POST", f"/deals/{deal}/competitors/detect", headers),
@@ -170,9 +168,8 @@ async def test_a_statement_ends_with_its_request(
     async with open_gateway(database_url, tmp_path / "data") as gateway:
         headers = gateway.world.session("admin@one", gateway.world.one)
         with monkeypatch.context() as patched:
-            patched.setattr("resolvers.deadline.REQUEST_SECONDS", 0.3)
-            for module in (deals, rest_deals):
-                patched.setattr(module, "list_deals", slowly)
+            patched.setattr("resolvers.shared.deadline.REQUEST_SECONDS", 0.3)
+            patched.setattr(deals, "page_of", slowly)
             rest, graphql = await both(gateway, headers)
         assert rest.status_code == graphql.status_code == 504
         database = gateway.world.database
@@ -199,7 +196,7 @@ async def test_a_write_of_one_statement_ends_with_its_request(
             await gateway.graphql(CREATE, headers, name="In time")
             await gateway.rest("POST", "/deals", headers, {"name": "In time"})
         with monkeypatch.context() as patched:
-            patched.setattr("resolvers.deadline.REQUEST_SECONDS", 0.5)
+            patched.setattr("resolvers.shared.deadline.REQUEST_SECONDS", 0.5)
             async with _locked(database_url):
                 answers = await asyncio.gather(
                     gateway.graphql(CREATE, headers, name="Late"),
@@ -234,8 +231,7 @@ async def test_what_runs_at_the_end_of_the_service_is_told_so(start: Start, monk
     async def forever(*_: Any, **__: Any) -> Any:
         await asyncio.sleep(60)
 
-    for module in (deals, rest_deals):
-        monkeypatch.setattr(module, "list_deals", forever)
+    monkeypatch.setattr(deals, "page_of", forever)
     async with start() as gateway:
         headers = gateway.world.session("admin@one", gateway.world.one)
         asked = asyncio.gather(

@@ -1,4 +1,4 @@
-"""Forty forged session tokens are forty times the same 401, at every door and of either issuer."""
+"""Forty forged session tokens are forty times the same 401, at every surface and of either issuer."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ async def _external(database_url: str, folder: Path, provider: Provider) -> Asyn
 ISSUERS = {"embedded": _embedded, "external": _external}
 
 
-async def _at_the_doors(gateway: Gateway, token: str) -> list[tuple[int, list[tuple[bytes, bytes]], bytes]]:
-    """Status, headers and body of both doors, of a query and of the exchange, without the request's id."""
+async def _at_the_surfaces(gateway: Gateway, token: str) -> list[tuple[int, list[tuple[bytes, bytes]], bytes]]:
+    """Status, headers and body of both surfaces, of a query and of the exchange, without the request's id."""
     headers = [(b"Authorization", f"Bearer {token}".encode()), (b"Content-Type", b"application/json")]
     answers = []
     for method, path, body in (
@@ -113,16 +113,16 @@ async def test_forty_forged_tokens(issuer: str, database_url: str, tmp_path: Pat
     provider = Provider()
     provider.gate.set()
     async with listening(provider), ISSUERS[issuer](database_url, tmp_path / "data", provider) as (gateway, genuine):
-        control = await _at_the_doors(gateway, genuine.token())
+        control = await _at_the_surfaces(gateway, genuine.token())
         assert [status for status, _, _ in control] == [200, 422, 200, 200, 401]
         assert [m["type"] for m in await _at_the_socket(gateway, genuine.token())] == ["websocket.send"]
-        nonsense = await _at_the_doors(gateway, "nonsense")
+        nonsense = await _at_the_surfaces(gateway, "nonsense")
         assert [status for status, _, _ in nonsense] == [401] * 5
         forged = forgeries(genuine, provider.url)
         assert len(forged) == 40
         refused = {"type": "websocket.close", "code": 4403, "reason": "Forbidden: Valid credential required"}
         for what, token in forged.items():
-            assert await _at_the_doors(gateway, token) == nonsense, what
+            assert await _at_the_surfaces(gateway, token) == nonsense, what
             assert await _at_the_socket(gateway, token) == [refused], what
         # Of all that a token says of where its key is to be had, nothing was asked for; unknown names cost one look.
         assert provider.asked == ([] if issuer == "embedded" else [KEYS, KEYS])

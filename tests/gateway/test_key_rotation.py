@@ -36,7 +36,7 @@ class Seen:
 
 @asynccontextmanager
 async def load(gateway: Gateway, token: Callable[[], str]) -> AsyncIterator[Seen]:
-    """Clients that ask at both doors all the time, each time with the token of the moment."""
+    """Clients that ask at both surfaces all the time, each time with the token of the moment."""
     seen = Seen()
     stop = asyncio.Event()
 

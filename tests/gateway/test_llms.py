@@ -26,7 +26,7 @@ def test_it_has_the_form() -> None:
     assert re.findall(r"^# .*$", TEXT, re.MULTILINE) == [lines[0]] == ["# CRM gateway"]
     assert lines[2].startswith("> ")
     assert re.findall(r"^## (.*)$", TEXT, re.MULTILINE)[-1] == "Optional"
-    for title in ("Documents", "Doors", "Optional"):
+    for title in ("Documents", "Surfaces", "Optional"):
         assert all(re.fullmatch(r"\[/[^\]]+\]\([^)]+\): .+", item) for item in _items(title))
 
 

@@ -1,4 +1,4 @@
-"""What credentials may do about credentials, through both doors: none makes more than it is, and none outlives it."""
+"""What credentials may do about credentials, by both surfaces: none makes more than it is, and none outlives it."""
 
 from __future__ import annotations
 
@@ -254,9 +254,9 @@ async def test_a_name_can_be_seen(gateway: Gateway, path: str) -> None:
             assert answer["data"]["r"]["userErrors"] == [{"code": "VALIDATION", "field": field}], name
     assert await world.dump() == before
     for name in FINE:
-        assert (await minted(gateway, path, session, name=name))["name"] == name
+        assert (await minted(gateway, path, session, name=name))["name"] == name.strip()
         renamed = await gateway.rest("PATCH", f"{path}/{record['id']}", session, {"name": name})
-        assert renamed.json()["name"] == name
+        assert renamed.json()["name"] == name.strip()
 
 
 async def test_a_removed_member_s_line_of_keys_ends_whole(gateway: Gateway) -> None:

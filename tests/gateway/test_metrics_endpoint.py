@@ -17,7 +17,7 @@ import pytest
 from contract.errors import Unavailable
 from gateway.observability.metrics import REGISTRY, Sampled
 from gateway.observability.readiness import Readiness
-from storage.connections import Connections, PoolState
+from storage.connection_pool import Connections, PoolState
 from storage.database import Database
 from tests.support.gateway import open_gateway
 from tests.support.live import going
@@ -48,7 +48,7 @@ def test_processes_on_one_socket_count_together(tmp_path: Path) -> None:
         assert service.end() == 0
 
 
-_DEALS = 'crm_requests_total{door="rest",operation="GET /deals",status="401"}'
+_DEALS = 'crm_requests_total{operation="GET /deals",status="401",surface="rest"}'
 
 
 def _started(service: Service, number: int) -> set[int]:
@@ -105,7 +105,7 @@ def test_the_worker_answers_on_a_port_of_its_own(tmp_path: Path) -> None:
 
 
 async def test_the_pool_says_who_waits_and_in_vain(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    connections = Connections(database.engine, 1)
+    connections = Connections(database._open, 1)
     taken = await connections.take()
     waiting = [asyncio.create_task(connections.take()) for _ in range(2)]
     await asyncio.sleep(0)
@@ -119,9 +119,9 @@ async def test_the_pool_says_who_waits_and_in_vain(database: Database, monkeypat
         sampled.pool(connections.state)
     assert REGISTRY.get_sample_value("crm_pool_timeouts_total") == before + 2
     assert REGISTRY.get_sample_value("crm_pool_connections", {"state": "in_use"}) == 1
-    connections.give_back(taken)
+    await connections.give_back(taken)
     assert connections.state.in_use == 0
-    connections.close()
+    await connections.close()
 
 
 async def test_ready_has_a_line_for_each_dependency(database_url: str, tmp_path: Path) -> None:

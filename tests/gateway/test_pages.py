@@ -99,7 +99,7 @@ async def test_a_page_has_no_inline_script_and_names_no_other_host(browser: http
     assert re.findall(r'(?:src|href)="/', html) == []  # a path prefix would not survive
 
 
-async def test_the_first_page_leads_to_every_door(browser: httpx.AsyncClient) -> None:
+async def test_the_first_page_leads_to_every_surface(browser: httpx.AsyncClient) -> None:
     links = re.findall(r'<a href="([^"]+)"', (await browser.get("/")).text)
     assert links == [
         "graphql",

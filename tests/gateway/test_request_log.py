@@ -21,7 +21,7 @@ KEYS = [
     "path",
     "status",
     "ms",
-    "door",
+    "surface",
     "operation",
     "operation_name",
     "caller",
@@ -46,7 +46,7 @@ def _line(log: Any) -> dict[str, Any]:
 
 def _told(log: Any) -> tuple[Any, ...]:
     line = _line(log)
-    return tuple(line[name] for name in ("door", "operation", "operation_name", "caller", "organization", "code"))
+    return tuple(line[name] for name in ("surface", "operation", "operation_name", "caller", "organization", "code"))
 
 
 async def test_the_line_of_a_graphql_request(gateway: Gateway, log: Any) -> None:
@@ -66,7 +66,7 @@ async def test_the_line_of_a_graphql_request(gateway: Gateway, log: Any) -> None
 
 async def test_the_line_has_the_cost_that_the_answer_tells(gateway: Gateway, log: Any) -> None:
     session = gateway.world.session("admin@one", gateway.world.one)
-    count = REGISTRY.get_sample_value("crm_request_cost_count", {"door": "graphql"}) or 0.0
+    count = REGISTRY.get_sample_value("crm_request_cost_count", {"surface": "graphql"}) or 0.0
     wide = "{ meetings(first: 100) { nodes { id account { id } } } }"
     for document in (MEETINGS, wide, "{ __typename }"):
         answer = (await gateway.graphql(document, session)).json()
@@ -75,7 +75,7 @@ async def test_the_line_has_the_cost_that_the_answer_tells(gateway: Gateway, log
     await gateway.graphql(heavy, session)
     line = _line(log)
     assert (line["cost"], line["code"]) == (0, "COST_EXCEEDED")
-    assert REGISTRY.get_sample_value("crm_request_cost_count", {"door": "graphql"}) == count + 4
+    assert REGISTRY.get_sample_value("crm_request_cost_count", {"surface": "graphql"}) == count + 4
 
 
 async def test_the_line_of_a_refused_graphql_request(gateway: Gateway, log: Any) -> None:
@@ -125,8 +125,8 @@ async def test_no_line_quotes_what_was_asked(gateway: Gateway, log: Any) -> None
 
 async def test_counts_carry_words_of_the_service_alone(gateway: Gateway) -> None:
     session = gateway.world.session("admin@one", gateway.world.one)
-    labels = {"door": "graphql", "operation": "query meetings", "status": "200"}
-    refused = {"door": "graphql", "code": "GRAPHQL_VALIDATION_FAILED"}
+    labels = {"surface": "graphql", "operation": "query meetings", "status": "200"}
+    refused = {"surface": "graphql", "code": "GRAPHQL_VALIDATION_FAILED"}
     before = REGISTRY.get_sample_value("crm_requests_total", labels) or 0.0
     series = len(_series())
     for number in range(30):
@@ -178,7 +178,7 @@ async def test_an_event_that_is_too_large_is_told(gateway: Gateway, log: Any, mo
     """The status went before it."""
     world = gateway.world
     headers = world.session("admin@one", world.one)
-    labels = {"door": "stream", "code": "RESPONSE_TOO_LARGE"}
+    labels = {"surface": "stream", "code": "RESPONSE_TOO_LARGE"}
     before = REGISTRY.get_sample_value("crm_refusals_total", labels) or 0
     monkeypatch.setattr("gateway.graphql.encoding.RESPONSE_MAX_BYTES", 600)
     names = " ".join(f"name_of_{number:020}: __typename" for number in range(20))
@@ -187,5 +187,5 @@ async def test_an_event_that_is_too_large_is_told(gateway: Gateway, log: Any, mo
     assert answer.status_code == 200
     assert '"RESPONSE_TOO_LARGE"' in answer.text
     line = _line(log)
-    assert (line["door"], line["status"], line["code"]) == ("stream", 200, "RESPONSE_TOO_LARGE")
+    assert (line["surface"], line["status"], line["code"]) == ("stream", 200, "RESPONSE_TOO_LARGE")
     assert REGISTRY.get_sample_value("crm_refusals_total", labels) == before + 1

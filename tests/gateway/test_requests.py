@@ -80,7 +80,8 @@ async def test_any_other_request_id_is_replaced(gateway: Gateway, given: bytes) 
         ("GET", "/.well-known/openid-configuration", 200),
         ("GET", "/static/swagger/index.html", 404),
         ("GET", "/nothing", 404),
-        ("GET", "/deals/", 404),
+        ("GET", "/deals//", 404),
+        ("GET", "/deals/", 401),
         ("GET", "/deals", 401),
         ("PUT", "/deals", 405),
         ("POST", "/docs", 405),
@@ -111,10 +112,10 @@ async def test_every_response_has_an_id_and_one_log_line(
     assert isinstance(line["ms"], float)
 
 
-@pytest.mark.parametrize("door", ["/graphql", "/deals"])
+@pytest.mark.parametrize("surface", ["/graphql", "/deals"])
 @pytest.mark.parametrize("chunked", [True, False])
 @pytest.mark.parametrize(("size", "fits"), [(1024 * 1024, True), (1024 * 1024 + 1, False)])
-async def test_bodies_end_at_a_mebibyte(gateway: Gateway, door: str, chunked: bool, size: int, fits: bool) -> None:
+async def test_bodies_end_at_a_mebibyte(gateway: Gateway, surface: str, chunked: bool, size: int, fits: bool) -> None:
     head = b'{"query": "{ __typename }", "name": ""}'
     body = head + b" " * (size - len(head))
 
@@ -123,12 +124,12 @@ async def test_bodies_end_at_a_mebibyte(gateway: Gateway, door: str, chunked: bo
             yield body[start : start + 65_536]
 
     headers = gateway.world.session("admin@one", gateway.world.one) | {"Content-Type": "application/json"}
-    answer = await gateway.http.post(door, content=chunks() if chunked else body, headers=headers)
+    answer = await gateway.http.post(surface, content=chunks() if chunked else body, headers=headers)
     if fits:
-        assert answer.status_code == (200 if door == "/graphql" else 422)
+        assert answer.status_code == (200 if surface == "/graphql" else 422)
     else:
         assert answer.status_code == 413
-        code = answer.json()["errors"][0]["extensions"]["code"] if door == "/graphql" else answer.json()["code"]
+        code = answer.json()["errors"][0]["extensions"]["code"] if surface == "/graphql" else answer.json()["code"]
         assert code.upper() == "PAYLOAD_TOO_LARGE"
 
 
@@ -162,13 +163,13 @@ async def test_a_client_that_leaves_is_counted_and_no_error(gateway: Gateway, lo
     assert (_count("graphql", 0), _count("rest", 0)) == (before[0] + 1, before[1] + 1)
 
 
-def _count(door: str, status: int) -> float:
-    wanted = {"door": door, "status": str(status)}
+def _count(surface: str, status: int) -> float:
+    wanted = {"surface": surface, "status": str(status)}
     samples = (s for m in REGISTRY.collect() for s in m.samples if s.name == "crm_requests_total")
     return sum(sample.value for sample in samples if wanted.items() <= sample.labels.items())
 
 
-async def test_metrics_count_by_door_and_status_and_nothing_of_the_client(gateway: Gateway) -> None:
+async def test_metrics_count_by_surface_and_status_and_nothing_of_the_client(gateway: Gateway) -> None:
     before = {key: _count(*key) for key in (("rest", 404), ("rest", 405), ("graphql", 400), ("graphql", 401))}
     for number in range(3):
         await gateway.http.get(f"/made-up/{number}")
@@ -179,10 +180,10 @@ async def test_metrics_count_by_door_and_status_and_nothing_of_the_client(gatewa
     answer = await gateway.http.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
     allowed = {
-        "crm_requests": {"door", "operation", "status"},
-        "crm_request_seconds": {"door", "le"},
-        "crm_request_cost": {"door", "le"},
-        "crm_refusals": {"door", "code"},
+        "crm_requests": {"surface", "operation", "status"},
+        "crm_request_seconds": {"surface", "le"},
+        "crm_request_cost": {"surface", "le"},
+        "crm_refusals": {"surface", "code"},
         "crm_graphql_fallbacks": {"reason"},
         "crm_pool_connections": {"state"},
         "crm_notifications": {"type", "fate"},
@@ -374,8 +375,30 @@ async def test_preflight(start: Start) -> None:
         assert answer.headers["access-control-allow-origin"] == "https://app.example"
         assert MADE.fullmatch(answer.headers["x-request-id"])
         assert "PATCH" in answer.headers["access-control-allow-methods"]
+        assert "x-trace" not in answer.headers["access-control-allow-headers"].lower()
         for changed in ({"Origin": "https://evil.example"}, {"Access-Control-Request-Method": "TRACE"}):
             assert (await http.options("/deals/x", headers=ask | changed)).status_code == 400
+
+
+ADDED = (
+    "traceparent, tracestate, baggage, sentry-trace, apollographql-client-name, apollographql-client-version, "
+    "apollo-require-preflight, x-requested-with, tus-resumable, upload-length, upload-metadata, upload-offset, "
+    "upload-checksum, upload-defer-length"
+)
+
+
+async def test_request_headers_of_tracing_and_of_ones_own(start: Start) -> None:
+    """Decision 210: what is not allowed is left out of the answer, so that the browser names it."""
+    ask = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    async with start(cors_origins="https://app.example", cors_headers=" X-Trace , x-own") as gateway:
+        cases = {ADDED: [], "X-TRACE, x-own": [], "x-other, traceparent": ["x-other"], "x-other": ["x-other"]}
+        for asked, missing in cases.items():
+            answer = await gateway.http.options("/graphql", headers=ask | {"Access-Control-Request-Headers": asked})
+            assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, ask["Origin"])
+            allowed = answer.headers["access-control-allow-headers"].lower().split(", ")
+            assert [name for name in asked.lower().split(", ") if name not in allowed] == missing
+        plain = await gateway.http.options("/graphql", headers={"Access-Control-Request-Headers": "x-other"})
+        assert plain.status_code == 405
 
 
 async def test_without_origins_there_is_no_cors(gateway: Gateway) -> None:
@@ -383,7 +406,7 @@ async def test_without_origins_there_is_no_cors(gateway: Gateway) -> None:
     assert [name for name in answer.headers if name.startswith("access-control")] == []
 
 
-async def test_a_database_that_is_away_is_503_on_both_doors(start: Start) -> None:
+async def test_a_database_that_is_away_is_503_on_both_surfaces(start: Start) -> None:
     async with start() as gateway:
         await gateway.runtime.database.close()
         _take_away(Path(str(gateway.runtime.database.url.database)))

@@ -1,7 +1,7 @@
 """No secret is found in a dump, a log line, a metric, an error, an answer or a file.
 
 Every secret that the service is given, and every one that it makes, is looked for in all that it leaves behind after
-every operation, done and refused, through both doors, with providers that repeat what they were told.
+every operation, done and refused, through both surfaces, with providers that repeat what they were told.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Everything:
             await self.ask(asked, callers[number % 3])
 
     async def refusals(self, texts: list[str]) -> None:
-        """Credentials that are nearly right, at both doors and at the socket."""
+        """Credentials that are nearly right, at both surfaces and at the socket."""
         wrong = [f"{text[:-1]}{'A' if text[-1] != 'A' else 'B'}" for text in texts]
         wrong += [text.swapcase() for text in texts] + [f"{text} " * 2 for text in texts]
         wrong += [f"{text}x" for text in texts]
@@ -257,11 +257,13 @@ def test_no_secret_is_shown_by_a_command(command: Command, tmp_path: Path) -> No
         planted.plant(name, f"CanaryOf{name}")
         for name in ("TheDatabase", "TheSequencing", "TheNotifications", "TheToken", "TheIssuer", "TheKeySet")
     )
+    signing = planted.plant("TheSignature", "CanaryOfTheSignature" + "A" * 12)
     settings = {
         "CRM_SEQUENCING_PROVIDER": "smartlead",
         "CRM_SEQUENCING_API_KEY": key,
         "CRM_SEQUENCING_URL": f"http://someone:{key}@127.0.0.1:9/api?api_key={key}",
         "CRM_NOTIFICATIONS_URL": f"http://someone:{note}@127.0.0.1:9/events?token={token}",
+        "CRM_NOTIFICATIONS_SECRET": f"whsec_{signing}",
         "CRM_OIDC_ISSUER": "http://127.0.0.1:9",
         "CRM_OIDC_JWKS_URL": f"http://127.0.0.1:9/keys?token={jwks}",
         "LOG_LEVEL": "DEBUG",
@@ -270,6 +272,7 @@ def test_no_secret_is_shown_by_a_command(command: Command, tmp_path: Path) -> No
     wrong = {
         "CRM_DATABASE_URL": f"mysql://crm:{password}@127.0.0.1:9/crm",
         "CRM_SEQUENCING_URL": key,
+        "CRM_NOTIFICATIONS_SECRET": f"{signing}!",
         "CRM_OIDC_ISSUER": f"http://someone:{issuer}@127.0.0.1:9",
         "CRM_PUBLIC_URL": f"http://someone:{issuer}@127.0.0.1:9",
     }

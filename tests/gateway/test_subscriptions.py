@@ -124,7 +124,7 @@ async def _end_the_listening(database_url: str) -> int:
             ended: int = await session.scalar(
                 text(
                     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                    " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+                    " WHERE (query LIKE 'LISTEN%' OR query LIKE 'SELECT pg_notify%') AND datname = current_database()"
                 )
             )
     finally:

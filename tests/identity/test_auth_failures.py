@@ -18,8 +18,8 @@ from identity.token_buckets import MemoryBuckets
 from storage.base import now
 from storage.database import Database
 from storage.queries import credentials as statements
-from storage.sessions import TenantSession
 from storage.tables import Credential
+from storage.tenancy.sessions import TenantSession
 from tests.support.clock import Clock
 from tests.support.world import PEPPER, World, issuer, open_world
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from joserfc.jwk import ECKey
-from sqlalchemy import event, select
+from sqlalchemy import select
 
 from contract.errors import (
     GatewayError,
@@ -220,7 +220,7 @@ async def test_another_process_sees_a_revocation_on_its_next_call(
 
 async def _last_used(world: World) -> list[datetime | None]:
     async with world.database.directory() as session:
-        return list((await session.execute(select(Credential.last_used_at))).scalars())
+        return [row[0] for row in await session.rows(select(Credential.last_used_at))]
 
 
 async def _settled(identity: Identity) -> None:
@@ -236,13 +236,12 @@ async def test_the_use_is_noted_at_most_once_a_minute(
     text = await world.credential("admin@one", None)
     writes: list[str] = []
 
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+    def note(statement: str) -> None:
         if statement.startswith("UPDATE"):
             writes.append(statement)
 
-    engines = [identity.database.engine.sync_engine, other.database.engine.sync_engine]
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
+    for database in (identity.database, other.database):
+        database.observers.append(note)
     start = datetime(2026, 5, 1, 12, tzinfo=UTC)
     for seconds, noted, written in ((0, 0, 1), (1, 0, 1), (59.999999, 0, 1), (60, 60, 2), (119, 60, 2), (121, 121, 3)):
         moment = start + timedelta(seconds=seconds)
@@ -253,8 +252,6 @@ async def test_the_use_is_noted_at_most_once_a_minute(
             await _settled(each)
         assert await _last_used(world) == [start + timedelta(seconds=noted)]
         assert len(writes) == written
-    for engine in engines:
-        event.remove(engine, "before_cursor_execute", note)
 
 
 async def test_calls_at_the_same_time_note_the_use_once(world: World) -> None:

@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
-from sqlalchemy import event, select
+from sqlalchemy import select
 
 from contract.scopes import Role
 from storage.tables import Member, Membership, Organization
@@ -79,16 +79,16 @@ class External:
         """The statements meanwhile that change the directory."""
         seen: list[str] = []
 
-        def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        def note(statement: str) -> None:
             if statement.startswith(("INSERT", "UPDATE", "DELETE")) and "last_used_at" not in statement:
                 seen.append(statement)
 
-        engine = self.gateway.world.database.engine.sync_engine
-        event.listen(engine, "before_cursor_execute", note)
+        observers = self.gateway.world.database.observers
+        observers.append(note)
         try:
             yield seen
         finally:
-            event.remove(engine, "before_cursor_execute", note)
+            observers.remove(note)
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ async def test_an_expired_credential_ends_to_the_moment(world: World, monkeypatc
 
 
 async def test_through_the_application(database_url: str, tmp_path: Path) -> None:
-    """Both forms, and what they give works on both doors."""
+    """Both forms, and what they give works on both surfaces."""
     async with open_gateway(database_url, tmp_path / "data") as gateway:
         world = gateway.world
         text = await world.credential("member@one", None)

@@ -124,10 +124,8 @@ def test_a_folder_that_others_can_write_in_is_refused(
     folder.chmod(wrong)
     with pytest.raises(KeyFileError) as refused:
         make(folder)
-    assert (refused.value.path, refused.value.reason) == (
-        folder,
-        f"is writable by others than its owner (mode {wrong:04o}); chmod go-w, or name another folder",
-    )
+    words = f"is writable by others than its owner (mode {wrong:04o}); chmod go-w, or name another folder"
+    assert str(refused.value) == f"{folder}: {words}"
     assert not (folder / name).exists()
 
 

@@ -117,7 +117,7 @@ async def test_the_time_is_the_same(world: World, prefix: str) -> None:
             apart[clock] = max(quick) / min(quick) - 1
         if max(apart.values()) < APART:
             break
-    print(f"{world.database.engine.dialect.name} {prefix}: " + str({c: f"{a:.1%}" for c, a in apart.items()}))
+    print(f"{world.database.dialect} {prefix}: " + str({c: f"{a:.1%}" for c, a in apart.items()}))
     assert max(apart.values()) < APART
 
 

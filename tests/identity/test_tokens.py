@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey
 
-from identity.signatures import issuer_of
 from identity.tokens import DEFAULT_ISSUER, Claims, EmbeddedIssuer, InvalidToken
 
 NOW = 1_790_000_000
@@ -333,13 +332,6 @@ async def test_a_token_has_at_most_16_kib() -> None:
     assert (await issuer().verify(fitting)).subject == "user-1"
     assert await refusal(signed({**CLAIMS, "padding": "x" * 12_300})) == "longer than 16 KiB"
     assert await refusal("a" * 50_000_000) == "longer than 16 KiB"
-
-
-def test_the_issuer_of_an_unverified_token() -> None:
-    assert issuer_of(signed()) == "urn:crm-gateway"
-    assert issuer_of(changed(iss=7)) is None
-    with pytest.raises(InvalidToken):
-        issuer_of("x")
 
 
 def test_the_documents_hold_what_exists() -> None:

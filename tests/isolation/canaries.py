@@ -16,17 +16,26 @@ from io import BytesIO
 from itertools import count
 from typing import Any
 
-from sqlalchemy import JSON, Text, update
+from sqlalchemy import JSON, Text, UniqueConstraint, cast, literal, update
 from sqlmodel import SQLModel, col
 
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from identity.principal import Organization
-from storage.base import Tenant, new_id
-from storage.columns import Kind, facts_of
+from storage.base import Tenant, new_id, with_copies
+from storage.columns import Kind, columns_of
 from storage.queries import organizations as directory
-from storage.tables import Activity, Competitor, CXReportRevision, Deal, ResearchResult, Webhook, WebhookWatch
-from storage.tenancy import SHARED_TABLES
+from storage.tables import (
+    Activity,
+    Competitor,
+    CXReportRevision,
+    Deal,
+    ResearchResult,
+    SalesTarget,
+    Webhook,
+    WebhookWatch,
+)
+from storage.tenancy.guard import SHARED_TABLES
 from tests.isolation.records import fill_organization
 from tests.support.world import Headers, World
 
@@ -40,7 +49,7 @@ NO_TEXT_OF_A_PERSON = {
     "artifacts": {"kind", "storage_name", "content_type"},
     "campaigns": {"status", "timezone", "provider", "provider_sync"},
     "credentials": {"kind", "key_id", "secret_hash", "hint"},
-    "deals": {"currency", "status", "geo_scope"},
+    "deals": {"currency", "folded_currency", "status", "geo_scope"},
     "enrollments": {"status"},
     "events": {"type", "area", "actor", "request_id"},
     "feedback": {"subject", "kind", "request_id"},
@@ -55,9 +64,12 @@ NO_TEXT_OF_A_PERSON = {
     "pipeline_stages": {"type"},
     "research_results": {"status"},
     "research_runs": {"status"},
+    "sales_targets": {"currency", "currency_key"},
+    "tag_links": {"kind"},
+    "tags": {"color"},
     "webhooks": {"types", "areas"},
 }
-"""Columns of text or JSON that hold words of the service, or what it computed, and so no canary."""
+"""Columns of text or JSON with words of the service, what it computed, a color or a currency, and so no canary."""
 
 
 def tables_of_organizations() -> Iterator[Any]:
@@ -73,10 +85,16 @@ def texts(model: Any) -> list[Any]:
     return [c for c in model.__table__.columns if isinstance(c.type, Text | JSON) and c.name not in closed]
 
 
+def _unique(model: Any) -> set[str]:
+    """The columns of which two rows may not hold the same, alone or with others."""
+    constraints = [c for c in model.__table__.constraints if isinstance(c, UniqueConstraint)]
+    return {column.name for constraint in constraints for column in constraint.columns}
+
+
 def _vocabularies(model: Any) -> set[str]:
     """The columns that a table declares to hold one of a few words."""
     try:
-        return {fact.name for fact in facts_of(model) if not isinstance(fact.kind, Kind)}
+        return {fact.name for fact in columns_of(model) if not isinstance(fact.kind, Kind)}
     except TypeError:  # it has columns that say nothing of themselves
         return set()
 
@@ -113,20 +131,24 @@ class Side:
         async with self.world.database.writing(self.organization.id) as session:
             own = self.organization.id
             for model in tables_of_organizations():
+                unique = _unique(model)
                 for column in texts(model):
                     if isinstance(column.type, Text) and column.nullable:
                         name = getattr(model, column.name)
                         blank = update(model).where(col(model.org_id) == own, col(name).is_(None))
-                        await session.execute(blank.values({column.name: mark}))
+                        alone = column.name in unique
+                        text = literal(f"{mark} ").concat(cast(col(model.id), Text)) if alone else mark
+                        await session.execute(blank.values({column.name: text}))
             for model, values in (
                 (Activity, {"details": {"location": mark}}),
                 (Competitor, {"aliases": [mark], "domains": [mark]}),
                 (CXReportRevision, {"analysis": {"summary": mark}}),
                 (Deal, {"competitors": [mark]}),
                 (ResearchResult, {"factors": [{"name": mark, "score": 50, "weight": 1, "finding": mark}]}),
+                (SalesTarget, {"owner_id": mark, "owner_key": mark}),
             ):
                 of_own = update(model).where(col(model.org_id) == own)
-                await session.execute(of_own.values(values))
+                await session.execute(of_own.values(with_copies(model, values)))
 
     async def hear(self, url: str) -> None:
         """Have the organization's events told to this address."""

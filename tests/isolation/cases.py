@@ -1,12 +1,12 @@
-"""Every operation: the group that guards it, by the specification, and requests that reach it through each door.
+"""Every operation: the group that guards it, by the specification, and requests that reach it through each surface.
 
 Those of a record type with a module in `tests/records` stand there.
 """
 
 from __future__ import annotations
 
-from contract.criteria import EVERYTHING, Listing, Page
-from tests.isolation.requests import ERRORS, Case, Graph, Rest, by_id, change, fill, names, of, put, q
+from contract.criteria import EVERYTHING, ListQuery, PageWindow
+from tests.isolation.requests import EACH_LINK, ERRORS, Case, Graph, Rest, by_id, change, fill, names, of, put, q
 from tests.support.record_types import record_types
 
 __all__ = ["CASES", "Case", "Graph", "Rest", "fill", "names", "put", "q"]
@@ -31,13 +31,15 @@ _RECORDS = [
     "outreach domain",
     "mailbox",
     "webhook",
-    *(record.name for record in record_types()),
+    *(record.name for record in record_types() if record.is_node),
 ]
 
 CASES: dict[str, Case] = {
     # Who is calling.
     "viewer.get_viewer": Case(
-        None, (q("{ viewer { subject organization { id } organizations { id } } }"),), organization=False
+        None,
+        (Rest("GET", "/viewer"), q("{ viewer { subject organization { id } organizations { id } } }")),
+        organization=False,
     ),
     "costs.estimate_cost": Case(
         None, (q('{ costEstimate(document: "{ deals { nodes { id } } }") { requested } }'),), organization=False
@@ -71,9 +73,10 @@ CASES: dict[str, Case] = {
     "meetings.log_meeting": Case(
         "CRM_MANAGE",
         (
-            put("meetingLog", "MeetingLogInput", "meeting { subject }", subject="<name>", accountId="<account>"),
-            put("meetingLog", "MeetingLogInput", "meeting { subject }", subject="<name>", dealId="<deal>"),
-            put("meetingLog", "MeetingLogInput", "meeting { subject }", subject="<name>", contactId="<contact>"),
+            *(
+                put("meetingLog", "MeetingLogInput", "meeting { subject }", subject="<name>", **link)
+                for link in EACH_LINK
+            ),
         ),
     ),
     "meetings.update_meeting": Case(
@@ -81,8 +84,8 @@ CASES: dict[str, Case] = {
         (
             change("meetingUpdate", "MeetingUpdateInput", "meeting { subject }", "<meeting>", subject="<name>"),
             *(
-                change("meetingUpdate", "MeetingUpdateInput", "meeting { id }", "<own meeting>", **{link: record})
-                for link, record in (("accountId", "<account>"), ("contactId", "<contact>"), ("dealId", "<deal>"))
+                change("meetingUpdate", "MeetingUpdateInput", "meeting { id }", "<own meeting>", **link)
+                for link in EACH_LINK
             ),
         ),
     ),
@@ -91,29 +94,36 @@ CASES: dict[str, Case] = {
     # Accounts.
     "accounts.get_account": Case(
         "CRM_READ",
-        (of("account", "name"), q("query($domain: String!) { account(domain: $domain) { name } }", domain="<domain>")),
+        (
+            Rest("GET", "/accounts/<account>"),
+            of("account", "name"),
+            q("query($domain: String!) { account(domain: $domain) { name } }", domain="<domain>"),
+        ),
     ),
     "accounts.list_accounts": Case(
         "CRM_READ",
-        (q("query($id: ID!) { accounts(filter: {id: {eq: $id}}) { nodes { name } totalCount } }", id="<account>"),),
+        (
+            Rest("GET", "/accounts?name=<name>"),
+            q("query($id: ID!) { accounts(filter: {id: {eq: $id}}) { nodes { name } totalCount } }", id="<account>"),
+        ),
     ),
     "accounts.contacts_of_account": Case(
         "CRM_READ",
         (of("account", "contacts { nodes { lastName } totalCount }"),),
         below=("accounts.get_account",),
-        direct=("<account>", Listing()),
+        direct=("<account>", ListQuery()),
     ),
     "accounts.deals_of_account": Case(
         "CRM_READ",
         (of("account", "deals { nodes { name } totalCount }"),),
         below=("accounts.get_account",),
-        direct=("<account>", Listing()),
+        direct=("<account>", ListQuery()),
     ),
     "accounts.meetings_of_account": Case(
         "MEETINGS_READ",
         (of("account", "meetings { nodes { subject } totalCount }"),),
         below=("accounts.get_account",),
-        direct=("<account>", Listing()),
+        direct=("<account>", ListQuery()),
     ),
     "accounts.create_account": Case(
         "CRM_MANAGE", (put("accountCreate", "AccountCreateInput", "account { name }", name="<name>"),)
@@ -139,7 +149,7 @@ CASES: dict[str, Case] = {
         "MEETINGS_READ",
         (of("account", "healthHistory { nodes { score } totalCount }"),),
         below=("accounts.get_account",),
-        direct=("<account>", Page()),
+        direct=("<account>", PageWindow()),
     ),
     "health.refresh_health": Case(
         "CRM_MANAGE",
@@ -149,10 +159,11 @@ CASES: dict[str, Case] = {
         ),
     ),
     # Contacts.
-    "contacts.get_contact": Case("CRM_READ", (of("contact", "lastName"),)),
+    "contacts.get_contact": Case("CRM_READ", (Rest("GET", "/contacts/<contact>"), of("contact", "lastName"))),
     "contacts.list_contacts": Case(
         "CRM_READ",
         (
+            Rest("GET", "/contacts?account_id=<account>"),
             q(
                 "query($a: ID!, $c: ID!) { contacts(filter: {or: [{id: {eq: $c}}, {accountId: {eq: $a}},"
                 " {account: {id: {eq: $a}}}]}) { nodes { lastName } totalCount } }",
@@ -165,13 +176,13 @@ CASES: dict[str, Case] = {
         "CRM_READ",
         (of("contact", "deals { nodes { name } totalCount }"),),
         below=("contacts.get_contact",),
-        direct=("<contact>", Listing()),
+        direct=("<contact>", ListQuery()),
     ),
     "contacts.meetings_of_contact": Case(
         "MEETINGS_READ",
         (of("contact", "meetings { nodes { subject } totalCount }"),),
         below=("contacts.get_contact",),
-        direct=("<contact>", Listing()),
+        direct=("<contact>", ListQuery()),
     ),
     "contacts.create_contact": Case(
         "CRM_MANAGE",
@@ -206,15 +217,15 @@ CASES: dict[str, Case] = {
     ),
     "deals.contacts_of_deal": Case(
         "CRM_READ",
-        (of("deal", "contacts { nodes { lastName } totalCount }"),),
+        (Rest("GET", "/deals/<deal>/contacts"), of("deal", "contacts { nodes { lastName } totalCount }")),
         below=("deals.get_deal",),
-        direct=("<deal>", Listing()),
+        direct=("<deal>", ListQuery()),
     ),
     "deals.meetings_of_deal": Case(
         "MEETINGS_READ",
         (of("deal", "meetings { nodes { subject } totalCount }"),),
         below=("deals.get_deal",),
-        direct=("<deal>", Listing()),
+        direct=("<deal>", ListQuery()),
     ),
     "deals.stage_history": Case(
         "CRM_READ",
@@ -241,7 +252,7 @@ CASES: dict[str, Case] = {
             ),
         ),
         below=("deals.deal_board",),
-        direct=("<second stage>", Listing()),
+        direct=("<second stage>", ListQuery()),
     ),
     "deals.unstaged_deals": Case(
         "CRM_READ",
@@ -277,13 +288,18 @@ CASES: dict[str, Case] = {
     "deals.link_contact": Case(
         "CRM_MANAGE",
         tuple(
-            q(
-                'mutation($deal: ID!, $contact: ID!) { dealContactLink(dealId: $deal, contactId: $contact, role: "r")'
-                f" {{ deal {{ id }} {ERRORS} }} }}",
-                deal=deal,
-                contact=contact,
-            )
+            request
             for deal, contact in (("<deal>", "<contact>"), ("<own deal>", "<contact>"), ("<deal>", "<own contact>"))
+            for request in (
+                Rest("PUT", f"/deals/{deal}/contacts/{contact}", {"role": "r"}),
+                q(
+                    "mutation($deal: ID!, $contact: ID!) {"
+                    ' dealContactLink(dealId: $deal, contactId: $contact, role: "r")'
+                    f" {{ deal {{ id }} {ERRORS} }} }}",
+                    deal=deal,
+                    contact=contact,
+                ),
+            )
         ),
     ),
     "deals.unlink_contact": Case(
@@ -303,7 +319,9 @@ CASES: dict[str, Case] = {
         "CRM_READ", (q("query($query: String!) { search(query: $query) { node { id } snippet } }", query="<domain>"),)
     ),
     # Pipeline stages.
-    "pipeline_stages.list_stages": Case("CRM_READ", (q("{ pipelineStages { name } }"),)),
+    "pipeline_stages.list_stages": Case(
+        "CRM_READ", (Rest("GET", "/pipeline-stages"), q("{ pipelineStages { name } }"))
+    ),
     "pipeline_stages.get_stage": Case(
         "CRM_READ", (of("deal", "stage { name }"),), below=("deals.get_deal",), direct=("<stage>",)
     ),
@@ -463,7 +481,7 @@ CASES: dict[str, Case] = {
             ),
         ),
         below=("research.get_run",),
-        direct=("<run>", Listing()),
+        direct=("<run>", ListQuery()),
     ),
     "research.create_run": Case(
         "CRM_MANAGE",
@@ -480,7 +498,10 @@ CASES: dict[str, Case] = {
     "research.cancel_run": Case("CRM_MANAGE", (by_id("researchRunCancel", "run", "run { status }"),)),
     "cx_reports.report_of_result": Case(
         "CRM_READ",
-        (q("query($id: ID!) { researchResult(id: $id) { id cxReport { copyBlobs brand } } }", id="<result>"),),
+        (
+            Rest("GET", "/customer-intelligence/runs/<run>/results/<result>/cx-report"),
+            q("query($id: ID!) { researchResult(id: $id) { id cxReport { copyBlobs brand } } }", id="<result>"),
+        ),
         below=("research.get_result",),
         direct=("<result>",),
     ),
@@ -518,10 +539,15 @@ CASES: dict[str, Case] = {
         "CRM_READ", (q("subscription($id: ID!) { jobUpdated(id: $id) { id kind status error } }", id="<job>"),)
     ),
     # Outreach.
-    "campaigns.get_campaign": Case("OUTREACH_READ", (of("campaign", "name steps { subject }"),)),
+    "campaigns.get_campaign": Case(
+        "OUTREACH_READ", (Rest("GET", "/outreach/campaigns/<campaign>"), of("campaign", "name steps { subject }"))
+    ),
     "campaigns.list_campaigns": Case(
         "OUTREACH_READ",
-        (q("query($id: ID!) { campaigns(filter: {id: {eq: $id}}) { nodes { name } totalCount } }", id="<campaign>"),),
+        (
+            Rest("GET", "/outreach/campaigns"),
+            q("query($id: ID!) { campaigns(filter: {id: {eq: $id}}) { nodes { name } totalCount } }", id="<campaign>"),
+        ),
     ),
     "campaigns.mailboxes_of_campaign": Case(
         "OUTREACH_READ",
@@ -551,7 +577,11 @@ CASES: dict[str, Case] = {
         ),
     ),
     "campaigns.resume_campaign": Case(
-        "OUTREACH_MANAGE", (by_id("campaignResume", "running campaign", "campaign { id }"),)
+        "OUTREACH_MANAGE",
+        (
+            Rest("POST", "/outreach/campaigns/<running campaign>/resume"),
+            by_id("campaignResume", "running campaign", "campaign { id }"),
+        ),
     ),
     "campaigns.archive_campaign": Case("OUTREACH_MANAGE", (by_id("campaignArchive", "campaign", "campaign { id }"),)),
     "campaigns.delete_campaign": Case(
@@ -565,7 +595,7 @@ CASES: dict[str, Case] = {
         "OUTREACH_READ",
         (of("campaign", "enrollments { nodes { email } totalCount }"),),
         below=("campaigns.get_campaign",),
-        direct=("<campaign>", Listing()),
+        direct=("<campaign>", ListQuery()),
     ),
     "enrollments.enroll_contacts": Case(
         "OUTREACH_MANAGE",

@@ -7,6 +7,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import httpx
 
+from contract.scopes import Role
 from contract.vocabulary import FeedbackKind
 from identity.principal import Organization
 from jobs.queue import enqueue
@@ -30,11 +31,15 @@ from storage.tables import (
     IdempotencyKey,
     Lead,
     Mailbox,
+    Member,
+    Membership,
     OutreachDomain,
     OutreachMessage,
     PipelineStage,
     ResearchResult,
     ResearchRun,
+    Tag,
+    TagLink,
     Webhook,
     WebhookDelivery,
     WebhookWatch,
@@ -57,14 +62,15 @@ async def fill_organization(world: World, organization: Organization, member: st
     await world.publish(organization, mark.encode(), name=mark)
     context = await world.context(member, organization)
     deal = await create_deal(context, DealCreate(name=mark, account_id=account.id, stage_id=stages[1].id))
-    meeting = Activity(subject=mark, account_id=account.id, contact_id=contact.id, deal_id=deal.id)
-    await world.add(organization, meeting, DealContact(deal_id=deal.id, contact_id=contact.id, role=mark))
     lead = Lead(
         **dict.fromkeys(("card_id", "name", "title", "company", "notes"), mark),
         capture_payload={"raw": mark},
         tags=[mark],
     )
     await world.add(organization, lead)
+    links = {"account_id": account.id, "contact_id": contact.id, "deal_id": deal.id, "lead_id": lead.id}
+    meeting = Activity(subject=mark, **links)
+    await world.add(organization, meeting, DealContact(deal_id=deal.id, contact_id=contact.id, role=mark))
     await submit_feedback(context, FeedbackCreate(kind=FeedbackKind.IDEA, message=mark))
     snapshot = await refresh_health(context, account.id)
     key = await create_organization_key(context, CredentialCreate(name=mark))
@@ -98,7 +104,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         Enrollment(campaign_id=c.id, contact_id=contact.id, email=mark, email_key=mark, variables={"mark": mark})
         for c in campaigns
     ]
-    links = [CampaignMailbox(campaign_id=c.id, mailbox_id=mailbox.id) for c in campaigns]
+    sending = [CampaignMailbox(campaign_id=c.id, mailbox_id=mailbox.id) for c in campaigns]
     message = OutreachMessage(
         campaign_id=campaigns[1].id,
         enrollment_id=enrollments[1].id,
@@ -125,11 +131,18 @@ async def fill_organization(world: World, organization: Organization, member: st
         expires_at=moment,
     )
     await world.add(organization, idempotency_key)
-    await world.add(organization, domain, mailbox, *campaigns, *enrollments, *links, message)
+    await world.add(organization, domain, mailbox, *campaigns, *enrollments, *sending, message)
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = {record.name: record.row(known, mark) for record in record_types()}
-    await world.add(organization, *others.values())
+    second_tag = Tag(name=f"{mark}second")
+    tagged = TagLink(kind="lead", record_id=lead.id, tag_id=others["tag"].id)
+    await world.add(organization, *others.values(), second_tag, tagged)
+    async with world.database.directory(writing=True) as session:
+        await session.insert(Member(subject=others["member"].id, name=mark))
+    belongs = Membership(org_id=organization.id, subject=others["member"].id, scopes=sorted(Role.MEMBER.scopes))
+    await world.add(organization, belongs)
     return {
+        "owner": member,
         **{name: other.id for name, other in others.items()},
         "run": run.id,
         "result": result.id,
@@ -142,6 +155,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         "lead": lead.id,
         "stage": stages[0].id,
         "second stage": stages[1].id,
+        "second tag": second_tag.id,
         "meeting": meeting.id,
         "snapshot": snapshot.id,
         "factor": (await factors_of(context, snapshot.id))[0].id,
@@ -163,7 +177,7 @@ def missing(names: Iterable[str]) -> dict[str, str]:
 
 
 async def send(gateway: Gateway, request: Rest | Graph, headers: Headers) -> httpx.Response:
-    """Send the request through its door."""
+    """Send the request through its surface."""
     if isinstance(request, Rest):
         return await gateway.rest(request.method, request.path, headers, request.body)
     if request.needs_key:

@@ -103,3 +103,6 @@ def change(mutation: str, kind: str, selection: str, id: str, **input: Any) -> G
 
 
 ERRORS = "userErrors { code message field }"
+
+EACH_LINK = tuple({f"{noun}Id": f"<{noun}>"} for noun in ("account", "deal", "contact", "lead"))
+"""The links of an activity, one at a time."""

@@ -1,6 +1,6 @@
 """Two organizations at work on one service: nothing of the one reaches the other, in any byte.
 
-Each step is an operation of the registry, through one of its doors, as one organization: first with identifiers of the
+Each step is an operation of the registry, by one of its surfaces, as one organization: first with identifiers of the
 other and with identifiers of nobody, which has to be the same to the byte and change nothing; then with its own, while
 the other organization does the same with its own. `CRM_CANARY_STEPS` says how many steps (`.ci/run`: 500), and
 `CRM_CANARY_SHRINK=1` looks for the shortest way to what it found, which takes minutes.
@@ -31,7 +31,7 @@ from sqlmodel import col
 
 from contract.errors import Unavailable
 from contract.vocabulary import CredentialKind
-from resolvers.access import OPERATIONS
+from resolvers.shared.access import OPERATIONS
 from schema.build import build
 from storage.tables import QueuedJob, WebhookWatch
 from tests.isolation.canaries import Side, Watch, new_side, tables_of_organizations, texts

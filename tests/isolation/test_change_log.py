@@ -18,13 +18,19 @@ from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant, new_tenant
 
 WITHOUT = {
+    "ownershipTransfer": "its job tells of each thousand records that it moves",
     "userTokenCreate": "a user token is its member's own, in every organization, and in no organization's log",
     "userTokenRename": "as userTokenCreate",
     "userTokenRevoke": "as userTokenCreate",
 }
 """Mutations that append nothing, each with the reason."""
 
-BEFORE = {"campaignResume": "campaignPause", "leadReopen": "leadDisqualify"}
+BEFORE = {
+    "campaignResume": "campaignPause",
+    "leadReopen": "leadDisqualify",
+    "memberReactivate": "memberDeactivate",
+    "taskReopen": "taskComplete",
+}
 """What has to happen first for a mutation to change something."""
 
 INSTEAD = {
@@ -65,6 +71,10 @@ TWICE = {
     "pipelineStageUpdate": ("pipeline_stage_updated", {"pipeline_stage_id": "<stage>", "changed": ["name"]}),
     "pipelineStageReorder": ("pipeline_stages_reordered", {"pipeline_stage_ids": ["<second stage>", "<stage>"]}),
     "organizationKeyRename": ("organization_key_renamed", {"organization_key_id": "<key>"}),
+    "memberUpdate": ("member_updated", {"member_id": "<member>", "changed": ["name"]}),
+    "memberDeactivate": ("member_deactivated", {"member_id": "<member>"}),
+    "tagUpdate": ("tag_updated", {"tag_id": "<tag>", "changed": ["name"]}),
+    "tagsApply": ("records_tagged", {"ids": ["<deal>", "<contact>"], "added": 1, "removed": 0}),
     "leadUpdate": ("lead_updated", {"lead_id": "<lead>", "changed": ["notes"]}),
 }
 """What the log says of a change, and that the same one again is none (decision 20)."""

@@ -57,7 +57,7 @@ def given(request: Graph) -> Iterator[Place]:
     assert isinstance(operation, OperationDefinitionNode)
     for definition in operation.variable_definitions or ():
         kind = bare(type_from_ast(SCHEMA, definition.type))
-        yield from _inside(kind, request.variables[definition.variable.name.value])
+        yield from _inside(kind, request.variables.get(definition.variable.name.value))
     for field in operation.selection_set.selections:
         assert isinstance(field, FieldNode)
         for argument in field.arguments or ():
@@ -77,7 +77,7 @@ def _inside(kind: Any, value: Any) -> Iterator[Place]:
 
 def test_every_identifier_of_an_input_is_in_a_case() -> None:
     asked = {place for case in CASES.values() for r in case.requests if isinstance(r, Graph) for place in given(r)}
-    assert places() - asked == set()
+    assert places() - asked == {("MemberAddInput", "id")}  # the subject of somebody new
 
 
 def filters() -> Iterator[tuple[str, str, dict[str, Any]]]:

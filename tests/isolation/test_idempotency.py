@@ -1,4 +1,4 @@
-"""Every write through every door under an idempotency key: again it is answered alike, and nothing is done."""
+"""Every write through every surface under an idempotency key: again it is answered alike, and nothing is done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from contract.scopes import Role
 from identity.principal import Organization
-from resolvers.access import OPERATIONS
+from resolvers.shared.access import OPERATIONS
 from schema.build import build
 from storage.base import new_id
 from storage.queries import organizations as directory

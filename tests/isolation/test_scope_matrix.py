@@ -1,4 +1,4 @@
-"""Every operation × every scope alone, none and all × every kind of credential, through every door.
+"""Every operation × every scope alone, none and all × every kind of credential, through every surface.
 
 What is refused would have had an effect: real records, good values. What is let through has none: records that do not
 exist, values that are not acceptable. So nothing may change, whatever the verdict.
@@ -18,8 +18,8 @@ from graphql import FieldNode, OperationDefinitionNode, parse
 import rest_compat.routes as routes
 from contract.errors import Forbidden, NotInPerson, Problems
 from contract.vocabulary import CredentialKind
-from resolvers.access import OPERATIONS, rule_of
-from resolvers.context import Context
+from resolvers.shared.access import OPERATIONS, rule_of
+from resolvers.shared.context import Context
 from schema.build import build
 from schema.declare import RULES
 from tests.isolation.cases import CASES, Case, Graph, Rest
@@ -59,12 +59,15 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
         if isinstance(request, Rest)
     }
     served = {(o.method, o.path): o.resolver for o in routes.OPERATIONS if o.resolver is not None}
-    kinds = {"{campaign}/pause": "{running campaign}/pause"}
+    kinds = {f"{{campaign}}/{verb}": f"{{running campaign}}/{verb}" for verb in ("pause", "resume")}
+    kinds |= {"{target}": "{sales target}"}
     expected = set()
     for (method, path), function in served.items():
         path = re.sub(r"\{(\w+)_id\}", r"{\1}", path)
         for parameter, kind in kinds.items():
             path = path.replace(parameter, kind)
+        if function.__module__ == "resolvers.tasks":  # on the paths of activities of every type
+            path = path.replace("{activity}", "{task}")
         path = path.replace("{id}", "{key}" if "organization" in path else "{token}")
         expected.add((f"{function.__module__.rpartition('.')[2]}.{function.__name__}", method, path))
     assert written == expected
@@ -123,8 +126,8 @@ def _fits(case: Case, kind: CredentialKind) -> bool:
     return not case.in_person or kind is not CredentialKind.ORGANIZATION_KEY
 
 
-def _one_per_door(case: Case) -> list[Rest | Graph]:
-    """The first request of the row by each door: the others differ in the records that they name."""
+def _one_per_surface(case: Case) -> list[Rest | Graph]:
+    """The first request of the row by each surface: the others differ in the records that they name."""
     return list({type(request): request for request in reversed(case.requests)}.values())
 
 
@@ -152,7 +155,7 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
         assert refused != allowed, (name, request, sorted(scopes), response.text)
         assert allowed or "Kept" not in response.text
 
-    requests = [(name, request) for name, case in CASES.items() for request in _one_per_door(case)]
+    requests = [(name, request) for name, case in CASES.items() for request in _one_per_surface(case)]
     for number, (name, request) in enumerate(requests):
         async with asyncio.TaskGroup() as group:
             for place, (scopes, kind, headers) in enumerate(callers):
@@ -163,7 +166,7 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_the_rule_stands_on_the_resolver_itself(gateway: Gateway) -> None:
-    """Without any door before it, so that an operation which lies below another is not guarded by that one alone."""
+    """Without any surface before it, so that an operation which lies below another is not guarded by that one alone."""
     world = gateway.world
     for scopes, kind, headers in await _callers(gateway):
         principal = await world.services.identity.authenticate(headers["Authorization"], headers.get("X-Service-Org"))

@@ -23,7 +23,7 @@ _USE = "last_used_at"  # of credentials, noted beside the requests
 
 
 class Rows:
-    """The rows of each organization, read past every wall."""
+    """The rows of each organization, read past every isolation layer."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection

@@ -11,12 +11,12 @@ from sqlalchemy import select
 from contract.errors import ProviderFailed
 from contract.vocabulary import DomainStatus, MailboxStatus
 from providers.sequencing import DomainState, Refused, Unreachable
-from resolvers.context import Context
-from resolvers.idempotency import read_key
-from resolvers.inputs import parse
 from resolvers.mailboxes import provision_mailbox
 from resolvers.outreach_domains import purchase_domain
 from resolvers.outreach_inputs import DomainName, MailboxCreate
+from resolvers.shared.context import Context
+from resolvers.shared.idempotency import read_key
+from resolvers.shared.inputs import parse
 from storage.base import new_id
 from storage.database import Database
 from storage.tables import Event, Job, Mailbox, OutreachDomain

@@ -37,7 +37,7 @@ async def test_a_job_is_enqueued_with_its_transaction(world: World) -> None:
 
 
 async def test_an_appending_session_will_do(world: World) -> None:
-    async with world.database.appending(world.one.id) as session:
+    async with world.database.writing(world.one.id) as session:
         job = await enqueue(session, "some_work", {"n": 1}, delay=timedelta(hours=1))
     async with world.database.reading(world.one.id) as session:
         assert (await status(session, job.id)).arguments == {"n": 1}

@@ -1,4 +1,4 @@
-"""Research runs from end to end: web sites on loopback, a worker, and both doors of the whole application."""
+"""Research runs from end to end: web sites on loopback, a worker, and both surfaces of the whole application."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from jobs import attempts
 from jobs.cx import copywriting, signals, site
 from providers.outbound import Outbound
 from storage.queries import artifacts
-from storage.sessions import TenantSession
 from storage.tables import Artifact, CXReport, CXReportRevision, ResearchResult, ResearchRun
+from storage.tenancy.sessions import TenantSession
 from tests.support.companies import HOME, HTML, ask, begin, ended, open_company, open_working, until
 from tests.support.gateway import Gateway, open_gateway
 from tests.support.web import Asked, Reply

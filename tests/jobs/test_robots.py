@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.cx.robots import EVERYTHING, MOST_BYTES, NOTHING, permission, read_robots
+from jobs.cx.robots import EVERYTHING, MOST_BYTES, NOTHING, Robots, permission
 
 
 def closed(text: str, *paths: str) -> list[str]:
-    robots = read_robots(text)
+    robots = Robots(text)
     return [path for path in paths if not robots.allows(path)]
 
 
@@ -51,19 +51,19 @@ def test_what_it_closes(text: str, paths: list[str], expected: list[str]) -> Non
 
 
 def test_the_wait() -> None:
-    assert read_robots("User-agent: *\nCrawl-delay: 2.5\n").delay == 2.5
-    assert read_robots("User-agent: *\nCrawl-delay: soon\n").delay == 0
-    assert read_robots("User-agent: other\nCrawl-delay: 9\n").delay == 0
+    assert Robots("User-agent: *\nCrawl-delay: 2.5\n").delay == 2.5
+    assert Robots("User-agent: *\nCrawl-delay: soon\n").delay == 0
+    assert Robots("User-agent: other\nCrawl-delay: 9\n").delay == 0
 
 
 def test_patterns_that_are_meant_to_keep_it_busy() -> None:
     """Each is compared piece by piece, and agents are not multiplied by rules."""
-    robots = read_robots("User-agent: *\nDisallow: /" + "*a" * 2_000 + "$")
+    robots = Robots("User-agent: *\nDisallow: /" + "*a" * 2_000 + "$")
     assert robots.allows("/" + "a" * 1_999 + "b")
     many = "".join(f"User-agent: agent{number}\n" for number in range(4_000)) + "Disallow: /a\n" * 4_000
     tracemalloc.start()
     try:
-        assert read_robots(many).allows("/a")
+        assert Robots(many).allows("/a")
         assert tracemalloc.get_traced_memory()[1] < 40 * len(many)
     finally:
         tracemalloc.stop()

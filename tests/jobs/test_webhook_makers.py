@@ -15,6 +15,7 @@ from identity import directory
 from jobs import webhooks
 from resolvers.accounts import AccountCreate, create_account
 from resolvers.credentials import CredentialCreate, create_organization_key, revoke_organization_key
+from resolvers.members import deactivate_member, reactivate_member
 from resolvers.webhooks import WebhookCreate, create_webhook, list_webhooks
 from storage.base import now
 from storage.tables import Event, EventCounter, Membership, WebhookWatch
@@ -133,7 +134,7 @@ async def test_what_no_command_said_is_found_before_a_delivery(
     async with open_web({"/hook": OK}) as web:
         identifier, _ = await made(ctx, f"{web.url}/hook")
         async with world.database.directory(writing=True) as session:
-            values = {"ended_at": now()} if scopes is None else {"scopes": scopes}
+            values = {"ended_at": now(), "scopes": []} if scopes is None else {"scopes": scopes}
             await session.execute(update(Membership).where(col(Membership.subject) == "admin@one").values(values))
         await create_account(ctx, AccountCreate(name="a"))
         workers.start()
@@ -149,8 +150,9 @@ async def test_a_maker_who_sees_less_tells_less(world: World, ports: Any, worker
         await made(ctx, f"{web.url}/hook")
         async with world.database.writing(world.one.id) as session:
             for area in ("outreach", "admin"):
-                session.add(Event(sequence=100 + (area == "admin"), type="x", area=area, actor="a", data={"of": area}))
-            await session.flush()
+                await session.insert(
+                    Event(sequence=100 + (area == "admin"), type="x", area=area, actor="a", data={"of": area})
+                )
             await session.execute(update(EventCounter).where(col(EventCounter.org_id) == world.one.id).values(last=101))
         await change(world, None, Scope.ORGANIZATIONS_MANAGE)  # which is no scope of outreach
         workers.start()
@@ -195,3 +197,24 @@ async def test_sessions_of_an_external_provider_say_it_too(external: External) -
         assert shown["webhooks"] == [{"active": False}], name
         reasons = [n["data"]["reason"] for n in shown["events"]["nodes"] if n["type"] == "webhook_disabled"]
         assert reasons == ["maker_lost_scope" if number == 0 else "maker_removed"]
+
+
+async def test_a_suspended_maker_s_webhooks_wait_and_miss_nothing(
+    world: World, ports: Any, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 224."""
+    monkeypatch.setattr(webhooks, "_SUSPENDED", timedelta(seconds=0.2))
+    await world.join("other@one", world.one, role=Role.ADMIN)
+    other = await world.context("other@one", world.one)
+    ctx = await admin(world, ports.outbound)
+    async with open_web({"/hook": OK}) as web:
+        await made(ctx, f"{web.url}/hook", "account_created")
+        await deactivate_member(other, "admin@one")
+        for name in "ab":
+            await create_account(other, AccountCreate(name=name))
+        workers.start()
+        await soon(lambda: ("webhook_delivery", "retried") in workers.counted)
+        assert told(web) == []
+        await reactivate_member(other, "admin@one")
+        await soon(lambda: len(told(web)) == 2)
+    assert await notices(world) == []

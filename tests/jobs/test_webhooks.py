@@ -24,7 +24,7 @@ from jobs.upkeep import prune
 from providers.outbound import Outbound
 from providers.ports import Ports
 from resolvers.accounts import AccountCreate, create_account
-from resolvers.context import Context, Services
+from resolvers.shared.context import Context, Services
 from resolvers.webhooks import (
     WebhookCreate,
     create_webhook,
@@ -100,8 +100,7 @@ async def test_many_are_woken_in_as_many_statements_as_one(world: World, ports: 
     counts = []
     for number in (1, 10):
         async with world.database.writing(world.one.id) as session:
-            session.add(*(Webhook(url="http://127.0.0.1:9/", areas=["crm"], cursor=0) for _ in range(number)))
-            await session.flush()
+            await session.insert(*(Webhook(url="http://127.0.0.1:9/", areas=["crm"], cursor=0) for _ in range(number)))
             watched = await session.rows(select(col(Webhook.id)).where(col(Webhook.org_id) == world.one.id))
         async with world.database.directory(writing=True) as session:
             for row in watched:
@@ -211,7 +210,7 @@ async def test_after_three_days_of_failure_it_is_off_and_that_is_an_event(
         async with world.database.writing(world.one.id) as session:
             webhook = await statements.find(session, identifier, lock=True)
             assert webhook is not None
-            webhook.failing_since, webhook.failures = now() - webhooks.GIVE_UP, 30
+            await session.update(webhook, failing_since=now() - webhooks.GIVE_UP, failures=30)
         await create_account(ctx, AccountCreate(name="a"))
         workers.start()
 

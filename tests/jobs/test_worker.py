@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, select, update
+from sqlalchemy import select, update
 
 from contract.errors import InvalidState
 from contract.vocabulary import JobStatus
@@ -18,6 +18,8 @@ from jobs.queue import enqueue
 from jobs.work import LeaseLost, Retry, Run, WorkFailed, work
 from jobs.worker import SLOTS_OF_ONE
 from storage.base import now
+from storage.connection_pool import Taken
+from storage.database import Database
 from storage.tables import Account, Job, JobWorker, QueuedJob
 from tests.jobs.conftest import Workers, until
 from tests.support.world import World
@@ -50,7 +52,7 @@ async def test_a_job_runs_in_its_organization(world: World, workers: Workers) ->
         seen.append((run.org_id, run.job_id, run.attempt, run.is_last))
         await run.progress(0.5)
         async with run.writing() as session:
-            session.add(Account(name=name))
+            await session.insert(Account(name=name))
         async with run.reading() as session:
             assert session.org_id == run.org_id
 
@@ -72,7 +74,7 @@ async def test_the_last_transaction_and_the_success_are_one(world: World, worker
     @work("account")
     async def account(run: Run) -> None:
         async with run.finishing() as session:
-            session.add(Account(name="Once"))
+            await session.insert(Account(name="Once"))
         raise ZeroDivisionError
 
     job = await put(world, "account")
@@ -84,21 +86,33 @@ async def test_the_last_transaction_and_the_success_are_one(world: World, worker
     assert workers.counted == [("account", "succeeded")]
 
 
-async def test_a_last_transaction_that_cannot_be_committed_is_no_success(world: World, workers: Workers) -> None:
+async def test_a_last_transaction_that_cannot_be_committed_is_no_success(
+    world: World, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The attempt is another one's to repeat, at once and not when its lease has run out."""
     attempts: list[int] = []
 
-    def gone(_session: object) -> None:
-        raise ConnectionResetError
+    end, ended = Database.end, list[str]()
+
+    async def gone(database: Database, taken: Taken, organization: str | None, *, commit: bool) -> None:
+        is_it = "account" in attempts_under_way and not ended and organization is not None
+        if is_it:
+            ended.append("once")
+        await end(database, taken, organization, commit=commit and not is_it)
+        if is_it:
+            raise ConnectionResetError
+
+    attempts_under_way: list[str] = []
 
     @work("account")
     async def account(run: Run) -> None:
         attempts.append(run.attempt)
         async with run.finishing() as session:
             if run.attempt == 1:
-                event.listen(session._session.sync_session, "before_commit", gone, once=True)
-            session.add(Account(name=f"Attempt {run.attempt}"))
+                attempts_under_way.append("account")
+            await session.insert(Account(name=f"Attempt {run.attempt}"))
 
+    monkeypatch.setattr(Database, "end", gone)
     job = await put(world, "account")
     workers.start()
     row = await until(world, job, *DONE)
@@ -281,7 +295,7 @@ async def test_a_run_that_lost_its_job_writes_nothing(world: World, workers: Wor
         for transaction in (run.writing, run.finishing):
             try:
                 async with transaction() as session:
-                    session.add(Account(name=f"Of attempt {run.attempt}"))
+                    await session.insert(Account(name=f"Of attempt {run.attempt}"))
             except LeaseLost:
                 results.append(run.attempt)
                 raise

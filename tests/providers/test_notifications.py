@@ -1,22 +1,30 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
-import orjson
 import pytest
+from standardwebhooks.webhooks import Webhook as Verifier
+from standardwebhooks.webhooks import WebhookVerificationError
 
 from providers import notifications
 from providers.notifications import Fate, HttpDelivery, Notification, WorkflowActors, embedded
 
+OCCURRED_AT = datetime(2026, 5, 1, 9, 30, tzinfo=UTC)
+SECRET = f"whsec_{base64.b64encode(bytes(range(24))).decode()}"
+
 
 def note(number: int = 0, organization: str = "one") -> Notification:
-    return Notification(organization, "deal_created", f"request-{number}", {"number": number})
+    return Notification(
+        f"id-{number}", organization, "deal_created", OCCURRED_AT, f"request-{number}", {"number": number}
+    )
 
 
 class Counting:
@@ -168,13 +176,15 @@ async def _workflow_service(answer: Answer) -> AsyncIterator[str]:
 
 async def _request(reader: asyncio.StreamReader) -> tuple[str, dict[str, str], Any]:
     head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-    return head[0], headers, orjson.loads(await reader.readexactly(int(headers["content-length"])))
+    pairs = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in head[1:] if line)]
+    headers = dict(pairs)
+    assert len(headers) == len(pairs)
+    return head[0], headers, await reader.readexactly(int(headers["content-length"]))
 
 
-async def _fate(url: str) -> Fate:
+async def _fate(url: str, secret: str = "") -> Fate:
     async with httpx.AsyncClient(timeout=30) as client:
-        counting = Counting(HttpDelivery(client, url))
+        counting = Counting(HttpDelivery(client, url, secret=secret))
         counting.actors.hand(note(7))
         await _until(lambda: counting.fates.total() == 1)
         await counting.actors.close()
@@ -196,7 +206,29 @@ async def test_delivery_posts_the_notification() -> None:
     assert line == "POST /notify?token=canary HTTP/1.1"
     assert headers["content-type"] == "application/json"
     assert headers["x-request-id"] == "request-7"
-    assert body == {"type": "deal_created", "organization_id": "one", "data": {"number": 7}}
+    assert "webhook-signature" not in headers
+    assert body == (
+        b'{"id":"id-7","type":"deal_created","occurred_at":"2026-05-01T09:30:00Z","organization_id":"one",'
+        b'"data":{"number":7}}'
+    )
+
+
+async def test_a_notification_is_signed_where_there_is_a_secret() -> None:
+    """Decision 216: as the library of Standard Webhooks verifies it, by its identifier."""
+    received: list[Any] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.append(await _request(reader))
+        writer.write(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+
+    async with _workflow_service(answer) as url:
+        assert await _fate(url, SECRET) is Fate.DELIVERED
+    [(_, headers, body)] = received
+    assert headers["webhook-id"] == "id-7"
+    assert Verifier(SECRET).verify(body, headers)["data"] == {"number": 7}
+    with pytest.raises(WebhookVerificationError):
+        Verifier(SECRET).verify(body.replace(b"7", b"8"), headers)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,11 @@ def test_nothing_is_a_content_too() -> None:
 def test_every_problem_is_told_at_its_field() -> None:
     assert wrong(
         factors=[{"name": 4, "score": 101, "weight": -1, "evidence_url": "javascript:alert(1)"}, 7],
-        copy_blobs={"gaps": {}, "strengths": ["fine", 5], "headline": "x" * 20_001},
+        copy_blobs={
+            "gaps": {"a": ["fine", "x" * 20_001]},
+            "strengths": ["fine", ["x" * 20_001]],
+            "headline": "x" * 20_001,
+        },
         analysis={"findings": [{"severity": "dire"}], "benchmarks": {}},
         brand={"company": [], "colors": {"primary": "red", "accent": 5}, "logo": "https://example.com/logo.png"},
         bpo_prefix=4,
@@ -79,8 +83,8 @@ def test_every_problem_is_told_at_its_field() -> None:
         ("factors", 0, "weight"): "must be from 0 to 1e+06",
         ("factors", 0, "evidence_url"): "must be an http:// or https:// address",
         ("factors", 1): "must be an object",
-        ("copy_blobs", "gaps"): "must be a text or a list of texts",
-        ("copy_blobs", "strengths", 1): "must be a text",
+        ("copy_blobs", "gaps"): "must have at most 20000 characters",
+        ("copy_blobs", "strengths", 1): "must have at most 20000 characters",
         ("copy_blobs", "headline"): "must have at most 20000 characters",
         ("analysis", "findings", 0, "severity"): "must be high, medium or low",
         ("analysis", "benchmarks"): "must be a list",
@@ -101,6 +105,37 @@ def test_what_is_no_object(field: str, value: Any) -> None:
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), True, "80", []])
 def test_what_is_no_score(score: Any) -> None:
     assert list(wrong(factors=[{"name": "x", "score": score}])) == [("factors", 0, "score")]
+
+
+def test_slots_that_no_template_knows_are_told_as_text() -> None:
+    """Decision 219: each leaf behind its place, and nothing of it is lost."""
+    found = content(
+        copy_blobs={
+            "headline": 5,
+            "gaps": {},
+            "strengths": ["fine", 7.5, True, None, {"quote": "Fast", "by": ["Ada", "Bo"]}, [["deep"]]],
+            "pricing": {"tiers": [{"name": "Basic", "price": 10}, "=free()"], "note": "As of\nMay", "left_out": None},
+        }
+    )
+    assert {section.name: section.paragraphs for section in found.sections} == {
+        "headline": ((False, "5"),),
+        "strengths": (
+            *((True, text) for text in ("fine", "7.5", "yes", "by 1: Ada", "by 2: Bo", "quote: Fast", "1 1: deep")),
+        ),
+        "pricing": (
+            *(
+                (True, text)
+                for text in ("note: As of May", "tiers 1.name: Basic", "tiers 1.price: 10", "tiers 2: =free()")
+            ),
+        ),
+    }
+    deep: object = "end"
+    for _ in range(31):
+        deep = {"a": deep}
+    [section] = content(copy_blobs={"deep": deep}).sections
+    assert section.paragraphs == ((True, ".".join("a" * 31) + ": end"),)
+    many = {"a": list(range(2_001))}
+    assert wrong(copy_blobs={"many": many}) == {("copy_blobs", "many"): "must have at most 2000 values"}
 
 
 def test_too_many() -> None:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from resolvers.aside import Pace, aside
+from resolvers.shared.threads import Pace, aside
 
 
 def _threads() -> int:

@@ -9,10 +9,9 @@ from typing import Any, cast
 
 import pytest
 from sqlalchemy import func, select
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
-from contract.criteria import Page
+from contract.criteria import PageWindow
 from contract.errors import Forbidden, NotFound, OrganizationRequired
 from contract.limits import HEALTH_FACTORS
 from contract.scopes import Scope, ScopeGroup
@@ -22,16 +21,16 @@ from identity.principal import Organization, Principal
 from providers.artifacts import Artifacts
 from providers.notifications import Notifications
 from resolvers import health
-from resolvers.access import rule_of
-from resolvers.context import Context, Services
 from resolvers.health_formula import Assessment, assess
+from resolvers.shared.access import rule_of
+from resolvers.shared.context import Context, Services
 from storage.base import new_id
+from storage.change_feed import ChangeFeed
 from storage.database import Database
-from storage.feed import Feed
 from storage.tables import Account, HealthFactor, HealthSnapshot
 from tests.resolvers.test_health_formula import block, table
 from tests.support.health import new_organization, seed
-from tests.support.statements import statements
+from tests.support.statements import BROKEN_RULES, statements
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WEEK = timedelta(weeks=1)
@@ -42,7 +41,9 @@ def context(database: Database, organization: str | None, *scopes: Scope) -> Con
     principal = Principal("user-1", CredentialKind.SESSION, frozenset(scopes or Scope), active, ())
     # Health uses the database alone.
     return Context(
-        Services(database, cast(Identity, None), cast(Notifications, None), cast(Artifacts, None), Feed(database)),
+        Services(
+            database, cast(Identity, None), cast(Notifications, None), cast(Artifacts, None), ChangeFeed(database)
+        ),
         principal,
         "request-1",
     )
@@ -56,7 +57,7 @@ async def ctx(database: Database) -> Context:
 async def add_account(ctx: Context, **fields: Any) -> Account:
     account = Account(name="Acme", **fields)
     async with ctx.writing() as session:
-        session.add(account)
+        await session.insert(account)
     return account
 
 
@@ -109,8 +110,7 @@ async def test_the_trend_follows_the_snapshot_before(ctx: Context) -> None:
         async with ctx.writing() as session:
             changed = await session.find(Account, Account.id == account.id)
             assert changed is not None
-            for name, value in fields.items():
-                setattr(changed, name, value)
+            await session.update(changed, **fields)
         snapshot = await health.refresh_health(ctx, account.id)
         scores.append((snapshot.score, snapshot.trend))
     assert scores == [(47, None), (47, "stable"), (50, "stable")]
@@ -120,7 +120,7 @@ async def test_the_trend_follows_the_snapshot_before(ctx: Context) -> None:
 async def test_five_points_make_a_trend(ctx: Context, before: int, trend: str) -> None:
     account = await add_account(ctx)
     async with ctx.writing() as session:
-        session.add(HealthSnapshot(account_id=account.id, score=before, snapshot_at=NOW, formula_version="0"))
+        await session.insert(HealthSnapshot(account_id=account.id, score=before, snapshot_at=NOW, formula_version="0"))
     [snapshot] = await health.refresh_many(ctx.services.database, ctx.org_id, [account.id], NOW)
     assert (snapshot.score, snapshot.trend) == (47, trend)
 
@@ -145,7 +145,7 @@ async def test_a_snapshot_is_written_whole_or_not_at_all(ctx: Context, monkeypat
         return replace(result, factors=(*result.factors[:8], replace(result.factors[8], score=101)))
 
     monkeypatch.setattr(health, "assess", broken)
-    with pytest.raises(IntegrityError, match="ck_health_factors_score"):
+    with pytest.raises(BROKEN_RULES, match="ck_health_factors_score"):
         await health.refresh_health(ctx, account.id)
     assert await stored(ctx) == (1, 9)
     monkeypatch.undo()
@@ -157,7 +157,7 @@ async def test_refreshes_of_one_account_run_one_after_the_other(ctx: Context) ->
     account = await add_account(ctx)
     made = await asyncio.gather(*(health.refresh_health(ctx, account.id) for _ in range(20)))
     assert await stored(ctx) == (20, 180)
-    page = await health.health_history(ctx, account.id, Page())
+    page = await health.health_history(ctx, account.id, PageWindow())
     assert {row.id for row in page.rows} == {snapshot.id for snapshot in made}
     # Each but the first saw the one before it.
     assert [row.trend for row in page.rows] == ["stable"] * 19 + [None]
@@ -174,7 +174,7 @@ async def test_many_at_a_moment(ctx: Context) -> None:
     async with ctx.writing() as session:
         filled = await session.find(Account, Account.id == ids[0])
         assert filled is not None
-        filled.domain = "acme.example"
+        await session.update(filled, domain="acme.example")
     made = await health.refresh_many(database, ctx.org_id, [*ids, ids[0], new_id(), "no-id"], NOW - WEEK)
     assert sorted(snapshot.account_id for snapshot in made) == sorted(ids)
     # A snapshot of a later moment is no previous one.
@@ -197,7 +197,7 @@ async def test_no_snapshot_and_no_account_look_alike(ctx: Context) -> None:
         assert await health.latest_health(ctx, account_id) is None
     for snapshot_id in (made.id, new_id(), "no-id"):
         assert await health.factors_of(ctx, snapshot_id) == []
-    page = await health.health_history(ctx, foreign.id, Page())
+    page = await health.health_history(ctx, foreign.id, PageWindow())
     assert (page.rows, page.has_next, await page.total()) == ([], False, 0)
 
 
@@ -210,7 +210,9 @@ async def test_neighbours_come_in_one_statement(ctx: Context) -> None:
         assert len(sent) == 1
         factors = await asyncio.gather(*(health.factors_of(ctx, snapshot.id) for snapshot in made))
         assert [{f.health_score_id for f in some} for some in factors] == [{made[0].id}, {made[1].id}]
-        pages = await asyncio.gather(*(health.health_history(ctx, account.id, Page(first=1)) for account in accounts))
+        pages = await asyncio.gather(
+            *(health.health_history(ctx, account.id, PageWindow(first=1)) for account in accounts)
+        )
         assert [[row.id for row in page.rows] for page in pages] == [[made[0].id], [made[1].id], []]
         assert await asyncio.gather(*(page.total() for page in pages)) == [1, 1, 0]
         assert len(sent) == 4
@@ -229,14 +231,14 @@ async def test_history(ctx: Context) -> None:
     moments = [NOW - WEEK * n for n in (2, 0, 1)]
     for moment in moments:
         await health.refresh_many(ctx.services.database, ctx.org_id, [account.id, neighbour.id], moment)
-    first = await health.health_history(ctx, account.id, Page(first=2))
+    first = await health.health_history(ctx, account.id, PageWindow(first=2))
     assert [row.snapshot_at for row in first.rows] == [NOW, NOW - WEEK]
     assert (first.has_next, first.has_previous, await first.total()) == (True, False, 3)
-    rest = await health.health_history(ctx, account.id, Page(first=2, after=first.cursor(first.rows[1])))
+    rest = await health.health_history(ctx, account.id, PageWindow(first=2, after=first.cursor(first.rows[1])))
     assert [row.snapshot_at for row in rest.rows] == [NOW - 2 * WEEK]
     assert (rest.has_next, rest.has_previous, await rest.total()) == (False, True, 3)
     assert {row.account_id for row in (*first.rows, *rest.rows)} == {account.id}
-    back = await health.health_history(ctx, account.id, Page(last=2, before=rest.cursor(rest.rows[0])))
+    back = await health.health_history(ctx, account.id, PageWindow(last=2, before=rest.cursor(rest.rows[0])))
     assert [row.id for row in back.rows] == [row.id for row in first.rows]
 
 
@@ -257,7 +259,7 @@ async def test_scopes(ctx: Context) -> None:
         with pytest.raises(Forbidden):
             await read(outsider, account.id)
     with pytest.raises(Forbidden):
-        await health.health_history(outsider, account.id, Page())
+        await health.health_history(outsider, account.id, PageWindow())
     assert rule_of(health.refresh_health).group is ScopeGroup.CRM_MANAGE
     reads = (health.latest_health, health.factors_of, health.health_history)
     assert {rule_of(read).group for read in reads} == {ScopeGroup.MEETINGS_READ}

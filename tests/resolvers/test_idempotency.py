@@ -15,14 +15,14 @@ from sqlmodel import col
 from contract.errors import Conflict, KeyInUse, NotFound, Problems, ProviderFailed, TimedOut
 from identity.encryption import seal
 from providers.sequencing import Refused
-from resolvers import idempotency
 from resolvers.campaigns import delete_campaign
-from resolvers.context import Context, Services
 from resolvers.deals import DealCreate, DealUpdate, create_deal, update_deal
-from resolvers.idempotency import ask, read_key, same_answer
-from resolvers.inputs import parse
 from resolvers.outreach_domains import purchase_domain
 from resolvers.outreach_inputs import DomainName
+from resolvers.shared import idempotency
+from resolvers.shared.context import Context, Services
+from resolvers.shared.idempotency import ask, read_key, same_answer
+from resolvers.shared.inputs import parse
 from storage.base import new_id, now
 from storage.database import Database
 from storage.tables import Campaign, Deal, Event, IdempotencyKey, OutreachDomain

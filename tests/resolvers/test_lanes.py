@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from contract.costs import HEAVY_POINTS
-from resolvers import lanes
-from resolvers.lanes import Lanes
+from resolvers.shared import lanes
+from resolvers.shared.lanes import Lanes
 
 
 @pytest.fixture

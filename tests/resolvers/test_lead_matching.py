@@ -7,8 +7,11 @@ from functools import partial
 from unicodedata import normalize
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from resolvers.lead_matching import company_key, domain_of, parted, patterns, person_key
+from contract.domains import domain_of, kept_domain
+from resolvers.lead_matching import company_key, parted, patterns, person_key
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,32 @@ def test_names_of_one_person() -> None:
 )
 def test_domains(text: str | None, domain: str | None) -> None:
     assert domain_of(text) == domain
+    assert domain is None or kept_domain(str(text)) == domain
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("WWW.www.Acme.com/", "acme.com"),
+        ("www.com", "www.com"),
+        ("https://Intranet:8080/start", "intranet"),
+        (" Intranet ", "intranet"),
+        ("N/A", "n/a"),
+        ("https://", "https://"),
+        ("Not a domain.", "not a domain."),
+        ("  ", ""),
+    ],
+)
+def test_domains_as_they_are_kept(text: str, kept: str) -> None:
+    """Decision 215."""
+    assert kept_domain(text) == kept
+
+
+@given(
+    st.text() | st.text("aW.w:/@# İß-", max_size=12) | st.from_regex(r"(https?://)?(www\.)*[a-z.]*/?", fullmatch=True)
+)
+def test_a_kept_domain_stays_as_it_is(text: str) -> None:
+    assert kept_domain(kept_domain(text)) == kept_domain(text)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from resolvers.loader import Loader
+from resolvers.shared.loader import Loader
 
 
 class Batches:

@@ -13,9 +13,9 @@ import pytest
 from contract.vocabulary import GeoScope
 from resolvers.credentials import Created, CredentialView
 from resolvers.deals import DealCreate, DealUpdate
-from resolvers.results import canonical, dumps, loads
-from storage.drafts import draft
-from storage.prepared import row_of
+from resolvers.shared.result_codec import canonical, dumps, loads
+from storage.new_rows import new_row
+from storage.statements import row_of
 from storage.tables import Account, Deal
 
 MOMENT = datetime(2026, 5, 1, 12, 30, 15, 123456, UTC)
@@ -52,7 +52,7 @@ def test_what_comes_back_is_what_was_kept(value: Any) -> None:
 
 
 def test_a_record_comes_back_as_its_draft() -> None:
-    deal = draft(Deal, name="d", org_id="o", value=Decimal("12.5"), close_date=date(2026, 5, 1))
+    deal = new_row(Deal, name="d", org_id="o", value=Decimal("12.5"), close_date=date(2026, 5, 1))
     assert loads(dumps(deal)) == deal
     account = Account(name="a", org_id="o")
     again = loads(dumps(account))

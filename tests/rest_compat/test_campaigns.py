@@ -96,7 +96,9 @@ async def test_a_body_is_not_looked_at(world: World, client: httpx.AsyncClient) 
 
 async def test_other_methods(world: World, client: httpx.AsyncClient) -> None:
     made = await _campaign(world, "active")
-    for method, path, allow in (("GET", "", "DELETE"), ("PATCH", "", "DELETE"), ("GET", "/pause", "POST")):
+    of_one = "DELETE, GET, HEAD"
+    refused = [("PUT", "", of_one), ("PATCH", "", of_one), ("GET", "/pause", "POST"), ("GET", "/resume", "POST")]
+    for method, path, allow in refused:
         response = await client.request(method, f"/outreach/campaigns/{made.id}{path}", headers=_member(world))
         assert (response.status_code, response.headers["allow"]) == (405, allow)
 

@@ -67,8 +67,9 @@ async def test_a_new_credential_works_until_it_is_revoked(world: World, client: 
 
 async def test_rename(world: World, client: httpx.AsyncClient, path: str) -> None:
     member = world.session("member@one", world.one)
-    created = (await client.post(path, json={"name": "ci"}, headers=member)).json()
-    body = {"name": "é" * 120, "expires_at": "x"}
+    created = (await client.post(path, json={"name": " ci\n"}, headers=member)).json()
+    body = {"name": f" {'é' * 120}\t", "expires_at": "x"}
+    assert created["name"] == "ci"
     renamed = await client.patch(f"{path}/{created['id'].upper()}", json=body, headers=member)
     assert renamed.status_code == 200
     assert renamed.headers["x-ignored-fields"] == "expires_at"
@@ -83,6 +84,7 @@ async def test_what_is_refused(world: World, client: httpx.AsyncClient, path: st
     names: list[tuple[Any, str]] = [
         ({}, "missing"),
         ({"name": ""}, "string_too_short"),
+        ({"name": " \u00a0\t"}, "string_too_short"),  # decision 154
         ({"name": "n" * 121}, "string_too_long"),
         ({"name": None}, "string_type"),
         ({"name": 5}, "string_type"),

@@ -88,9 +88,12 @@ async def test_create_answers_only_the_id(world: World, client: httpx.AsyncClien
         "created_at": deal["created_at"],
         "updated_at": deal["updated_at"],
         "version": 1,
+        "closed_at": None,
+        "tags": [],
     }
+    assert list(deal)[-2:] == ["closed_at", "tags"]
     [notification] = world.notifications.handed
-    assert (notification.type, notification.organization) == ("deal_created", world.one.id)
+    assert (notification.type, notification.organization) == ("deal_created", world.one.external_id)
 
 
 async def test_create_with_a_name_alone(world: World, client: httpx.AsyncClient) -> None:
@@ -159,6 +162,12 @@ AMOUNTS = {
     "1500.2500": "1500.25",
     "-0.0": "0",
     "7e-4": "0.0007",
+    "3.3000000000000003": "3.3",  # decision 207
+    "0.00005": "0",
+    "0.00015": "0.0002",
+    "0.00025": "0.0002",
+    "-0.00005": "0",
+    "999999999999999.99994999": "999999999999999.9999",
 }
 
 
@@ -186,7 +195,8 @@ REFUSED: list[tuple[str, list[tuple[Any, ...]]]] = [
     ('{"name": "D", "value": -1}', [("value", "value_error")]),
     ('{"name": "D", "value": "5"}', [("value", "value_error")]),
     ('{"name": "D", "value": true}', [("value", "value_error")]),
-    ('{"name": "D", "value": 1.00001}', [("value", "value_error")]),
+    ('{"name": "D", "value": -0.00006}', [("value", "value_error")]),
+    ('{"name": "D", "value": 999999999999999.99995}', [("value", "value_error")]),
     ('{"name": "D", "value": 1e15}', [("value", "value_error")]),
     ('{"name": "D", "value": 1e999}', [("value", "value_error")]),
     ('{"name": "D", "value": 1e99999999999999999999}', [("value", "value_error")]),
@@ -292,11 +302,11 @@ async def test_change(world: World, client: httpx.AsyncClient, rows: dict[str, A
         "competitors": {"any": "thing"},
         "expected_version": 77,
         "id": UNKNOWN,
-        "owner_id": "me",
+        "org_id": "me",
     }
     response = await client.patch(f"/deals/{identifier}", json=body, headers=_member(world))
     assert response.status_code == 200, response.text
-    assert response.headers["x-ignored-fields"] == "parent_deal_id, competitors, expected_version, id, owner_id"
+    assert response.headers["x-ignored-fields"] == "parent_deal_id, competitors, expected_version, id, org_id"
     assert response.headers["etag"] == '"2"'
     deal = response.json()
     assert deal == await _deal(world, client, identifier)
@@ -320,7 +330,10 @@ async def test_change(world: World, client: httpx.AsyncClient, rows: dict[str, A
         "created_at": deal["created_at"],
         "updated_at": deal["updated_at"],
         "version": 2,
+        "closed_at": deal["closed_at"],
+        "tags": [],
     }
+    assert deal["created_at"] < deal["closed_at"]
     for body in ({}, {"name": "Other"}):
         same = await client.patch(f"/deals/{identifier}", json=body, headers=_member(world))
         assert (same.status_code, same.json(), same.headers["etag"]) == (200, deal, '"2"')

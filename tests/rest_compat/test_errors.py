@@ -17,7 +17,7 @@ from transport.errors import error_response
 
 
 async def test_an_unknown_path(client: httpx.AsyncClient) -> None:
-    for path in ("/", "/deal", "/deals/", "/deals/x/contacts", "/organization-pats/x/y", "/HEALTH"):
+    for path in ("/", "/deal", "/deals//", "/deals/x/contact", "/organization-pats/x/y", "/HEALTH"):
         response = await client.get(path)
         assert response.status_code == 404
         assert response.json() == {"detail": "Not found", "code": "not_found", "request_id": REQUEST_ID}
@@ -28,7 +28,7 @@ async def test_a_wrong_method_names_the_right_ones(client: httpx.AsyncClient) ->
         ("PUT", "/deals"): "GET, HEAD, POST",
         ("OPTIONS", "/deals"): "GET, HEAD, POST",
         ("DELETE", "/deals/x"): "GET, HEAD, PATCH",
-        ("GET", "/deals/x/contacts/y"): "DELETE",
+        ("GET", "/deals/x/contacts/y"): "DELETE, PUT",
         ("HEAD", "/pat/exchange"): "POST",
         ("POST", "/activities/meetings"): "GET, HEAD",
         ("GET", "/user-pats/x"): "DELETE, PATCH",

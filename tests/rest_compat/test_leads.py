@@ -95,6 +95,29 @@ async def test_the_same_card_answers_the_same_lead(world: World, client: httpx.A
     assert (await client.get(f"/leads/{identifier}", headers=elsewhere)).status_code == 404
 
 
+async def test_a_form_that_sends_all_its_fields(world: World, client: httpx.AsyncClient) -> None:
+    """Decision 206: blank means that it was not given, on a new card and on one that is known."""
+    blanks: dict[str, Any] = dict.fromkeys(BODY, " \t") | {"tags": ["", " "], "name": "N", "card_id": " "}
+    bare = await _lead(world, client, await _confirm(world, client, **blanks))
+    assert (bare["card_id"], bare["source"], bare["tags"]) == (" ", "scan_card", [])
+    assert {bare[name] for name in ("title", "company", "company_domain", "email", "phone", "linkedin", "notes")} == {
+        None
+    }
+    identifier = await _confirm(world, client, **BODY)
+    before = await _lead(world, client, identifier)
+    again = {**blanks, "name": "Ada Park", "card_id": "card 1"}
+    assert await _confirm(world, client, **again) == identifier
+    assert await _lead(world, client, identifier) == before
+    assert await _confirm(world, client, **{**again, "tags": ["", "c ", " "], "phone": "ask the desk"}) == identifier
+    after = await _lead(world, client, identifier)
+    assert (after["tags"], after["phone"], after["version"]) == (["c"], "ask the desk", 2)
+
+
+async def test_a_card_of_500_characters(world: World, client: httpx.AsyncClient) -> None:
+    identifier = await _confirm(world, client, card_id="é" * 500)
+    assert await _confirm(world, client, card_id="é" * 500) == identifier
+
+
 async def test_unknown_fields_are_named(world: World, client: httpx.AsyncClient) -> None:
     body = {"name": "N", "status": "converted", "owner_id": "x", "account_id": UNKNOWN}
     response = await client.post(CONFIRM, json=body, headers=_member(world))
@@ -112,8 +135,11 @@ REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ('{"name": "N", "card_id": ""}', ("card_id",), "string_too_short"),
     ('{"name": "N", "card_id": 7}', ("card_id",), "string_type"),
     ('{"name": "N", "email": "nobody"}', ("email",), "value_error"),
-    ('{"name": "N", "phone": "-"}', ("phone",), "value_error"),
+    (f'{{"name": "N", "card_id": "{"c" * 501}"}}', ("card_id",), "string_too_long"),
+    (f'{{"name": "N", "phone": "{"1" * 101}"}}', ("phone",), "string_too_long"),
+    ('{"name": "N", "tags": [" ", 5]}', ("tags", 1), "string_type"),
     ('{"name": "N", "tags": "a"}', ("tags",), "list_type"),
+    ('{"name": "N", "title": [""]}', ("title",), "string_type"),
     ('{"name": "N", "tags": ["a", 5]}', ("tags", 1), "string_type"),
     ('{"name": "N", "source": "SCAN_CARD"}', ("source",), "enum"),
     ('{"name": "N", "source": null}', ("source",), "enum"),
@@ -154,7 +180,10 @@ async def test_the_listing(world: World, client: httpx.AsyncClient) -> None:
         Lead(name="c", tags=["x y"], status="working", capture_payload={"k": 1}, created_at=start + timedelta(2)),
     ]
     await world.add(world.one, *rows)
-    await world.add(world.two, Lead(name="other"))
+    await world.tag(world.one, *rows)
+    other = Lead(name="other", tags=["x"])
+    await world.add(world.two, other)
+    await world.tag(world.two, other)
     for query, names in [
         ("", "cba"),
         ("limit=2", "cb"),
@@ -164,6 +193,7 @@ async def test_the_listing(world: World, client: httpx.AsyncClient) -> None:
         ("status=working&source=manual", "b"),
         ("owner_id=o", "a"),
         ("tag=x", "a"),
+        ("tag=X", ""),
         ("tag=x%20y", "c"),
         ("tag=", ""),
         ("unknown=1", "cba"),
@@ -199,7 +229,7 @@ async def test_converting(world: World, client: httpx.AsyncClient) -> None:
     deal = (await client.get(f"/deals/{lead['deal_id']}", headers=_member(world))).json()
     assert (deal["name"], deal["account_id"], deal["owner_id"]) == ("Pilot", lead["account_id"], "member@one")
     [notification] = world.notifications.handed
-    assert (notification.type, notification.organization) == ("deal_created", world.one.id)
+    assert (notification.type, notification.organization) == ("deal_created", world.one.external_id)
     for again in (None, {}, {"deal_name": "Other"}):
         content = {} if again is None else {"json": again}
         response = await client.post(f"/leads/{identifier}/convert", headers=_member(world), **content)  # type: ignore[arg-type]

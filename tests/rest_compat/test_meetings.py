@@ -76,6 +76,8 @@ PARAMETERS = {
     "to=2026-03-01": [],
     "from=2026-03-02&to=2026-03-01": [],
     "from=2026-03-01T12:00:00Z&to=2026-03-01T12:00:00Z": ["noon_newer", "noon"],
+    "from=2026-03-01t12:00:00z&to=2026-03-01T12:00:00z": ["noon_newer", "noon"],  # decision 218
+    "from=2026-03-01t14:00:00%2B02:00": ["later", "noon_newer", "noon"],
     "from=0001-01-01T00:00:00Z&to=9999-12-31T23:59:59Z": ["later", "noon_newer", "noon", "earlier"],
     "owner_id=rep": ["noon", "never"],
     "owner_id=REP": [],
@@ -270,7 +272,7 @@ async def test_the_default_is_200_and_the_cap_500(world: World, client: httpx.As
     start = datetime(2026, 1, 1, tzinfo=UTC)
     meetings = [Activity(subject=str(n), due_at=start + timedelta(minutes=n)) for n in range(502)]
     async with world.database.writing(world.one.id) as session:
-        session.add(*meetings)
+        await session.insert(*meetings)
     subjects = [str(n) for n in range(502)]
     assert await _subjects(world, client, "order=asc") == subjects[:200]
     assert await _subjects(world, client, "order=asc&limit=500") == subjects[:500]

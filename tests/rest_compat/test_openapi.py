@@ -29,6 +29,22 @@ PATHS = {
     ("GET", "/deals/{deal_id}"): ("CRM_READ", True, 200, "Query.deal"),
     ("PATCH", "/deals/{deal_id}"): ("CRM_MANAGE", True, 200, "Mutation.dealUpdate"),
     ("DELETE", "/deals/{deal_id}/contacts/{contact_id}"): ("CRM_MANAGE", True, 204, "Mutation.dealContactUnlink"),
+    ("GET", "/deals/{deal_id}/contacts"): ("CRM_READ", True, 200, "Deal.contacts"),
+    ("PUT", "/deals/{deal_id}/contacts/{contact_id}"): ("CRM_MANAGE", True, 200, "Mutation.dealContactLink"),
+    ("GET", "/accounts"): ("CRM_READ", True, 200, "Query.accounts"),
+    ("GET", "/accounts/{account_id}"): ("CRM_READ", True, 200, "Query.account"),
+    ("GET", "/contacts"): ("CRM_READ", True, 200, "Query.contacts"),
+    ("GET", "/contacts/{contact_id}"): ("CRM_READ", True, 200, "Query.contact"),
+    ("GET", "/pipeline-stages"): ("CRM_READ", True, 200, "Query.pipelineStages"),
+    ("GET", "/outreach/campaigns"): ("OUTREACH_READ", True, 200, "Query.campaigns"),
+    ("GET", "/outreach/campaigns/{campaign_id}"): ("OUTREACH_READ", True, 200, "Query.campaign"),
+    ("POST", "/outreach/campaigns/{campaign_id}/resume"): ("OUTREACH_MANAGE", True, 200, "Mutation.campaignResume"),
+    ("GET", "/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report"): (
+        "CRM_READ",
+        True,
+        200,
+        "ResearchResult.cxReport",
+    ),
     ("GET", "/accounts/{account_id}/health/latest"): ("MEETINGS_READ", True, 200, "Account.health"),
     ("POST", "/accounts/{account_id}/health/refresh"): ("CRM_MANAGE", True, 200, "Mutation.accountHealthRefresh"),
     ("GET", "/jobs/{job_id}"): ("CRM_READ", True, 200, "Query.job"),
@@ -78,7 +94,7 @@ def test_the_table_is_the_contract_s() -> None:
             o.rule.group.name if o.rule and o.rule.group else None,
             o.rule is not None and o.rule.organization,
             o.status,
-            o.twin,
+            o.graphql_field,
         )
         for o in OPERATIONS
     }
@@ -88,11 +104,11 @@ def test_the_table_is_the_contract_s() -> None:
 def test_every_path_is_described_with_its_group_and_its_twin() -> None:
     assert {(method, path) for path, method, _ in DESCRIBED} == set(PATHS)
     for path, method, operation in DESCRIBED:
-        group, organization, status, twin = PATHS[method, path]
-        assert (operation["x-scope-group"], operation["x-graphql-operation"]) == (group, twin)
+        group, organization, status, graphql_field = PATHS[method, path]
+        assert (operation["x-scope-group"], operation["x-graphql-operation"]) == (group, graphql_field)
         assert str(status) in operation["responses"]
-        assert (f"In GraphQL: `{twin}`." in operation["description"]) == (twin is not None)
-        guarded = [{"bearer": []}] if group or path == "/feedback" else []
+        assert (f"In GraphQL: `{graphql_field}`." in operation["description"]) == (graphql_field is not None)
+        guarded = [{"bearer": []}] if group or path in ("/feedback", "/viewer") else []
         assert operation["security"] == ([{"bearer": []}, {}] if path == "/pat/exchange" else guarded)
         if group is not None:
             assert all(scope in operation["description"] for scope in ScopeGroup[group].value)
@@ -146,6 +162,9 @@ def test_the_records_have_the_documented_keys() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert list(schemas["Meeting"]["properties"]) == documented.MEETING
     assert list(schemas["Deal"]["properties"]) == documented.DEAL
+    assert list(schemas["Account"]["properties"]) == documented.ACCOUNT
+    assert list(schemas["Contact"]["properties"]) == documented.CONTACT
+    assert list(schemas["CXReport"]["properties"]) == documented.CX_REPORT
     assert list(schemas["HealthSnapshot"]["properties"]) == documented.SNAPSHOT
     assert list(schemas["HealthFactor"]["properties"]) == documented.FACTOR
     assert list(schemas["Campaign"]["properties"]) == documented.CAMPAIGN
@@ -182,6 +201,7 @@ def test_the_bodies() -> None:
         "source",
         "champion_id",
         "notes",
+        "owner_id",
     ]
     assert schemas["DealBody"]["required"] == ["name"]
     assert schemas["DealBody"]["properties"]["currency"]["default"] == "USD"

@@ -6,7 +6,7 @@ import pytest
 from graphql import GraphQLInterfaceType, GraphQLObjectType, build_schema
 
 from rest_compat.openapi import openapi_document
-from rest_compat.operations import Operation
+from rest_compat.operations import RestOperation
 from rest_compat.routes import OPERATIONS
 from schema.build import build
 
@@ -15,7 +15,7 @@ PUBLIC = {"/pat/exchange", "/media/{key}", "/health", "/ready"}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: f"{operation.method} {operation.path}")
-def test_a_path_and_its_twin_have_the_same_rule(operation: Operation) -> None:
+def test_a_path_and_its_twin_have_the_same_rule(operation: RestOperation) -> None:
     described = openapi_document()["paths"][operation.path][operation.method.lower()]
     if operation.path in PUBLIC:
         assert described["x-graphql-operation"] is None

@@ -39,7 +39,7 @@ async def shelf(gateway: Gateway) -> Listing:
 
     rows = {
         "a": account(1, 5, "Acme", domain="acme.example", industry="Steel", owner_id="u1"),
-        "b": account(1, 5, "Acme", domain="ACME.example"),
+        "b": account(1, 5, "Acme", domain="acme.example.org"),
         "c": account(2, 5, "acme", industry="steel"),
         "d": account(3, 4, "Zeta", domain="", owner_id="u2"),
         "e": account(3, 9, "Öl", domain="öl.example", industry=""),
@@ -76,6 +76,12 @@ async def test_the_default_order(shelf: Listing) -> None:
         ({"name": {"startsWith": "Ö"}}, "e"),
         ({"name": {"isNull": True}}, ""),
         ({"domain": {"eq": "acme.example"}}, "a"),
+        ({"domain": {"eq": "HTTPS://www.Acme.example/x?y"}}, "a"),  # decision 215
+        ({"domain": {"neq": "WWW.ACME.example."}}, "bcde"),
+        ({"domain": {"in": ["www.ÖL.example", "ACME.EXAMPLE.org"]}}, "be"),
+        ({"domain": {"nin": ["www.ÖL.example", "ACME.EXAMPLE.org"]}}, "acd"),
+        ({"domain": {"startsWith": "ACME.EX"}}, "ab"),
+        ({"domain": {"contains": ".ORG"}}, "b"),
         ({"domain": {"eq": None}}, "c"),
         ({"domain": {"neq": ""}}, "abce"),
         ({"domain": {"contains": "example"}}, "abe"),
@@ -92,7 +98,7 @@ async def test_the_default_order(shelf: Listing) -> None:
         ({"not": {"industry": {"eq": "Steel"}}}, "bcde"),
         ({"not": {"industry": {"contains": "teel"}}}, "bde"),
         ({"or": [{"industry": {"eq": "Steel"}}, {"ownerId": {"eq": "u2"}}]}, "ad"),
-        ({"and": [{"name": {"eq": "Acme"}}, {"domain": {"startsWith": "A"}}]}, "b"),
+        ({"and": [{"name": {"eq": "Acme"}}, {"domain": {"startsWith": "A"}}]}, "ab"),
         ({"or": [{"and": []}]}, "abcde"),
         ({"and": [{"or": []}]}, ""),
     ],
@@ -103,8 +109,8 @@ async def test_filters(shelf: Listing, filter: Any, labels: str) -> None:
 
 async def test_one_account_by_id_or_domain(one: Tenant, two: Tenant) -> None:
     account = Account(name="A", domain="a.example", created_at=START, updated_at=START)
-    twin = Account(name="B", domain="a.example", created_at=START + timedelta(1), updated_at=START)
-    await one.add(account, twin)
+    graphql_field = Account(name="B", domain="a.example", created_at=START + timedelta(1), updated_at=START)
+    await one.add(account, graphql_field)
     query = f"query($id: ID, $domain: String) {{ account(id: $id, domain: $domain) {{ {FIELDS} }} }}"
     expected = {
         "id": account.id,
@@ -119,11 +125,12 @@ async def test_one_account_by_id_or_domain(one: Tenant, two: Tenant) -> None:
     assert await one.ask(query, id=account.id) == expected
     assert await one.ask(query, id=account.id, domain=None) == expected
     assert await one.ask(query, domain="a.example") == expected
+    assert await one.ask(query, domain="https://WWW.A.example/about") == expected
     for arguments in (
         {"id": NOWHERE},
         {"id": "no uuid"},
         {"id": ""},
-        {"domain": "A.EXAMPLE"},
+        {"domain": "b.example"},
         {"domain": ""},
         {"domain": "\x00"},
     ):
@@ -181,7 +188,7 @@ async def test_refused_creations_and_updates(one: Tenant, fields: dict[str, Any]
 async def test_updating(one: Tenant) -> None:
     account = Account(name="before", owner_id="o", updated_at=START)
     await one.add(account)
-    full = {"name": "after", "domain": "d", "industry": "i", "ownerId": "p"}
+    full = {"name": "after", "domain": "d", "industry": "i", "ownerId": one.subject("viewer")}
     changed = (await one.ask(UPDATE, id=account.id, input=full))["account"]
     assert {name: changed[name] for name in full} == full
     assert changed["version"] == 2
@@ -327,3 +334,23 @@ async def test_health(one: Tenant, two: Tenant) -> None:
     assert (page["nodes"], page["pageInfo"]["hasNextPage"]) == ([second], True)
     page = (await one.ask(query, id=account.id, first=1, after=page["pageInfo"]["endCursor"]))["healthHistory"]
     assert (page["nodes"], page["pageInfo"]["hasNextPage"]) == ([first], False)
+
+
+async def test_a_domain_is_kept_in_its_one_spelling(one: Tenant) -> None:
+    """Decision 215."""
+    create = 'mutation($d: String) { accountCreate(input: {name: "A", domain: $d}) { account { id domain version } } }'
+    made = (await one.ask(create, d=" HTTPS://www.Acme.Example:8080/about?x "))["account"]
+    assert (made["domain"], made["version"]) == ("acme.example", 1)
+    update = """mutation($id: ID!, $d: String) { accountUpdate(id: $id, input: {domain: $d}) {
+      account { domain version } } }"""
+    same = await one.ask(update, id=made["id"], d="WWW.acme.example")
+    assert same["account"] == {"domain": "acme.example", "version": 1}
+    other = await one.ask(update, id=made["id"], d="Öl.example/")
+    assert other["account"] == {"domain": "öl.example", "version": 2}
+    capture = """mutation($d: String) { cardCaptureConfirm(input: {name: "N", companyDomain: $d}) {
+      lead { id companyDomain } } }"""
+    lead = (await one.ask(capture, d="http://Www.Acme.example/x"))["lead"]
+    assert lead["companyDomain"] == "acme.example"
+    change = """mutation($id: ID!, $d: String) { leadUpdate(id: $id, input: {companyDomain: $d}) {
+      lead { companyDomain } } }"""
+    assert (await one.ask(change, id=lead["id"], d="N/A"))["lead"] == {"companyDomain": "n/a"}

@@ -34,7 +34,9 @@ async def crowd(gateway: Gateway) -> Tenant:
     tenant = await new_tenant(gateway)
     async with gateway.world.database.writing(tenant.id) as session:
         for _, model, label in NOUNS.values():
-            session.add(*(model(**{label: str(i)}, created_at=START - timedelta(minutes=i)) for i in range(ROWS)))
+            await session.insert(
+                *(model(**{label: str(i)}, created_at=START - timedelta(minutes=i)) for i in range(ROWS))
+            )
     return tenant
 
 

@@ -130,7 +130,13 @@ async def test_money_is_exact_as_a_literal(one: Tenant, given: str, kept: str) -
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [(0, "0"), (12.5, "12.5"), (0.1, "0.1"), ("0.10", "0.1"), (10**14, str(10**14))]
+    ("given", "kept"),
+    [
+        *((0, "0"), (12.5, "12.5"), (0.1, "0.1"), ("0.10", "0.1"), (10**14, str(10**14))),
+        *(("+1.5", "1.5"), ("-0", "0"), (".5", "0.5"), ("5.", "5"), ("1.5E1", "15"), ("1e-3", "0.001")),
+        *((3.3000000000000003, "3.3"), ("0.00005", "0"), ("0.00015", "0.0002"), ("0.00025", "0.0002")),  # decision 207
+        *(("-0.00005", "0"), ("999999999999999.99994999", "999999999999999.9999")),
+    ],
 )
 async def test_money_is_exact_as_a_variable(one: Tenant, given: Any, kept: str) -> None:
     assert (await one.ask(CREATE, input={"name": "n", "value": given}))["deal"]["value"] == kept
@@ -148,7 +154,10 @@ REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     ({"currency": "XXXX"}, [_problem("input", "currency", message="must be an ISO 4217 currency code")]),
     ({"currency": ""}, [_problem("input", "currency", message="must be an ISO 4217 currency code")]),
     ({"value": "-0.0001"}, [_problem("input", "value", message="must not be negative")]),
-    ({"value": "1.00001"}, [_problem("input", "value", message="must have at most 4 decimals")]),
+    ({"value": "-0.00006"}, [_problem("input", "value", message="must not be negative")]),
+    ({"value": "999999999999999.99995"}, [_problem("input", "value", message="must be less than 10^15")]),
+    ({"value": "-1e40"}, [_problem("input", "value", message="must not be negative")]),
+    ({"value": "1e40"}, [_problem("input", "value", message="must be less than 10^15")]),
     ({"value": "1000000000000000"}, [_problem("input", "value", message="must be less than 10^15")]),
     ({"accountId": NOWHERE}, [_problem("input", "accountId", message=MISSING)]),
     ({"accountId": "no uuid"}, [_problem("input", "accountId", message=MISSING)]),

@@ -7,14 +7,15 @@ import weakref
 from typing import Any
 
 import pytest
-from graphql import DocumentNode, GraphQLSchema
+from graphql import DocumentNode, GraphQLSchema, GraphQLSyntaxError
 
 from contract.limits import DOCUMENT_CACHE_BYTES, VARIANTS_MAX
 from gateway.observability.metrics import DOCUMENT_CACHE, Sampled
-from gateway.settings import Settings
+from gateway.settings import Settings, variable_of
 from schema.build import build
 from schema.execution import documents as module
-from schema.execution.documents import ENTRY_BYTES, PARSED_PART, Documents
+from schema.execution import parsing
+from schema.execution.documents import ENTRY_BYTES, PARSED_PART, Document, Documents, Refused
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +28,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How many documents were parsed and validated."""
     done = {"parse": 0, "validate": 0}
 
-    def counted(name: str) -> Any:
-        original = getattr(module, name)
+    def counted(place: Any, name: str) -> Any:
+        original = getattr(place, name)
 
         def work(*args: Any, **kwargs: Any) -> Any:
             done[name] += 1
@@ -36,8 +37,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
         return work
 
-    for name in done:
-        monkeypatch.setattr(module, name, counted(name))
+    for place, name in ((parsing, "parse"), (module, "validate")):
+        monkeypatch.setattr(place, name, counted(place, name))
     return done
 
 
@@ -48,7 +49,7 @@ def text(number: int, length: int = 0) -> str:
 def test_it_is_sized_by_a_setting() -> None:
     settings = Settings(_env_file=None)
     assert settings.document_cache_bytes == DOCUMENT_CACHE_BYTES == 8 * 1024 * 1024
-    assert Settings.model_fields["document_cache_bytes"].validation_alias == "CRM_DOCUMENT_CACHE_BYTES"
+    assert variable_of("document_cache_bytes") == "CRM_DOCUMENT_CACHE_BYTES"
 
 
 def test_bytes_of_text_are_bounded_and_the_longest_unused_go_first(schema: GraphQLSchema, work: dict[str, int]) -> None:
@@ -92,9 +93,9 @@ def test_what_is_parsed_is_a_sixteenth_and_the_rest_is_parsed_again_without_vali
     documents = Documents(schema, most=32 * PARSED_PART * (64 + ENTRY_BYTES))
     living: list[weakref.ref[DocumentNode]] = []
     for number in range(300):
-        document = documents.prepare(text(number)).document
-        assert document is not None
-        living.append(weakref.ref(document))
+        document = documents.prepare(text(number))
+        assert isinstance(document, Document)
+        living.append(weakref.ref(document.outline.document))
     del document
     gc.collect()
     assert len(documents.texts) == 300
@@ -107,12 +108,13 @@ def test_what_is_parsed_is_a_sixteenth_and_the_rest_is_parsed_again_without_vali
 def test_variants_weigh_as_much_as_the_document(schema: GraphQLSchema) -> None:
     documents = Documents(schema)
     query = "query($a: Boolean!) { viewer { name @include(if: $a) } }"
-    prepared = documents.prepare(query)
+    document = documents.prepare(query)
+    assert isinstance(document, Document)
     alone = documents.parsed.used
     for number in range(VARIANTS_MAX + 5):
-        assert prepared.keeps((number,)) is (number < VARIANTS_MAX)
+        assert document.keeps((bool(number),) * number) is (number < VARIANTS_MAX)
     assert documents.parsed.used == VARIANTS_MAX * alone
-    assert documents.prepare(query) is prepared
+    assert documents.prepare(query) is document
 
 
 @pytest.mark.parametrize("wrong", ["{", "{ none }", "{ ...A } fragment A on Query { ...A }", "{ a" * 200, "#" * 40_000])
@@ -121,14 +123,37 @@ def test_what_is_wrong_is_told_alike_from_memory_and_after_eviction(schema: Grap
     told = []
     for _ in range(2):
         for _ in range(2):
-            prepared = documents.prepare(wrong)
-            assert prepared.document is None
-            assert prepared.operation(None) is None
-            told.append([(e.message, e.locations, type(e), type(e.original_error)) for e in prepared.errors])
-            assert all(e.nodes is None and e.__traceback__ is None for e in prepared.errors)
+            refused = documents.prepare(wrong)
+            assert isinstance(refused, Refused)
+            assert refused.operation(None) is None
+            told.append([(e.message, e.locations, type(e), type(e.original_error)) for e in refused.errors])
+            assert all(e.nodes is None and e.__traceback__ is None for e in refused.errors)
         documents.texts.clear()
     assert told[0]
     assert told == [told[0]] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "is_too_long"),
+    [
+        ("{ a b c }", 5, False),
+        ("{ a b c }", 4, True),
+        ("{ a # b\n }", 3, True),
+        ("{ a } }", 3, True),
+        ("{ a } }", 4, False),
+        ("{ a ? b c d }", 3, False),
+        ("{ a", 2, False),
+    ],
+)
+def test_a_text_of_too_many_tokens_is_told_from_one_that_is_wrong(text: str, most: int, is_too_long: bool) -> None:
+    try:
+        parsing.parsed(text, most)
+    except parsing.TooManyTokens:
+        assert is_too_long
+    except GraphQLSyntaxError:
+        assert not is_too_long
+    else:
+        assert not is_too_long
 
 
 def test_registered_documents_stay(schema: GraphQLSchema, work: dict[str, int]) -> None:
@@ -152,8 +177,7 @@ def test_without_room_every_document_is_read_anew(schema: GraphQLSchema, work: d
 
 
 def test_places_in_errors_need_no_tokens(schema: GraphQLSchema) -> None:
-    prepared = Documents(schema).prepare("{\n  viewer { name } }")
-    operation = prepared.operation(None)
+    operation = Documents(schema).prepare("{\n  viewer { name } }").operation(None)
     assert operation is not None
     [field] = operation.node.selection_set.selections
     assert field.loc is not None

@@ -221,6 +221,26 @@ async def test_documents_that_cannot_run(one: Tenant, graphql: GraphQL) -> None:
         ({"input": {"name": "n", "value": True}}, "Decimal must be a finite number"),
         ({"input": {"name": "n", "value": "1" * 101}}, "Decimal must be a finite number"),
         ({"input": {"name": "n", "value": "1e999"}}, "Decimal must be a finite number"),
+        *(
+            ({"input": {"name": "n", "value": text}}, "Decimal must be a finite number")
+            for text in (
+                " 1",
+                "1\n",
+                "1_000",
+                "١٢",
+                "１",
+                "1,5",
+                "0x1",
+                "1e",
+                ".",
+                "+",
+                "--1",
+                "e5",
+                "",
+                "Infinity",
+                "−1",
+            )
+        ),
         ({"input": {"name": "n", "closeDate": "2026-02-29"}}, "Date must have the form YYYY-MM-DD"),
         ({"input": {"name": "n", "closeDate": "20260228"}}, "Date must have the form YYYY-MM-DD"),
         ({"input": {"name": "n", "closeDate": "2026-02-28T00:00:00Z"}}, "Date must have the form YYYY-MM-DD"),

@@ -27,7 +27,7 @@ async def log(tenant: Tenant, *events: tuple[str, str]) -> None:
     """Events of these types and areas, in this order."""
     async with tenant.gateway.world.database.writing(tenant.id) as session:
         for i, (kind, area) in enumerate(events):
-            session.add(
+            await session.insert(
                 Event(sequence=i + 1, type=kind, area=area, actor="a", occurred_at=START + timedelta(-i), data={"n": i})
             )
 
@@ -93,8 +93,9 @@ async def test_deal_created_in_the_order_of_the_commits(
     ]
     assert len({event["id"] for event in events}) == 2
     notified = [r.getMessage() for r in caplog.records if r.name == "providers.notifications"]
+    name = one.organization.external_id
     assert notified == [
-        f"notification deal_created delivered organization={one.id} request_id=request-{i}" for i in range(2)
+        f"notification deal_created delivered organization={name} request_id=request-{i}" for i in range(2)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a client sees of idempotency keys, through both doors (decisions 110 to 114)."""
+"""What a client sees of idempotency keys, through both surfaces (decisions 110 to 114)."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def refused(words: str, type: str) -> dict[str, Any]:
     return {"detail": [{"loc": ["header", "Idempotency-Key"], "msg": words, "type": type}]}
 
 
-async def test_one_key_is_one_deal_whichever_door_it_comes_through(one: Tenant) -> None:
+async def test_one_key_is_one_deal_whichever_surface_it_comes_through(one: Tenant) -> None:
     headers = keyed(one.headers())
     first, again = await post(one, headers, name="once"), await post(one, headers, name="once")
     assert (first.status_code, replayed(first)) == (201, False)
     assert (again.status_code, replayed(again)) == (201, True)
     assert data(again) == data(first)
     assert again.headers["location"] == first.headers["location"]
-    other_door = await one.post(CREATE, headers, name="once")
-    assert replayed(other_door)
-    assert other_door.json()["data"]["dealCreate"]["deal"] == {"id": first.json()["id"], "name": "once"}
+    other_surface = await one.post(CREATE, headers, name="once")
+    assert replayed(other_surface)
+    assert other_surface.json()["data"]["dealCreate"]["deal"] == {"id": first.json()["id"], "name": "once"}
     assert await one.rows(Deal.name) == [("once",)]
     assert await one.rows(Event.type) == [("deal_created",)]
 
@@ -189,18 +189,18 @@ async def test_the_longest_key(one: Tenant) -> None:
     assert (await post(one, headers, name="long")).content == (await post(one, headers, name="long")).content
 
 
-@pytest.mark.parametrize("door", ["rest", "graphql", "both"])
-async def test_fifty_at_once_make_one_row(one: Tenant, door: str) -> None:
+@pytest.mark.parametrize("surface", ["rest", "graphql", "both"])
+async def test_fifty_at_once_make_one_row(one: Tenant, surface: str) -> None:
     headers = keyed(one.headers())
 
     def ask(number: int) -> Any:
-        if door == "rest" or (door == "both" and number % 2):
+        if surface == "rest" or (surface == "both" and number % 2):
             return post(one, headers, name="raced")
         return one.post(CREATE, headers, name="raced")
 
     answers = await asyncio.gather(*(ask(number) for number in range(50)))
     assert {a.status_code for a in answers} <= {200, 201}
-    assert len({data(a) for a in answers}) == (2 if door == "both" else 1)
+    assert len({data(a) for a in answers}) == (2 if surface == "both" else 1)
     assert sorted(map(replayed, answers)) == [False] + [True] * 49
     assert await one.rows(Deal.name) == [("raced",)]
     assert await one.rows(Event.type) == [("deal_created",)]
@@ -393,7 +393,7 @@ async def test_another_request_under_a_key_that_has_written_writes_nothing(one: 
 
 
 async def test_a_field_more_or_less_under_a_key_that_has_written_writes_nothing(one: Tenant) -> None:
-    """The order of the fields does not matter either, nor which request came first, nor the door."""
+    """The order of the fields does not matter either, nor which request came first, nor the surface."""
     alone, both, turned = (f"mutation {{ {fields} }}" for fields in (B, f"{A % ''} {B}", f"{B} {A % ''}"))
     after = {key: keyed(one.headers()) for key in ("alone", "both")}
     assert await one.ask(alone, after["alone"]) == TWO

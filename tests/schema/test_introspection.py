@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from graphql import execute_sync, get_introspection_query, parse
 
-from resolvers.context import Context
-from resolvers.deadline import Deadlines
+from resolvers.shared.context import Context
+from resolvers.shared.deadline import Deadlines
 from schema.build import build
 from schema.execution import Executor, Request
 from tests.support.counting import counted
@@ -56,7 +56,7 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def stranger() -> Context:
+def anonymous() -> Context:
     """A request without a credential."""
     services: Any = SimpleNamespace(deadlines=Deadlines())  # nothing else is asked of the services
     return Context(services, None, "x")
@@ -71,7 +71,7 @@ def executor() -> Executor:
 async def test_the_answer_is_the_librarys(executor: Executor, query: str, values: dict[str, Any]) -> None:
     expected = execute_sync(executor.schema, parse(query), variable_values=values)
     for _ in range(2):
-        body = (await executor.run(Request(query, values), stranger())).body
+        body = (await executor.run(Request(query, values), anonymous())).body
         assert body.get("data") == expected.data
         assert [e["message"] for e in body.get("errors", [])] == [e.message for e in expected.errors or []]
         assert [e.get("path") for e in body.get("errors", [])] == [e.path for e in expected.errors or []]
@@ -84,16 +84,16 @@ async def test_what_cannot_be_read_is_wrong_alone(executor: Executor, monkeypatc
     meta: Any = executor.schema.type_map["__Type"]
     monkeypatch.setattr(meta.fields["description"], "resolve", broken)
     asked = Request('{ __type(name: "Deal") { name description } }')
-    body = (await executor.run(asked, stranger())).body
+    body = (await executor.run(asked, anonymous())).body
     assert body["data"] == {"__type": {"name": "Deal", "description": None}}
     assert [error["path"] for error in body["errors"]] == [["__type", "description"]]
 
 
-async def test_it_is_no_burden_to_answer_strangers(executor: Executor) -> None:
+async def test_it_is_no_burden_to_answer_anonymous_callers(executor: Executor) -> None:
     """The library itself makes several times as many calls for each."""
-    await executor.run(Request(WHOLE, stranger="192.0.2.1"), stranger())
+    await executor.run(Request(WHOLE, anonymous_address="192.0.2.1"), anonymous())
     with counted() as ours:
-        await executor.run(Request(WHOLE, stranger="192.0.2.1"), stranger())
+        await executor.run(Request(WHOLE, anonymous_address="192.0.2.1"), anonymous())
     with counted() as the_librarys:
         execute_sync(executor.schema, parse(WHOLE))
     assert ours.number * 4 < the_librarys.number

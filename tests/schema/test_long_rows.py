@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from contract.errors import ResponseTooLarge
 from contract.limits import ROWS_MAX_BYTES
-from storage.queries import nouns, paging
+from storage.queries import listables, paging
 from storage.tables import Account, Activity, Deal
 from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant, new_tenant
@@ -171,7 +171,7 @@ async def test_records_by_their_identifiers(tenant: Tenant) -> None:
     ids = [identifier for (identifier,) in await tenant.rows(Deal.id)]
     async with tenant.gateway.world.database.reading(tenant.id) as session:
         with pytest.raises(ResponseTooLarge):
-            await paging.by_ids(session, nouns.DEALS, ids, is_bounded=True)
+            await paging.by_ids(session, listables.DEALS, ids, is_bounded=True)
         for some, bounded in ((ids[:3], True), (ids, False)):
-            found = await paging.by_ids(session, nouns.DEALS, some, is_bounded=bounded)
+            found = await paging.by_ids(session, listables.DEALS, some, is_bounded=bounded)
             assert found.keys() == set(some)

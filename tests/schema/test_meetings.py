@@ -314,6 +314,18 @@ REFUSED: list[tuple[dict[str, Any], dict[tuple[str, ...], str]]] = [
     ({"body": "\x00"}, {("body",): "must not contain the NUL character"}),
     ({"durationMinutes": -1}, {("durationMinutes",): "Input should be greater than or equal to 0"}),
     ({"metadata": {"location": "\x00"}}, {("metadata", "location"): "must not contain the NUL character"}),
+    *(
+        ({"metadata": {"recordingUrl": url}}, {("metadata", "recordingUrl"): "must be an http:// or https:// address"})
+        for url in (
+            "javascript:alert(1)",
+            "ftp://e.example/r",
+            "e.example/r",
+            "https://",
+            "https://a b/",
+            "http://[::1",
+            "",
+        )
+    ),  # decision 215
     ({"metadata": {"recordingUrl": "u" * 10_001}}, {("metadata", "recordingUrl"): LONG.format(10_000)}),
     (
         {"metadata": {"attendees": [{}, {"email": "\x00"}]}},

@@ -6,7 +6,7 @@ import ast
 
 from graphql import FieldNode, OperationDefinitionNode, parse
 
-from schema.execution.outline import Outline
+from schema.execution.outline import NEVER, Outline
 from tests.support.internals import ROOT, tree_of
 
 WALKED = {"SelectionSetNode", "FragmentSpreadNode", "InlineFragmentNode"}
@@ -45,7 +45,7 @@ def test_fragments_are_put_in_with_their_types_and_conditions() -> None:
     assert [one.when for one in outline.selected(_operation())] == [(), (), (("no", False),)]
     [nodes, never] = outline.selected(a)
     assert (nodes.on, nodes.when) == (("DealConnection",), (("yes", True),))
-    assert (never.on, never.when) == (("Node",), None)
+    assert (never.on, never.when) == (("Node",), (NEVER,))
     assert [(s.node.name.value, s.on, s.when) for s in outline.selected(nodes.node)] == [
         ("id", (), ()),
         ("name", ("Deal",), (("yes", True), ("no", False))),

@@ -19,20 +19,16 @@ from graphql import (
 
 from gateway.observability.metrics import REGISTRY
 from schema.build import build
-from schema.execution import Executor, Request
-from schema.execution.executor import CompiledExecutor
-from schema.execution.plans import Plan
+from schema.execution import Executor
+from schema.execution.documents import Document
+from schema.execution.rows import Unexpected
+from schema.execution.steps import Steps, WholeValue
 from storage.tables import Deal
 from tests.support.documents import literal
 from tests.support.tenants import Tenant
 
 SCHEMA = build().graphql
 DEPTH = 3
-_ABSTRACT = "abstract: Node may be of several types, or a list of lists"
-REASONS = {
-    **dict.fromkeys(("node", "nodes", "search", "leadConversionPreview"), _ABSTRACT),
-}
-"""Why an operation has no plan, by its root field: where all that there is below it is asked for."""
 SAMPLES = {"ID": "00000000-0000-7000-8000-000000000000", "String": "x", "Int": 1, "Float": 1.5, "Boolean": True}
 SAMPLES |= {"Decimal": "1.50", "Date": "2026-02-28", "DateTime": "2026-05-01T09:30:00Z", "JSON": {"a": 1}}
 
@@ -83,47 +79,63 @@ def test_an_operation_is_planned_before_its_first_run(
     name: str, document: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("schema.execution.limits.check", lambda _: None)
-    executor = Executor(SCHEMA)
-    prepared = executor.documents.prepare(document)
-    assert prepared.errors == ()
-    plan = executor.plan(prepared, Request(document))
-    assert (None if isinstance(plan, Plan) else f"{plan.kind}: {plan}") == REASONS.get(name)
+    steps = _steps(document)
+    assert isinstance(steps, Steps), (name, steps)
 
 
-def test_every_reason_is_one_of_an_operation() -> None:
-    assert set(REASONS) <= {one.values[0] for one in operations()}
+@pytest.mark.parametrize(
+    "document",
+    [
+        "subscription { events { id data cursor } }",
+        "subscription($types: [String!]) { events(types: $types) { type ... on Event { at: occurredAt } } }",
+        '{ __typename __schema { types { name } } type: __type(name: "Deal") { fields { name } } viewer { name } }',
+        "{ nodes(ids: []) { ... on Deal { account { name } contacts { totalCount } } ... on Lead { name } id } }",
+    ],
+)
+def test_what_is_no_root_field_of_its_own_is_planned_as_well(document: str) -> None:
+    assert isinstance(_steps(document), Steps)
+
+
+def _steps(document: str) -> Any:
+    found = Executor(SCHEMA).documents.prepare(document)
+    assert isinstance(found, Document), found.errors
+    operation = found.operation(None)
+    assert operation is not None
+    values = operation.variables.coerced({})
+    assert isinstance(values, dict), values
+    return operation.compiled(values).steps
 
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_the_library_runs_no_operation_that_is_planned(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     await one.add(Deal(name="first"))
     ran: list[Any] = []
-    original = CompiledExecutor.execute_operation
-
-    def noting(self: CompiledExecutor, *args: Any) -> Any:
-        ran.append(self.operation)
-        return original(self, *args)
-
-    monkeypatch.setattr(CompiledExecutor, "execute_operation", noting)
+    monkeypatch.setattr("schema.execution.fallback.execute", lambda *args, **_: ran.append(args))
     query = "query($new: String) { deals(filter: {name: {eq: $new}}) { nodes { name account { name } } } }"
     assert await one.ask(query, new="first") == {"nodes": [{"name": "first", "account": None}]}
     assert ran == []
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_run_by_the_library_is_counted_by_its_reason(one: Tenant) -> None:
+async def test_a_run_by_the_library_is_counted_by_its_reason(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     def counted(reason: str) -> float:
         return REGISTRY.get_sample_value("crm_graphql_fallbacks_total", {"reason": reason}) or 0.0
 
-    before = {reason: counted(reason) for reason in ("abstract", "raised", "argument")}
-    await one.ask('{ node(id: "x") { id } }')
+    await one.add(Deal(name="first"))
+    before = {reason: counted(reason) for reason in ("condition", "value")}
+    # What a caller can bring about at will has its place in the steps, and is not counted.
     await one.post("{ a: deals(first: -1) { totalCount } b: deals(last: -1) { totalCount } }")
     await one.post('query($q: ID = "x") { deal(id: $q) { id } }', q=None)
-    assert {reason: counted(reason) - number for reason, number in before.items()} == {
-        "abstract": 1,
-        "raised": 1,
-        "argument": 1,
-    }
+    await one.ask('{ node(id: "x") { id } viewer { organizations { id } } }')
+    assert {reason: counted(reason) for reason in before} == before
+    await one.post("query($q: Boolean = true) { deals @skip(if: $q) { totalCount } }", q=None)
+    monkeypatch.setattr(WholeValue, "finish", _unexpected)
+    await one.post("{ viewer { name } }")
+    assert {reason: counted(reason) - number for reason, number in before.items()} == {"condition": 1, "value": 1}
+
+
+def _unexpected(*_: Any) -> Any:
+    raise Unexpected
 
 
 @pytest.mark.asyncio(loop_scope="session")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from contract.limits import VARIANTS_MAX
-from schema.execution.documents import Prepared
-from schema.execution.executor import CompiledExecutor
-from schema.execution.plans import Completion, Plan, Unplanned
-from schema.execution.shapes import Unexpected
-from storage.tables import Deal, PipelineStage
+from schema.execution import fallback
+from schema.execution.documents import Document, Documents
+from schema.execution.rows import Unexpected
+from schema.execution.steps import Linked, Steps, Unplanned, WholeValue
+from storage.tables import Account, Deal, PipelineStage
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -21,17 +21,17 @@ CREATE = "mutation($input: DealCreateInput!) { dealCreate(input: $input) { deal 
 
 
 @pytest.fixture
-def executors(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operations that the library's executor was made for."""
-    made: list[str] = []
-    build = CompiledExecutor.build
+def fallbacks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The documents that the library ran."""
+    ran: list[Any] = []
+    execute = fallback.execute
 
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        made.append(kwargs["operation_name"])
-        return build(*args, **kwargs)
+    def counting(schema: Any, document: Any, *args: Any, **kwargs: Any) -> Any:
+        ran.append(document)
+        return execute(schema, document, *args, **kwargs)
 
-    monkeypatch.setattr(CompiledExecutor, "build", counting)
-    return made
+    monkeypatch.setattr(fallback, "execute", counting)
+    return ran
 
 
 @pytest.mark.parametrize(
@@ -48,25 +48,25 @@ def executors(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         " deals(filter: {or: [$filter, {id: {in: []}}]}, orderBy: {field: NAME, direction: $by}) { nodes { name } } }",
     ],
 )
-async def test_a_document_that_has_run_is_planned(one: Tenant, executors: list[str], query: str) -> None:
-    await one.add(Deal(name="planned"), PipelineStage(name="S"))  # what no run reaches is not known yet
+async def test_a_document_runs_by_its_steps_from_the_first_time_on(
+    one: Tenant, fallbacks: list[Any], query: str
+) -> None:
+    await one.add(Deal(name="planned"), PipelineStage(name="S"))
     known = {"first": 3, "filter": {"name": {"eq": "planned"}}, "name": "planned", "by": "ASC"}
     variables = {name: value for name, value in known.items() if f"${name}:" in query}
     answers = [await one.ask(query, **variables) for _ in range(3)]
-    assert len(executors) <= 1  # none where another test has run it before
+    assert fallbacks == []
     assert answers[0] == answers[1] == answers[2]
 
 
-async def test_a_mutation_with_variables_within_its_input_is_planned(one: Tenant, executors: list[str]) -> None:
+async def test_a_mutation_with_variables_within_its_input_is_planned(one: Tenant, fallbacks: list[Any]) -> None:
     query = """mutation($name: String!, $value: Decimal, $currency: String) {
       dealCreate(input: {name: $name, value: $value, currency: $currency}) { deal { name value currency } } }"""
-    await one.ask(query, name="first")
-    executors.clear()
     made = await one.ask(query, name="a", value="1.25", currency="EUR")
     assert made == {"deal": {"name": "a", "value": "1.25", "currency": "EUR"}}
     bare = await one.ask(query, name="b")
     assert bare == {"deal": {"name": "b", "value": None, "currency": "USD"}}
-    assert executors == []
+    assert fallbacks == []
 
 
 async def test_another_value_of_a_condition_is_another_plan(one: Tenant) -> None:
@@ -92,6 +92,17 @@ ERRORS = {
         None,
         [["b"]],
     ),
+    "below lists": (
+        "{ deals { nodes { name contacts(first: -1) { totalCount } } } viewer { name } }",
+        None,
+        [["deals", "nodes", 0, "contacts"]],
+    ),
+    "below what may be null": (
+        '{ a: account(domain: "error.example") { name contacts { totalCount } deals(first: 501) { totalCount } }'
+        ' b: account(domain: "error.example") { name } }',
+        {"a": None, "b": {"name": "A"}},
+        [["a", "deals"]],
+    ),
     "none of them needed": (
         '{ a: account { name } b: account(id: "x", domain: "y") { name } deal(id: "x") { name } }',
         {"a": None, "b": None, "deal": None},
@@ -108,26 +119,25 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("query", "data", "paths"), ERRORS.values(), ids=ERRORS)
-async def test_an_error_of_a_root_field_is_told_by_the_plan(
-    one: Tenant, executors: list[str], monkeypatch: pytest.MonkeyPatch, query: str, data: Any, paths: list[Any]
+async def test_an_error_is_placed_by_the_steps(
+    one: Tenant, fallbacks: list[Any], monkeypatch: pytest.MonkeyPatch, query: str, data: Any, paths: list[Any]
 ) -> None:
-    """It is what the library tells, which is asked when the plan is taken away."""
+    """It is what the library reports, which is asked when the steps are taken away."""
     answers = []
     headers = await one.scoped("deals:manage")
+    await one.add(Deal(name="kept"), Account(name="A", domain="error.example"))
     for number in range(3):
         if number == 2:
-            monkeypatch.setattr(Plan, "run", _unplanned)
+            monkeypatch.setattr(Steps, "run", _unplanned)
         answer = (await one.post(query, headers)).json()
-        if not number:
-            executors.clear()
         for error in answer["errors"]:
             del error["extensions"]["request_id"]
         del answer["extensions"]
-        answers.append((answer, len(executors)))
-    [(first, _), (second, by_plan), (third, by_library)] = answers
+        answers.append((answer, len(fallbacks)))
+    [(first, _), (second, by_steps), (third, by_library)] = answers
     assert first == second == third
     assert (first["data"], [error["path"] for error in first["errors"]]) == (data, paths)
-    assert (by_plan, by_library) == (0, 1)
+    assert (by_steps, by_library) == (0, 1)
     assert set(await one.rows(Deal.name)) <= {("kept",)}
 
 
@@ -135,15 +145,19 @@ async def _unplanned(*_: Any) -> Any:
     raise Unplanned("test")
 
 
-async def test_a_mutation_whose_plan_does_not_hold_is_done_once(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_mutation_whose_steps_do_not_hold_is_done_once(
+    one: Tenant, fallbacks: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(2):
         assert (await one.ask(CREATE, input={"name": f"{number}"}))["deal"] == {"name": f"{number}"}
 
     def fail(*_: Any) -> None:
         raise Unexpected
 
-    monkeypatch.setattr(Completion, "finish", fail)
+    for kind in (Linked, WholeValue):
+        monkeypatch.setattr(kind, "finish", fail)
     assert await one.ask(CREATE, input={"name": "2"}) == {"deal": {"name": "2"}, "userErrors": []}
+    assert len(fallbacks) == 1
     assert sorted(await one.rows(Deal.name)) == [("0",), ("1",), ("2",)]
 
 
@@ -152,14 +166,16 @@ async def test_what_is_kept_of_a_document_does_not_grow_with_its_variants(
 ) -> None:
     """24 booleans make 16 million documents of one; what is found out is kept for the first few (decision 126)."""
     await one.add(Deal(name="varied"))
-    documents: list[Prepared] = []
-    build = CompiledExecutor.build
+    documents: list[Document] = []
+    prepare = Documents.prepare
 
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        documents.append(kwargs["prepared"])
-        return build(*args, **kwargs)
+    def noting(self: Documents, text: str) -> Any:
+        found = prepare(self, text)
+        if isinstance(found, Document):
+            documents.append(found)
+        return found
 
-    monkeypatch.setattr(CompiledExecutor, "build", noting)
+    monkeypatch.setattr(Documents, "prepare", noting)
     names = [f"b{i}" for i in range(24)]
     fields = " ".join(f"c{i}: name @include(if: $b{i}) d{i}: account @include(if: $b{i}) {{ name }}" for i in range(24))
     query = f"query({' '.join(f'${n}: Boolean!' for n in names)}) {{ deals {{ nodes {{ id {fields} }} }} }}"
@@ -168,10 +184,10 @@ async def test_what_is_kept_of_a_document_does_not_grow_with_its_variants(
         values = {name: bool(number >> place & 1) for place, name in enumerate(names)}
         [deal] = (await one.ask(query, **values))["nodes"]
         assert len(deal) == 1 + 2 * sum(values.values())
-        prepared = documents[0]
-        [operation] = prepared._operations.values()
-        kept.append((len(prepared.shapes), len(prepared.worked_out), len(operation.plans)))
-    assert kept[0] < kept[VARIANTS_MAX - 1]
+        assert documents[-1] is documents[0]
+        [operation] = documents[0]._operations.values()
+        kept.append((documents[0].variants, len(operation._compiled)))
+    assert kept[0] < kept[VARIANTS_MAX - 1] == (VARIANTS_MAX, VARIANTS_MAX)
     assert kept[VARIANTS_MAX - 1 :] == [kept[-1]] * (201 - VARIANTS_MAX)
 
 

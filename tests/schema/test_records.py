@@ -14,17 +14,17 @@ from strawberry.schema.config import StrawberryConfig
 
 from contract.errors import Problems
 from contract.vocabulary import GeoScope
-from resolvers.inputs import Input, parse
-from resolvers.record_inputs import fields_of, never_null
+from resolvers.shared.inputs import Input, parse
+from resolvers.shared.record_inputs import fields_of, never_cleared
 from rest_compat import examples
 from rest_compat.documents import Document
 from schema.connections import Node
-from schema.declare import shown
+from schema.declare import field
 from schema.records import record, record_filter, record_input, record_order
 from schema.scalars import SCALARS
 from storage.base import Record
-from storage.columns import CREATE, FILTER, LINE, SORT, UPDATE, WHOLE, WRITE, column, created, versioned
-from storage.queries.nouns import record_noun
+from storage.columns import CREATE, FILTER, LINE, SORT, UPDATE, WHOLE, WRITE, column, created, folds, versioned
+from storage.queries.listables import record_listable
 
 
 class Apart(Record, registry=registry(metadata=MetaData())):
@@ -37,6 +37,7 @@ class Planet(Apart, table=True):
     __tablename__ = "planets"
 
     name: str = column(LINE, "The planet's name.", WRITE | FILTER | SORT, least=1, short="the name", example="Saturn")
+    folded_name: str | None = folds("name")
     created_at: datetime = created()
     version: int = versioned()
 
@@ -47,6 +48,7 @@ class RingedPlanet(Apart, table=True):
     __tablename__ = "ringed_planets"
 
     name: str = column(LINE, "The planet's name.", WRITE | FILTER | SORT, least=1, short="the name", example="Saturn")
+    folded_name: str | None = folds("name")
     rings: int | None = column(WHOLE, "How many rings it has.", WRITE | FILTER | SORT, default=None, least=0, example=7)
     created_at: datetime = created()
     version: int = versioned()
@@ -60,7 +62,9 @@ def surface(model: type[Record]) -> GraphQLSchema:
     class PlanetType(Node):
         pass
 
-    @record_filter(model, plural=plural, combines=False)
+    global PlanetFilter  # which it names itself
+
+    @record_filter(model, plural=plural)
     class PlanetFilter:
         pass
 
@@ -111,7 +115,7 @@ def test_its_sentences() -> None:
 def test_a_field_of_the_class_takes_the_place_of_the_derived_one() -> None:
     @record_input(RingedPlanet, CREATE, "A new planet.")
     class Own:
-        rings: strawberry.ID = shown("Their catalogue number.")
+        rings: strawberry.ID = field("Their catalogue number.")
 
     query = strawberry.type(type("Query", (), {"planet": strawberry.field(_taking(Own))}))
     kind = strawberry.Schema(query=query)._schema.type_map["Own"]
@@ -143,7 +147,7 @@ def test_the_inputs_read_and_refuse() -> None:
         "rings": None,
         "expected_version": 2,
     }
-    assert never_null(RingedPlanet) == ("name",)
+    assert never_cleared(RingedPlanet) == ("name",)
     for fields, path in (
         ({"rings": 1}, ("name",)),
         ({"name": "S", "rings": -1}, ("rings",)),
@@ -163,7 +167,7 @@ def test_a_column_that_is_named_has_to_have_the_use() -> None:
 
 
 def test_lists_can_be_ordered_by_it() -> None:
-    orders = record_noun(RingedPlanet).orders
+    orders = record_listable(RingedPlanet).orders
     assert list(orders) == ["name", "rings", "created_at"]
     assert [(key.name, key.descending, key.nullable) for key in orders["rings"]] == [
         ("rings", None, True),

@@ -240,6 +240,16 @@ async def test_a_newer_edit_takes_the_place_of_a_render_that_waits(one: Tenant) 
     assert third["report"]["render"]["id"] == third["job"]["id"]
 
 
+async def test_slots_may_nest(one: Tenant) -> None:
+    """Decision 219: what no template knows is kept as it was given."""
+    run, result, _ = await scored(one)
+    slots = {"headline": {"text": "One", "by": ["Ada", 2]}, "prices": [[1.5, None], {"a": {"b": False}}]}
+    kept = (await edit(one, run, result, copyBlobs=slots))["report"]["copyBlobs"]
+    assert kept == slots
+    merged = (await edit(one, run, result, copyBlobs={"headline": {"by": None}}))["report"]["copyBlobs"]
+    assert merged == slots | {"headline": {"text": "One"}}
+
+
 async def test_edits_at_the_same_time_all_count(one: Tenant) -> None:
     run, result, _ = await scored(one)
     await asyncio.gather(*(edit(one, run, result, copyBlobs={f"slot_{n}": str(n)}) for n in range(4)))
@@ -253,11 +263,11 @@ async def test_edits_at_the_same_time_all_count(one: Tenant) -> None:
 @pytest.mark.parametrize(
     ("input", "field", "message"),
     [
-        ({}, "input", "at least one of copy_blobs, analysis_patch, brand_patch, bpo_prefix"),
-        ({"copyBlobs": None}, "input", "at least one of copy_blobs, analysis_patch, brand_patch, bpo_prefix"),
+        ({}, "input", "at least one of copyBlobs, analysisPatch, brandPatch, bpoPrefix"),
+        ({"copyBlobs": None}, "input", "at least one of copyBlobs, analysisPatch, brandPatch, bpoPrefix"),
         ({"copyBlobs": []}, "input.copyBlobs", "must be an object"),
         ({"analysisPatch": "x"}, "input.analysisPatch", "must be an object"),
-        ({"copyBlobs": {"headline": 5}}, "input.copyBlobs.headline", "must be a text or a list of texts"),
+        ({"copyBlobs": {"headline": ["x" * 20_001]}}, "input.copyBlobs.headline.0", None),
         ({"copyBlobs": {"headline": "\0"}}, "input.copyBlobs", "must not contain the NUL character"),
         ({"brandPatch": {"colors": {"primary": "blue"}}}, "input.brandPatch.colors.primary", None),
         ({"brandPatch": {"logo": "https://example.com/logo.png"}}, "input.brandPatch.logo", None),

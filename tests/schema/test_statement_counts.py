@@ -18,8 +18,20 @@ from rest_compat.routes import OPERATIONS
 from storage import database as database_module
 from storage.base import new_id
 from storage.event_types import EVENT_TYPES
-from storage.prepared import Prepared
-from storage.tables import Account, Contact, Deal, Enrollment, Mailbox, OutreachDomain, PipelineStage, StageChange
+from storage.statements import CompiledStatement
+from storage.tables import (
+    Account,
+    Contact,
+    Deal,
+    Enrollment,
+    Lead,
+    Mailbox,
+    OutreachDomain,
+    PipelineStage,
+    StageChange,
+    Tag,
+    TagLink,
+)
 from tests.support.forests import forest
 from tests.support.gateway import Gateway
 from tests.support.list_fields import Queries, list_fields, list_inputs
@@ -35,6 +47,9 @@ QUERIES = Queries(
     {
         "Query.search": '(query: "common", first: 100)',
         "Query.nodes": "(ids: $ids)",
+        "Query.activities": "(first: 200)",  # of which there are more below an account than a page has unless told
+        "Query.members": '(filter: {query: "@row.example"})',
+        "Viewer.permissions": '(operations: ["deals", "dealCreate"])',
         "Query.costEstimate": '(document: "{ deals { totalCount } }")',
         "Query.leadConversionPreview": "(id: $lead)",
         "Account.healthHistory": "(first: 5)",
@@ -44,7 +59,10 @@ QUERIES = Queries(
 LISTS = sorted(set(list_fields(SCHEMA)))
 # What a mutation gives, and what is no record.
 ELSEWHERE = {"DetectedCompetitor.evidence", "UserError.field"}
-GROWS_NOT = {"CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"}
+GROWS_NOT = {
+    *("CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"),
+    "Viewer.permissions",
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -121,10 +139,12 @@ async def test_what_the_documented_paths_list(forests: list[Tenant], path: str) 
 
 
 async def test_what_is_behind_a_cursor_below_a_list(forests: list[Tenant]) -> None:
-    first = "{ accounts { nodes { contacts(first: 1) { edges { cursor node { lastName } } } } } }"
+    first = "{ accounts { nodes { contacts(first: 50) { edges { cursor node { id createdAt } } } } } }"
     for tenant in forests:
-        [*pages] = [node["contacts"]["edges"] for node in (await tenant.ask(first))["nodes"]]
-        after = pages[len(pages) // 2][0]["cursor"]
+        pages = [node["contacts"]["edges"] for node in (await tenant.ask(first))["nodes"]]
+        # Of the last contacts of all accounts the first: nothing is behind it in its own account, alone.
+        lasts = sorted((page[-1] for page in pages), key=lambda edge: str(edge["node"]["id"]))
+        after = max(lasts, key=lambda edge: str(edge["node"]["createdAt"]))["cursor"]
         with statements(tenant.gateway.world.database) as sent:
             found = await tenant.ask(BEHIND, after=after)
         assert len(_own(sent)) == 2
@@ -233,13 +253,71 @@ async def _search(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     }
 
 
+async def _kinds(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    document = f"mutation($i: OwnershipTransferInput!) {{ ownershipTransfer(input: $i) {{ {_ERRORS} }} }}"
+    kinds = list(SCHEMA.type_map["OwnedKind"].values)  # type: ignore[attr-defined]
+    who = {"from": tenant.subject("member"), "to": tenant.subject("viewer")}
+    return document, {"i": {**who, "kinds": (kinds * size)[:size]}}
+
+
+_APPLY = f"""mutation($ids: [ID!]!, $add: [String!], $remove: [String!]) {{
+  tagsApply(ids: $ids, add: $add, remove: $remove) {{ records {{ id tags }} {_ERRORS} }} }}"""
+
+
+async def _tagged(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    deals, leads = [Deal(name="d") for _ in range(size)], [Lead(name="l") for _ in range(size)]
+    await tenant.add(*deals, *leads)
+    return _APPLY, {"ids": [record.id for record in (*deals, *leads)], "add": ["a", "b"]}
+
+
+async def _tags_added(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    lead = Lead(name="l")
+    await tenant.add(lead)
+    return _APPLY, {"ids": [lead.id], "add": [f"t{number}" for number in range(size)]}
+
+
+async def _tags_removed(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    document, variables = await _tags_added(tenant, size)
+    await tenant.ask(document, **variables)
+    return document, {"ids": variables["ids"], "remove": variables["add"]}
+
+
+async def _tags_merged(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    """Each is on a lead of its own."""
+    into, *others = [Tag(name=f"t{number}") for number in range(size + 1)]
+    leads = [Lead(name="l") for _ in others]
+    links = [TagLink(kind="lead", record_id=lead.id, tag_id=tag.id) for lead, tag in zip(leads, others, strict=True)]
+    await tenant.add(into, *others, *leads, *links)
+    document = f"mutation($from: [ID!]!, $into: ID!) {{ tagMerge(from: $from, into: $into) {{ moved {_ERRORS} }} }}"
+    return document, {"from": [tag.id for tag in others], "into": into.id}
+
+
+async def _targets(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    """Half of them are there with another amount; there are as many of the organization as of a member."""
+    owners = (None, tenant.subject("admin"))
+    targets = [
+        {"metric": "WON_DEALS", "period": "MONTH", "startsOn": f"{2000 + n}-01-01", "amount": "5", "ownerId": owner}
+        for n in range(size)
+        for owner in owners
+    ]
+    document = f"mutation($i: [SalesTargetInput!]!) {{ salesTargetsPut(inputs: $i) {{ targets {{ id }} {_ERRORS} }} }}"
+    known = [{**target, "amount": "4"} for target in targets[:size]]
+    await tenant.ask(document, tenant.headers("admin"), i=known)
+    return document, {"i": targets}
+
+
 _LEAD = ('mutation { cardCaptureConfirm(input: {name: "n"}) { lead { id } } }', {})
 _MEETING = ('mutation { meetingLog(input: {subject: "s"}) { meeting { id } } }', {})
+_EMAIL = ('mutation { emailLog(input: {subject: "s"}) { email { id } } }', {})
 _CAMPAIGN = ('mutation { campaignCreate(input: {name: "c"}) { campaign { id } } }', {})
 
 
 def _attendees(size: int) -> dict[str, Any]:
     return {"subject": "s", "metadata": {"attendees": [{"name": f"n{number}"} for number in range(size)]}}
+
+
+def _addresses(field: str) -> Callable[[int], dict[str, Any]]:
+    return lambda size: {"subject": "s", field: [f"a{number}@example.com" for number in range(size)]}
 
 
 def _steps(size: int) -> dict[str, Any]:
@@ -252,6 +330,10 @@ BATCHES: dict[str, Batch] = {
     "search types": _search,
     "meetingLog input.metadata.attendees": _put("meetingLog", "MeetingLogInput", _attendees),
     "meetingUpdate input.metadata.attendees": _change("meetingUpdate", "MeetingUpdateInput", _MEETING, _attendees),
+    "emailLog input.toAddresses": _put("emailLog", "EmailLogInput", _addresses("toAddresses")),
+    "emailLog input.ccAddresses": _put("emailLog", "EmailLogInput", _addresses("ccAddresses")),
+    "emailUpdate input.toAddresses": _change("emailUpdate", "EmailUpdateInput", _EMAIL, _addresses("toAddresses")),
+    "emailUpdate input.ccAddresses": _change("emailUpdate", "EmailUpdateInput", _EMAIL, _addresses("ccAddresses")),
     "competitorCreate input.aliases": _put(
         "competitorCreate",
         "CompetitorInput",
@@ -263,6 +345,11 @@ BATCHES: dict[str, Batch] = {
         lambda size: {"name": new_id(), "domains": [f"d{number}.example" for number in range(size)]},
     ),
     "pipelineStageReorder ids": _stages,
+    "tagsApply ids": _tagged,
+    "tagsApply add": _tags_added,
+    "tagsApply remove": _tags_removed,
+    "tagMerge from": _tags_merged,
+    "salesTargetsPut inputs": _targets,
     "cardCaptureConfirm input.tags": _put(
         "cardCaptureConfirm", "CardCaptureInput", lambda size: {"name": "n", "tags": [f"t{n}" for n in range(size)]}
     ),
@@ -274,6 +361,7 @@ BATCHES: dict[str, Batch] = {
     "campaignCreate input.mailboxIds": _campaign_with_mailboxes,
     "campaignUpdate input.mailboxIds": _other_mailboxes,
     "enrollmentsCreate contacts": _enrollments,
+    "ownershipTransfer input.kinds": _kinds,
     "researchRunCreate input.targets": _put(
         "researchRunCreate",
         "ResearchRunInput",
@@ -382,12 +470,12 @@ async def test_a_document_that_is_planned_anew_finds_its_statements(
     await one.add(Account(name="a"), Account(name="b"))
     compiled: list[Any] = []
 
-    class Counted(Prepared):
+    class Counted(CompiledStatement):
         def __init__(self, statement: Any, *args: Any, **kwargs: Any) -> None:
             compiled.append(statement)
             super().__init__(statement, *args, **kwargs)
 
-    monkeypatch.setattr(database_module, "Prepared", Counted)
+    monkeypatch.setattr(database_module, "CompiledStatement", Counted)
     numbers = []
     for number in range(4):
         for query in ANEW:

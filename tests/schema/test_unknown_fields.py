@@ -25,18 +25,20 @@ from strawberry.types.field import StrawberryField
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
 from identity.principal import Organization, Principal
-from resolvers.access import OPERATIONS, requires
-from resolvers.context import Context
-from resolvers.deadline import Deadlines
-from resolvers.lanes import Lanes
-from resolvers.settling import Settling
+from resolvers.shared.access import OPERATIONS, requires
+from resolvers.shared.context import Context
+from resolvers.shared.deadline import Deadlines
+from resolvers.shared.lanes import Lanes
+from resolvers.shared.settling import Settling
 from schema.build import Schema, build
 from schema.connections import Node
 from schema.costs import declare_costs
-from schema.declare import Info, guarded, linked, resolved
+from schema.declare import Info, computed_field, guarded_field, link_field
 from schema.execution import Executor, Request
 from schema.execution.known import Unsupported, unknown_of
-from schema.execution.selections import selected
+from schema.execution.selections import selected, selected_by_type
+from schema.execution.sources import Reason
+from schema.execution.steps import Steps
 
 
 class Denied(BasePermission):
@@ -141,14 +143,14 @@ class Thing(Named):
     shown_name: str | None = strawberry.field(name="shownName", resolver=lambda root: root.name, extensions=[Louder()])
     mine: str | None = strawberry.field(resolver=lambda root: "mine", permission_classes=[Owned])
     owner: str | None = strawberry.field(extensions=[Louder()])
-    inner: Inner | None = linked("inner", _row, "A link.")
+    inner: Inner | None = link_field("inner", _row, "A link.")
     closed: Inner | None = strawberry.field(resolver=lambda root: root.inner, permission_classes=[DeniedLater])
 
-    @guarded(_name, "A guarded field.")
+    @guarded_field(_name, "A guarded field.")
     async def guarded(self, info: Info) -> str | None:
         return await _name(info.context)
 
-    @resolved("Several.")
+    @computed_field("Several.")
     def names(root: Any) -> list[str]:  # as the service's own are written
         return ["a", "b"]
 
@@ -169,21 +171,27 @@ class More(Named):
     seen: list[str] | None = strawberry.field(resolver=lambda root: ["x", "y"], extensions=[Fewer()])
 
 
-async def _thing(info: Info) -> Any:
-    selected(info)
-    return await _row(info.context)
-
-
-async def _things(info: Info) -> Any:
-    return [await _row(info.context), await _row(info.context)]
-
-
 @strawberry.type
 class Query:
-    thing: Thing | None = strawberry.field(resolver=_thing)
-    things: list[Thing] | None = strawberry.field(resolver=_things)
-    more: More | None = strawberry.field(resolver=_thing)
-    named: Named | None = strawberry.field(resolver=lambda: Row())
+    @guarded_field(_row, "A thing.")
+    async def thing(self, info: Info) -> Thing | None:
+        selected(info)
+        return await _row(info.context)  # type: ignore[return-value]  # the row stands for the object
+
+    @guarded_field(_row, "Things.")
+    async def things(self, info: Info) -> list[Thing] | None:
+        return [await _row(info.context), await _row(info.context)]  # type: ignore[list-item]
+
+    @guarded_field(_row, "More.")
+    async def more(self, info: Info) -> More | None:
+        selected(info)
+        return await _row(info.context)  # type: ignore[return-value]
+
+    @guarded_field(_row, "Something with a name.")
+    async def named(self, info: Info) -> Named | None:
+        selected_by_type(info)
+        return await _row(info.context)  # type: ignore[return-value]
+
     denied: str | None = strawberry.field(resolver=lambda: "never", permission_classes=[DeniedLater])
     loud: str | None = strawberry.field(resolver=lambda: "hey", extensions=[Louder()])
 
@@ -244,6 +252,9 @@ async def _library(schema: Schema, query: str) -> Any:
 @pytest.mark.parametrize("query", DOCUMENTS.values(), ids=DOCUMENTS)
 async def test_the_library_asks_whatever_guards_or_changes_a_field(schema: Schema, query: str) -> None:
     executor = Executor(schema.graphql)
+    steps = _steps(executor, query)
+    assert isinstance(steps, Reason)
+    assert steps.kind == "field"
     expected = await _library(schema, query)
     assert {error.message for error in expected.errors or []} <= {"denied", "denied later", "not yours"}
     for _ in range(4):
@@ -251,6 +262,37 @@ async def test_the_library_asks_whatever_guards_or_changes_a_field(schema: Schem
         assert body["data"] == expected.data
         told = [(error["path"], error["extensions"]["code"]) for error in body.get("errors", [])]
         assert told == sorted((error.path, "INTERNAL") for error in expected.errors or [])
+
+
+def _steps(executor: Executor, query: str) -> Any:
+    operation = executor.documents.prepare(query).operation(None)
+    assert operation is not None
+    return operation.compiled({}).steps
+
+
+def test_a_root_field_without_a_guard_is_left_to_the_library() -> None:
+    """Nothing else would keep it from being called twice."""
+
+    async def unguarded() -> str:
+        return "a"
+
+    @strawberry.type
+    class Root:
+        a: str = strawberry.field(resolver=unguarded)
+
+    steps = _steps(Executor(Schema(query=Root).graphql), "{ a }")
+    assert steps == Reason("root", "Root.a has no guard")
+
+
+@pytest.mark.parametrize(
+    "query", ["{ thing { id names guarded inner { id } } named { id ... on Inner { id } } more { id } }"]
+)
+async def test_what_is_known_beside_them_is_planned(schema: Schema, query: str) -> None:
+    executor = Executor(schema.graphql)
+    assert isinstance(_steps(executor, query), Steps)
+    expected = await _library(schema, query)
+    assert expected.errors is None
+    assert (await executor.run(Request(query), caller())).body["data"] == expected.data
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ VIEWER = (
 )
 CAN = "query($operation: String!) { viewer { can(operation: $operation) } }"
 
-READ_MEETINGS = {"meeting", "meetings"}
+READ_MEETINGS = {"meeting", "meetings", *fields_of("MEETINGS_READ")}
 READ_CRM = {
     "account",
     "accounts",
@@ -112,6 +112,7 @@ ADMINISTER = {
     "webhookCreate",
     "webhookDelete",
     "webhookTest",
+    *fields_of("ORG_ADMIN"),
 }
 KEYS = {
     "pats:read": {"organizationKeys"},
@@ -272,7 +273,7 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     named += (domain, campaign, mailbox, enrollment, webhook)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
-    others = {kind.typename: kind.row(known, "R") for kind in record_types()}
+    others = {kind.typename: kind.row(known, "R") for kind in record_types() if kind.is_node}
     await tenant.add(*others.values())
     found |= {typename: other.id for typename, other in others.items()}
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
@@ -351,9 +352,12 @@ async def test_nodes_keep_their_order(one: Tenant, two: Tenant) -> None:
 
 CRM_KINDS = {
     *("Account", "Contact", "Deal", "Lead", "PipelineStage", "Job", "ResearchRun", "ResearchResult"),
-    *(kind.typename for kind in record_types() if kind.group == "CRM_READ"),
+    *(kind.typename for kind in record_types() if kind.is_node and kind.group == "CRM_READ"),
 }
-MEETING_KINDS = {"Meeting", "HealthSnapshot", "HealthFactor"}
+MEETING_KINDS = {
+    *("Meeting", "HealthSnapshot", "HealthFactor"),
+    *(kind.typename for kind in record_types() if kind.is_node and kind.group == "MEETINGS_READ"),
+}
 
 
 @pytest.mark.parametrize(
@@ -390,3 +394,53 @@ async def test_a_node_without_an_organization(one: Tenant, gateway: Gateway) -> 
     headers = bearer(await gateway.world.credential(one.subject(), None))
     nodes = await one.ask(NODES, headers, ids=list(found.values()))
     assert [node and node["__typename"] for node in nodes] == [None] * (len(found) - 1) + ["UserToken"]
+
+
+PERMISSIONS = """query($names: [String!]!) {
+  viewer { permissions(operations: $names) { operation known allowed requiredScopes } } }"""
+
+
+async def _permissions(tenant: Tenant, headers: dict[str, str], names: list[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await tenant.ask(PERMISSIONS, headers, names=names))["permissions"]
+    assert [one["operation"] for one in found] == names
+    return found
+
+
+@pytest.mark.parametrize("role", ["viewer", "admin"])
+async def test_permissions_say_what_can_says_and_more(one: Tenant, role: str) -> None:
+    """Decision 213: for every root field there is, bare and behind its type."""
+    headers = one.headers(role)
+    held = set(await _scopes(one, role))
+    schema = committed()
+    yes = await allowed(one, headers)
+    for kind in (schema.query_type, schema.mutation_type, schema.subscription_type):
+        assert kind is not None
+        for names in (list(kind.fields), [f"{kind.name}.{name}" for name in kind.fields]):
+            for told in await _permissions(one, headers, names):
+                name = told["operation"].rpartition(".")[2]
+                assert told["known"]
+                assert told["requiredScopes"] == sorted(told["requiredScopes"])
+                needed = told["requiredScopes"]
+                assert told["allowed"] == (not needed or not held.isdisjoint(needed)), name
+                assert kind is schema.subscription_type or told["allowed"] == (name in yes)
+
+
+async def test_what_there_is_not(one: Tenant) -> None:
+    names = ["Query.dealCreate", "mutation.dealCreate", "DealCreate", "dealcreate", " dealCreate", "", "__schema", "."]
+    for told in await _permissions(one, one.headers("admin"), names):
+        assert (told["known"], told["allowed"], told["requiredScopes"]) == (False, False, [])
+        assert await one.ask(CAN, one.headers("admin"), operation=told["operation"]) == {"can": False}
+    assert await one.ask(CAN, operation="Mutation.dealCreate") == {"can": True}
+    assert await one.ask(CAN, one.headers("viewer"), operation="Mutation.dealCreate") == {"can": False}
+    [told] = await _permissions(one, one.headers("viewer"), ["Mutation.dealCreate"])
+    assert (told["known"], told["allowed"]) == (True, False)
+    assert "deals:manage" in told["requiredScopes"]
+
+
+async def test_200_names_at_once(one: Tenant) -> None:
+    assert await _permissions(one, one.headers("viewer"), []) == []
+    assert len(await _permissions(one, one.headers("viewer"), ["viewer"] * 200)) == 200
+    error = await one.error(PERMISSIONS, names=["viewer"] * 201)
+    assert error["extensions"]["problems"] == [
+        {"field": ["operations"], "message": "must not have more than 200 items", "type": "too_long"}
+    ]

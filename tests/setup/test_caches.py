@@ -23,9 +23,9 @@ PACKAGES = (
     "storage",
     "transport",
 )
-CACHING = {"cache", "lru_cache", "alru_cache", "cached", "Kept", "OrderedDict", "TTLCache", "LRUCache"}
+CACHING = {"cache", "lru_cache", "alru_cache", "cached", "BoundedCache", "OrderedDict", "TTLCache", "LRUCache"}
 EMPTY = {"dict", "list", "set", "defaultdict", "Counter", "deque", "WeakValueDictionary", "WeakKeyDictionary"}
-ITSELF = "storage/kept.py"
+ITSELF = "storage/bounded_cache.py"
 
 
 def _called(node: ast.expr) -> str:
@@ -84,7 +84,7 @@ def listed() -> set[str]:
     for quoted in re.findall(r"`([^`]+)`", text.partition("\n## ")[2]):
         path, colon, name = quoted.rpartition(": ")
         file = path if colon else file
-        if colon or (re.fullmatch(r"\w+", name) and not name.isupper() and name != "Kept"):
+        if colon or (re.fullmatch(r"\w+", name) and not name.isupper() and name != "BoundedCache"):
             names.add(f"{file}: {name}")
     return names
 
@@ -113,7 +113,10 @@ def test_every_cache_is_in_the_table() -> None:
         ("class A:\n @lru_cache\n def f(self): ...", {"A.f"}),
         ("def f():\n @cache\n def g(): ...", {"g"}),
         ("g = lru_cache(maxsize=1)(f)", {"g"}),
-        ("class A:\n def f(self):\n  self.x: Kept[int, int] = Kept()\n  self.y = OrderedDict()", {"A.x", "A.y"}),
+        (
+            "class A:\n def f(self):\n  self.x: BoundedCache[int, int] = BoundedCache()\n  self.y = OrderedDict()",
+            {"A.x", "A.y"},
+        ),
         ("a = {}\nb: dict[str, int] = dict()\nc = defaultdict(list)\nd: list[int] = []", {"a", "b", "c", "d"}),
         ("a = {1: 2}\nb = (1,)\ndef f():\n c = {}", set()),
     ],

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import AliasChoices
 
-from gateway.settings import Settings
+from gateway.settings import Settings, variable_of
 from tests.support.service import SCRIPT, Service, environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,11 +30,7 @@ def _instructions(name: str) -> list[str]:
 
 
 def _settings() -> set[str]:
-    names: set[str] = set()
-    for field in Settings.model_fields.values():
-        alias = field.validation_alias
-        names |= {str(choice) for choice in (alias.choices if isinstance(alias, AliasChoices) else [alias])}
-    return names
+    return {variable_of(name) for name in Settings.model_fields} | {"DATABASE_URL"}
 
 
 def _copied() -> list[str]:

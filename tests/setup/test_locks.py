@@ -115,6 +115,7 @@ def test_package_locks_hold_no_download_address() -> None:
         if "resolved" in package and not package.get("link")
     }
     assert {str(path.relative_to(ROOT)) for path in locks} == {
+        "benchmarks/mercurius/package-lock.json",
         "examples/typescript/package-lock.json",
         "tests/gateway/audits/package-lock.json",
         "tests/identity/oidc_provider/package-lock.json",

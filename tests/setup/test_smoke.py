@@ -46,7 +46,7 @@ def test_the_printed_schema_is_the_committed_one() -> None:
     assert made.stdout == (ROOT / "schema" / "schema.graphql").read_text()
 
 
-async def test_a_service_answers_through_both_doors(tmp_path: Path, database_url: str) -> None:
+async def test_a_service_answers_through_both_surfaces(tmp_path: Path, database_url: str) -> None:
     async with going(tmp_path, database_url) as live:
         created = (await live.ask(CREATE, name="First"))["dealCreate"]["deal"]
         found = await live.ask("query($id: ID!) { deal(id: $id) { name account { name } } }", id=created["id"])

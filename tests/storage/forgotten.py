@@ -55,6 +55,10 @@ def sql(words: str, **parameters: Callable[[Rows, Rows], Any]) -> Statement:
     return make
 
 
+def _stage(ours: Rows, name: str) -> dict[str, Any]:
+    return PipelineStage(org_id=ours.org, name=name).model_dump()
+
+
 _OTHER = aliased(Deal)
 _ALIAS = deals.alias("d")
 
@@ -114,7 +118,8 @@ REFUSED: dict[str, Statement] = {
     "orm insert for theirs": lambda o, t: insert(EventCounter).values(org_id=t.org, last=1),
     "orm move to theirs": lambda o, t: update(Deal).where(col(Deal.org_id) == o.org).values(org_id=t.org),
     "directory": lambda o, t: text("SELECT * FROM organizations"),
-    "memberships": sql("SELECT * FROM memberships WHERE org_id = :ours"),
+    "members": lambda o, t: text("SELECT * FROM members"),
+    "memberships": sql("SELECT * FROM memberships WHERE org_id = :theirs"),
     "credentials": lambda o, t: select(Credential),
     "credentials of theirs": lambda o, t: select(Credential).where(col(Credential.org_id) == t.org),
     "text": sql("SELECT * FROM deals"),
@@ -331,9 +336,11 @@ LEGITIMATE: dict[str, Statement] = {
     ),
     "update of a counter": sql("UPDATE event_counters SET last = last + 1 WHERE org_id = :ours RETURNING last"),
     "delete": sql("DELETE FROM deal_contacts WHERE org_id = :ours"),
-    "orm insert": lambda o, t: insert(PipelineStage).values(org_id=o.org, name="x"),
-    "orm insert of several": lambda o, t: insert(PipelineStage).values([{"org_id": o.org, "name": n} for n in "xyz"]),
-    "orm insert returning": lambda o, t: insert(Contact).values(org_id=o.org).returning(Contact.id),
+    "orm insert": lambda o, t: insert(PipelineStage).values(_stage(o, "x")),
+    "orm insert of several": lambda o, t: insert(PipelineStage).values([_stage(o, n) for n in "xyz"]),
+    "orm insert returning": lambda o, t: (
+        insert(Contact).values(Contact(org_id=o.org).model_dump()).returning(Contact.id)
+    ),
     "insert from select": sql(
         "INSERT INTO deal_contacts (org_id, deal_id, contact_id, is_primary, linked_at)"
         " SELECT d.org_id, d.id, c.id, false, d.created_at FROM deals d JOIN contacts c ON c.org_id = d.org_id"

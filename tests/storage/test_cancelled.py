@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Select, func, select
 from sqlmodel import col
 
+from storage.base import new_id
 from storage.database import Database
-from storage.tables import Member
+from storage.tables import Member, Organization
 
 
 def _build() -> Select[Any]:
@@ -41,3 +46,38 @@ async def test_a_read_after_cancelled_ones(database: Database, read: Any, turns:
         await asyncio.gather(*tasks, return_exceptions=True)
         assert [await _shape(database) for _ in range(3)] == [0, 0, 0]
         assert await asyncio.gather(*(_shape(database) for _ in range(12))) == [0] * 12
+
+
+@pytest.mark.parametrize("turns", range(0, 60, 2))
+async def test_a_cancelled_writer_holds_nothing(sqlite_template: Path, tmp_path: Path, turns: int) -> None:
+    """SQLite's one writer may be cancelled with rows still to be read, and its caller do something about that.
+
+    The file is free at once, for another process too.
+    """
+    file = shutil.copyfile(sqlite_template, tmp_path / "crm.db")
+    database = Database(f"sqlite+aiosqlite:///{file}")
+    found = select(col(Organization.id))
+    async with database.directory(writing=True) as session:
+        for number in range(300):
+            await session.insert(Organization(external_id=str(number), name="Org"))
+
+    async def write() -> None:
+        try:
+            async with database.directory(writing=True) as session:
+                while True:
+                    await session.insert(Organization(external_id=new_id(), name="Org"))
+                    assert await session.rows(found)
+        except asyncio.CancelledError:  # which holds whatever the statement held
+            with closing(sqlite3.connect(file, timeout=1, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+            raise
+
+    try:
+        task = asyncio.create_task(write())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    finally:
+        await database.close()

@@ -10,8 +10,23 @@ from sqlmodel import Field
 
 from contract.vocabulary import GeoScope
 from storage import tables
-from storage.base import PlainText, Record
-from storage.columns import FILTER, FLAG, LINE, MOMENT, NAMES, NONE, SORT, TEXT, WRITE, Kind, column, fact_of, facts_of
+from storage.base import PlainText, Record, folded_copies, folded_copy
+from storage.columns import (
+    FILTER,
+    FLAG,
+    LINE,
+    MOMENT,
+    NAMES,
+    NUMBER,
+    SORT,
+    TEXT,
+    UPDATE,
+    WRITE,
+    Kind,
+    column,
+    column_of,
+    columns_of,
+)
 
 
 def table(name: str, annotation: Any, field: Any) -> type[Record]:
@@ -40,27 +55,28 @@ def table(name: str, annotation: Any, field: Any) -> type[Record]:
         (
             list[Any],
             column(NAMES, "Its rings.", FILTER, default_factory=list),
-            "Planet.rings is a NAMES, for which there is no filter",
+            "Planet.rings is filtered by, so add its copy: folded_rings = folds_each(...)",
         ),
         (bool, column(FLAG, "Its rings.", FILTER), "Planet.rings is a FLAG, for which there is no filter"),
+        (float, column(NUMBER, "Its rings.", FILTER), "Planet.rings is a NUMBER, for which there is no filter"),
     ],
 )
 def test_a_column_that_contradicts_itself_is_refused_by_name(annotation: Any, field: Any, words: str) -> None:
     with pytest.raises(TypeError) as refused:
-        facts_of(table("rings", annotation, field))
+        columns_of(table("rings", annotation, field))
     assert str(refused.value) == words
 
 
 def test_a_misspelt_column_is_told_with_those_that_there_are() -> None:
     with pytest.raises(TypeError) as refused:
-        fact_of(table("rings", str, column(LINE, "Its rings.")), "ring")
+        column_of(table("rings", str, column(LINE, "Its rings.")), "ring")
     assert str(refused.value) == "Planet has no column ring; it has org_id, id, rings"
 
 
 def test_a_table_with_secrets_says_nothing_of_itself() -> None:
     for model in (tables.Credential, tables.Webhook, tables.IdempotencyKey):
         with pytest.raises(TypeError, match="does not say what it is"):
-            facts_of(model)  # type: ignore[arg-type]  # some are no records at all
+            columns_of(model)  # type: ignore[arg-type]  # some are no records at all
 
 
 RECORDS = {
@@ -78,7 +94,7 @@ def test_the_tables_that_nothing_is_derived_from() -> None:
     bare = set()
     for model in RECORDS:
         try:
-            facts_of(model)
+            columns_of(model)
         except TypeError:
             bare.add(model)
     assert bare == BARE
@@ -91,18 +107,26 @@ UNCHECKED = {(tables.HealthFactor, "key")}
 @pytest.mark.parametrize("model", sorted(DERIVED, key=lambda model: model.__name__), ids=lambda model: model.__name__)
 def test_every_vocabulary_has_its_check_in_the_database(model: Any) -> None:
     checks = {str(c.sqltext) for c in model.__table__.constraints if hasattr(c, "sqltext")}
-    for fact in facts_of(model):
-        if not isinstance(fact.kind, Kind) and (model, fact.name) not in UNCHECKED:
-            assert f"{fact.name} IN ({', '.join(repr(value.value) for value in fact.kind)})" in checks
+    for each in columns_of(model):
+        if not isinstance(each.kind, Kind) and (model, each.name) not in UNCHECKED:
+            assert f"{each.name} IN ({', '.join(repr(value.value) for value in each.kind)})" in checks
 
 
 def test_what_is_derived_of_a_column() -> None:
-    fact = fact_of(tables.Deal, "close_date")
-    assert (fact.text, fact.short) == ("When it is expected to close, or closed.", "the closing day")
-    assert fact.uses == WRITE | FILTER | SORT
-    assert fact.nullable
-    assert not fact.required
-    assert fact_of(tables.Activity, "metadata").attribute == "details"
-    assert fact_of(tables.Deal, "competitors").uses == NONE
-    assert fact_of(tables.Deal, "created_at").kind is MOMENT
+    declared = column_of(tables.Deal, "close_date")
+    assert (declared.text, declared.short) == ("When it is expected to close, or closed.", "the closing day")
+    assert declared.uses == WRITE | FILTER | SORT
+    assert declared.nullable
+    assert not declared.required_on_create
+    assert column_of(tables.Activity, "metadata").text.startswith("Free-form")
+    assert column_of(tables.Lead, "tags").uses == UPDATE
+    assert column_of(tables.Deal, "created_at").kind is MOMENT
     assert tables.Deal.model_fields["created_at"].annotation is datetime
+
+
+def test_each_copy_of_a_default_is_the_default_folded() -> None:
+    for model in DERIVED:
+        for name, copy in folded_copies(model).items():
+            default = model.model_fields[name].get_default(call_default_factory=True)
+            if isinstance(default, str | list):
+                assert model.model_fields[copy].get_default(call_default_factory=True) == folded_copy(default)

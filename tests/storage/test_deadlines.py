@@ -14,6 +14,8 @@ from sqlalchemy import column, func, literal, select, text
 
 from contract.errors import TimedOut
 from storage.database import Database
+from storage.postgres import tenant_connection
+from storage.postgres.tenant_connection import TenantConnection
 from storage.tables import Account, Organization
 
 SECONDS = 0.3
@@ -25,7 +27,7 @@ async def org(database_url: str) -> str:
     opened = Database(database_url)
     organization = Organization(external_id="org", name="Org")
     async with opened.directory(writing=True) as session:
-        session.add(organization)
+        await session.insert(organization)
     await opened.close()
     return organization.id
 
@@ -62,8 +64,7 @@ async def _by_the_orm(database: Database, dialect: str, org: str) -> None:
 
 async def _in_a_transaction(database: Database, dialect: str, org: str) -> None:
     async with database.writing(org) as session:
-        session.add(Account(name="half"))
-        await session.flush()
+        await session.insert(Account(name="half"))
         await session.scalar(text(_SLOW[dialect]))
 
 
@@ -113,4 +114,27 @@ async def test_quick_statements_leave_no_timer_behind(database: Database, org: s
             await session.fetch("one", lambda: select(literal(1).label("n")))
             await session.scalar(text("SELECT 1"))
         await asyncio.sleep(SECONDS)
+    await _is_well(database, org)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_rollback_that_is_late_hides_nothing(
+    database: Database, dialect: str, org: str, way: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server too busy to end the transaction in time loses the connection; the caller is told of the statement."""
+    if dialect == "sqlite":
+        pytest.skip("SQLite's transactions end in this process")
+    await _is_well(database, org)
+    send = TenantConnection.execute
+
+    async def execute(connection: TenantConnection, query: str, *args: Any, **kwargs: Any) -> Any:
+        if query == "ROLLBACK":
+            await asyncio.sleep(10)
+        return await send(connection, query, *args, **kwargs)
+
+    monkeypatch.setattr(tenant_connection, "_ROLLBACK_SECONDS", 0.05)
+    monkeypatch.setattr(TenantConnection, "execute", execute)
+    with pytest.raises(TimedOut):
+        await way(database, dialect, org)
+    monkeypatch.undo()
     await _is_well(database, org)

@@ -33,17 +33,17 @@ from sqlalchemy import (
     union_all,
     update,
 )
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import aliased
 from sqlmodel import SQLModel, col
 
 from storage.base import Tenant
 from storage.database import Database
-from storage.full_text import FULL_TEXT_TABLE
+from storage.search_index import FULL_TEXT_TABLE
 from storage.tables import Account
-from storage.tenancy import SHARED_TABLES, TenantBreach
-from tests.storage.test_tenancy import Beyond, beyond, database, ours, show, theirs
+from storage.tenancy.guard import SHARED_TABLES, TenantBreach
+from tests.storage.test_tenancy import Beyond, beyond, database, ours, theirs
 from tests.support.rows import TENANT_TABLES, Rows
+from tests.support.statements import BROKEN_RULES, DATABASE_ERRORS
 
 __all__ = ["beyond", "database", "ours", "theirs"]
 
@@ -211,12 +211,12 @@ async def _fates(
         for what, statement in statements(place):
             try:
                 async with database.writing(ours.org) as session:
-                    shown = show(await session.execute(statement))
+                    shown = repr(await session.rows(statement))
             except TenantBreach:
                 fates[name, what] = "refused"
-            except IntegrityError:
+            except BROKEN_RULES:
                 fates[name, what] = "kept by a reference"  # our own row, which others of ours refer to
-            except SQLAlchemyError as error:
+            except DATABASE_ERRORS as error:
                 fates[name, what] = str(error)
             else:
                 fates[name, what] = f"shows {shown}" if any(each in shown for each in foreign) else "passed"

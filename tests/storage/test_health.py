@@ -91,10 +91,11 @@ async def test_rows_of_others_do_not_count(database: Database, organization: str
     async with database.writing(organization) as session:
         empty, neighbour = await seed(session, NOTHING), await seed(session, rows)
         person = Contact(account_id=empty.id)
-        session.add(person, Contact(email="without@account.example"))
-        await session.flush()
+        await session.insert(person, Contact(email="without@account.example"))
         # The person met, but at a meeting of another account, and at one of no account.
-        session.add(*(Activity(account_id=i, contact_id=person.id, completed_at=NOW) for i in (neighbour.id, None)))
+        await session.insert(
+            *(Activity(account_id=i, contact_id=person.id, completed_at=NOW) for i in (neighbour.id, None))
+        )
     facts = await facts_of(database, organization, empty.id)
     assert (facts.contacts.total, facts.contacts.filled, facts.contacts.met) == (1, 0, 0)
     assert (facts.meetings, facts.deals) == (AccountFacts().meetings, AccountFacts().deals)
@@ -189,13 +190,13 @@ async def test_latest(database: Database, organization: str) -> None:
     lower, higher = sorted((new_id(), new_id()))
     async with database.writing(organization) as session:
         scored, tied, unscored = [await seed(session, NOTHING) for _ in range(3)]
-        session.add(
+        await session.insert(
             *(snapshot(scored, days, score) for days, score in ((2, 20), (1, 10), (3, 30))),
             *(snapshot(tied, 1, score, id) for id, score in ((higher, 2), (lower, 1))),
         )
     async with database.writing(other) as session:
         foreign = await seed(session, NOTHING)
-        session.add(snapshot(foreign, 0, 99))
+        await session.insert(snapshot(foreign, 0, 99))
     ids = [unscored.id, tied.id, scored.id, foreign.id, new_id()]
     async with database.reading(organization) as session:
         with statements(database) as sent:
@@ -214,8 +215,7 @@ async def test_factors_come_in_the_order_of_insertion(database: Database, organi
     async with database.writing(organization) as session:
         account = await seed(session, NOTHING)
         first, second, bare = (snapshot(account, days, 50) for days in (1, 2, 3))
-        session.add(first, second, bare)
-        await session.flush()
+        await session.insert(first, second, bare)
         made = [
             HealthFactor(
                 account_id=account.id,
@@ -233,7 +233,7 @@ async def test_factors_come_in_the_order_of_insertion(database: Database, organi
             for position, key in enumerate(HealthFactorKey)
         ]
         random.Random(1).shuffle(made)
-        session.add(*made)
+        await session.insert(*made)
     async with database.reading(organization) as session:
         with statements(database) as sent:
             found = await health.factors(session, [second.id, bare.id, first.id])

@@ -156,7 +156,7 @@ class Listing:
         )
         async with world.database.writing(key) as session:
             for meeting in all_meetings:
-                session.add(
+                await session.insert(
                     Activity(
                         id=meeting.id,
                         subject="S",
@@ -168,7 +168,7 @@ class Listing:
                     )
                 )
             # Nothing but meetings is listed.
-            session.add(Activity(type="call", subject="S", due_at=START, created_at=START))
+            await session.insert(Activity(type="call", subject="S", due_at=START, created_at=START))
         return cls(gateway, accounts, deals, world.session(subject, organization))
 
     async def ask(self, question: Question) -> list[dict[str, Any]]:

@@ -7,13 +7,14 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
@@ -21,16 +22,18 @@ from sqlmodel import SQLModel
 
 from contract.errors import Unavailable
 from storage import migrate
+from storage.base import new_id
 from storage.database import Database
-from storage.full_text import ENTRIES, FULL_TEXT_TABLE
-from storage.tables.meetings import LISTING_INDEXES, UNCOMPARED_INDEXES
+from storage.search_index import ENTRIES, FULL_TEXT_TABLE
+from storage.tables import Account, Deal, Lead, Organization, PipelineStage, StageChange, Tag, TagLink
+from storage.tables.activities import LISTING_INDEXES, UNCOMPARED_INDEXES
 from storage.tables.search import SEARCH_INDEX
 from tests.support.postgresql import Server
 from tests.support.rows import TENANT_TABLES, count_rows, fill
 
 
 async def look(url: str, inside: Any) -> Any:
-    """What `inside` says of a connection with none of our walls."""
+    """What `inside` says of a connection with none of our isolation layers."""
     engine = create_async_engine(url, poolclass=NullPool)
     async with engine.connect() as connection:
         found = await connection.run_sync(inside)
@@ -130,8 +133,8 @@ async def test_every_tenant_table_has_one_forced_policy(database_url: str) -> No
 async def test_up_down_and_up_again_with_rows_in_every_table(
     database_url: str, open_database: Callable[[], Database]
 ) -> None:
-    # Of the searchable records of each organization, there are an account, a contact, a lead, a deal and a meeting.
-    counts = dict.fromkeys((t.name for t in SQLModel.metadata.sorted_tables), 2) | {ENTRIES: 10}
+    # Of the searchable records of an organization, there are an account, a contact, a lead, a deal and six activities.
+    counts = dict.fromkeys((t.name for t in SQLModel.metadata.sorted_tables), 2) | {ENTRIES: 20, "activities": 12}
     database = open_database()
     rows = await fill(database)
     assert await count_rows(database, rows) == counts
@@ -148,6 +151,82 @@ async def test_up_down_and_up_again_with_rows_in_every_table(
     again = open_database()
     rows = await fill(again)
     assert await count_rows(again, rows) == counts
+
+
+DOMAINS = {"HTTPS://www.Acme.example/x": "acme.example", "acme.example": "acme.example", "N/A": "n/a", None: None}
+
+
+async def test_domains_get_their_one_spelling(database_url: str, open_database: Callable[[], Database]) -> None:
+    """Decision 215: in every organization, however many rows; taken back and applied again it stays."""
+    database = open_database()
+    made: dict[str, str | None] = {}
+    for number in range(2):
+        org = Organization(id=new_id(), external_id=f"org-{number}", name="O")
+        async with database.directory(writing=True) as directory:
+            await directory.insert(org)
+        async with database.writing(org.id) as session:
+            for given, kept in [*DOMAINS.items(), *[("www.many.example", "many.example")] * 1_001 * number]:
+                account, lead = Account(name="A", domain=given), Lead(name="L", company_domain=given)
+                await session.insert(account, lead)
+                made |= {account.id: kept, lead.id: kept}
+    await database.close()
+    for _ in range(2):
+        await migrate.downgrade(database_url, "0012")
+        await migrate.upgrade(database_url)
+        assert await look(database_url, _domains) == made
+
+
+def _domains(connection: Connection) -> dict[str, str | None]:
+    if connection.dialect.name == "postgresql":
+        for table in ("accounts", "leads"):
+            connection.execute(text(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY"))
+    rows = connection.execute(text("SELECT id, domain FROM accounts UNION ALL SELECT id, company_domain FROM leads"))
+    found = {str(row[0]): row[1] for row in rows}
+    connection.rollback()
+    return found
+
+
+async def test_texts_are_folded_tags_made_and_deals_closed(
+    database_url: str, open_database: Callable[[], Database]
+) -> None:
+    """Decisions 237, 239 and 243: of rows that are there, taken back and applied again."""
+    database = open_database()
+    org = Organization(id=new_id(), external_id="org", name="O")
+    async with database.directory(writing=True) as directory:
+        await directory.insert(org)
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    stages = [PipelineStage(name=kind, type=kind, position=n) for n, kind in enumerate(("open", "won"))]
+    told, untold = (Deal(name="ÄÖ", status="won", stage_id=stages[1].id, competitors=["ÉÉ"]) for _ in "ab")
+    many = [Deal(name=f"Ü{n}") for n in range(1_001)]
+    leads = [Lead(name="L", tags=tags) for tags in (["VIP", "fair"], ["vip"], ["VIP", "vip", "ＶＩＰ"], [])]
+    async with database.writing(org.id) as session:
+        await session.insert(*stages)
+        await session.insert(told, untold, *many, *leads)
+        move = {"from_stage_id": stages[0].id, "to_stage_id": stages[1].id}
+        await session.insert(StageChange(deal_id=told.id, at=at, **move))
+    changed = untold.updated_at
+    await database.close()
+    for _ in range(2):
+        await migrate.downgrade(database_url, "0014")
+        await migrate.upgrade(database_url)
+    database = open_database()
+    async with database.reading(org.id) as session:
+        deals = {deal.id: deal for deal in await _all(session, Deal)}
+        tags = {tag.id: tag for tag in await _all(session, Tag)}
+        links = sorted((link.record_id, link.position, tags[link.tag_id].name) for link in await _all(session, TagLink))
+        spelt = {lead.id: lead.tags for lead in await _all(session, Lead)}
+    assert {deal.folded_name for deal in deals.values()} == {"äö", *(f"ü{n}" for n in range(1_001))}
+    assert (deals[told.id].folded_competitors, deals[told.id].folded_currency) == (["éé"], "usd")
+    assert (deals[told.id].closed_at, deals[untold.id].closed_at) == (at, changed)
+    assert deals[many[0].id].closed_at is None
+    assert sorted((tag.name, tag.folded_name) for tag in tags.values()) == [("VIP", "vip"), ("fair", "fair")]
+    expected = [(leads[0].id, 0, "VIP"), (leads[0].id, 1, "fair"), (leads[1].id, 0, "VIP"), (leads[2].id, 0, "VIP")]
+    assert links == sorted(expected)
+    assert [spelt[lead.id] for lead in leads] == [["VIP", "fair"], ["VIP"], ["VIP"], []]
+
+
+async def _all(session: Any, model: Any) -> list[Any]:
+    return list(await session.find_all(select(model).where(model.org_id == session.org_id)))
 
 
 async def test_what_is_pending(empty_database_url: str) -> None:

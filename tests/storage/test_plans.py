@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlmodel import col
 
-from contract.criteria import EVERYTHING, Compare, Condition, Listing, Op, Order, Page, Selection
+from contract.criteria import EVERYTHING, Compare, Condition, ListQuery, Op, Order, PageWindow, Selection
 from contract.vocabulary import SortDirection
 from storage.base import new_id
 from storage.database import Database
-from storage.queries import credentials, health, nouns, paging
-from storage.queries.nouns import Noun
+from storage.queries import credentials, health, listables, paging
+from storage.queries.listables import Listable
 from storage.seeding import Plan, seed
 from storage.seeding.generate import Rows
 from storage.seeding.load import Loader
@@ -82,13 +82,13 @@ async def _fill(url: str) -> str:
     summary = await seed(database, PLAN)
     organization = summary.organizations[0]
     async with database.reading(organization) as session:
-        accounts = (await paging.page(session, nouns.ACCOUNTS, Listing(page=Page(first=200)))).rows
+        accounts = (await paging.page(session, listables.ACCOUNTS, ListQuery(page=PageWindow(first=200)))).rows
     snapshots = [
         (new_id(), account.id, 50, EPOCH - timedelta(days=day), "1") for account in accounts for day in range(100)
     ]
     async with database.writing(organization) as session:
         columns = ("id", "account_id", "score", "snapshot_at", "formula_version")
-        await Loader(database.engine.dialect).insert(session, Rows(HealthSnapshot, columns, snapshots))
+        await Loader(database.sql).insert(session, Rows(HealthSnapshot, columns, snapshots))
         factors = [
             (new_id(), account_id, snapshot_id, at, position, f"key{position}", "l", 50, 0.1, "e", 1)
             for snapshot_id, account_id, _, at, _ in snapshots[::10]
@@ -98,11 +98,11 @@ async def _fill(url: str) -> str:
             *("id", "account_id", "health_score_id", "snapshot_at", "position", "key", "label", "score", "weight"),
             *("explanation", "sample_size"),
         )
-        await Loader(database.engine.dialect).insert(session, Rows(HealthFactor, columns, factors))
+        await Loader(database.sql).insert(session, Rows(HealthFactor, columns, factors))
     async with database.directory(writing=True) as directory:
         subject = (await directory.scalar(select(col(Member.subject)).order_by(col(Member.subject)).limit(1))) or ""
         for number in range(KEYS):
-            directory.add(
+            await directory.insert(
                 Credential(
                     kind="organization_key",
                     org_id=organization,
@@ -114,9 +114,8 @@ async def _fill(url: str) -> str:
                 )
             )
     # Once more, now with the snapshots and keys.
-    async with database.engine.execution_options(crm_session=True).connect() as connection:
-        await connection.exec_driver_sql("ANALYZE")
-        await connection.commit()
+    async with database.directory(writing=True) as session:
+        await session.execute(text("ANALYZE"))
     await database.close()
     return organization
 
@@ -174,11 +173,11 @@ class Found:
 @asynccontextmanager
 async def driver_of(database: Database) -> AsyncIterator[Any]:
     """A connection of the driver, to ask what our own ways do not."""
-    pooled = await database.engine.raw_connection()
+    taken = await database.connections.take()
     try:
-        yield pooled.driver_connection
+        yield taken.driver
     finally:
-        pooled.close()
+        await database.connections.give_back(taken)
 
 
 async def explain(seeded: Seeded, sent: Sent) -> list[Found]:
@@ -242,34 +241,38 @@ async def check(seeded: Seeded, sent: Sent, index: str, *, rows: float) -> None:
         assert plan.rows <= rows, told
 
 
-def listing(order: Order, condition: Condition = EVERYTHING, **page: Any) -> Listing:
-    return Listing(condition, order, Page(**page))
+def listing(order: Order, condition: Condition = EVERYTHING, **page: Any) -> ListQuery:
+    return ListQuery(condition, order, PageWindow(**page))
 
 
-def paged(noun: Noun, question: Listing, **parent: Any) -> Callable[[Any], Awaitable[Any]]:
-    return lambda session: paging.page(session, noun, question, **parent)
+def paged(listable: Listable, question: ListQuery, **parent: Any) -> Callable[[Any], Awaitable[Any]]:
+    return lambda session: paging.page(session, listable, question, **parent)
 
 
 def orders() -> Iterator[Any]:
     for direction in (DESC, ASC):
-        yield pytest.param(nouns.MEETINGS, Order("due_at", direction), "ix_meetings_due")
-        yield pytest.param(nouns.MEETINGS, Order("created_at", direction), "ix_activities_created")
-        for noun, table in ((nouns.ACCOUNTS, "accounts"), (nouns.CONTACTS, "contacts"), (nouns.DEALS, "deals")):
-            yield pytest.param(noun, Order("created_at", direction), f"ix_{table}_org_id_created_at")
+        yield pytest.param(listables.MEETINGS, Order("due_at", direction), "ix_meetings_due")
+        yield pytest.param(listables.MEETINGS, Order("created_at", direction), "ix_activities_created")
+        for listable, table in (
+            (listables.ACCOUNTS, "accounts"),
+            (listables.CONTACTS, "contacts"),
+            (listables.DEALS, "deals"),
+        ):
+            yield pytest.param(listable, Order("created_at", direction), f"ix_{table}_org_id_created_at")
 
 
-@pytest.mark.parametrize(("noun", "order", "index"), [*orders()])
-async def test_the_first_page_and_pages_deep_in(seeded: Seeded, noun: Noun, order: Order, index: str) -> None:
-    narrow = noun.selecting(Selection(frozenset({"id"})), order)
+@pytest.mark.parametrize(("listable", "order", "index"), [*orders()])
+async def test_the_first_page_and_pages_deep_in(seeded: Seeded, listable: Listable, order: Order, index: str) -> None:
+    narrow = listable.selecting(Selection(frozenset({"id"})), order)
     async with seeded.session() as session:
         everything = []
-        page = Page(first=500)
+        page = PageWindow(first=500)
         while True:
-            found = await paging.page(session, narrow, Listing(order=order, page=page))
+            found = await paging.page(session, narrow, ListQuery(order=order, page=page))
             everything += found.rows
             if not found.has_next or len(everything) > 30_000:
                 break
-            page = Page(first=500, after=paging.cursor(narrow, order, found.rows[-1]))
+            page = PageWindow(first=500, after=paging.cursor(narrow, order, found.rows[-1]))
     depths = [0, len(everything) // 2, len(everything) - 50 * SIZE]
     if order.field == "due_at":
         empty = next(i for i, row in enumerate(everything) if row.due_at is None)
@@ -280,44 +283,46 @@ async def test_the_first_page_and_pages_deep_in(seeded: Seeded, noun: Noun, orde
         cursor = paging.cursor(narrow, order, everything[depth])
         questions += [listing(order, first=SIZE, after=cursor), listing(order, last=SIZE, before=cursor)]
     for question in questions:
-        for sent in await seeded.sent(paged(noun, question)):
+        for sent in await seeded.sent(paged(listable, question)):
             await check(seeded, sent, index, rows=SIZE + 10)
 
 
 @pytest.mark.parametrize("name", ["account", "deal", "contact", "owner"])
 async def test_meetings_below_a_filter(seeded: Seeded, name: str) -> None:
     async with seeded.session() as session:
-        rows = (await paging.page(session, nouns.MEETINGS, listing(Order("due_at"), first=500))).rows
+        rows = (await paging.page(session, listables.MEETINGS, listing(Order("due_at"), first=500))).rows
     value = next(getattr(row, f"{name}_id") for row in rows if getattr(row, f"{name}_id") is not None)
     below = Compare(f"{name}_id", Op.EQ, value)
     for question in (listing(Order("due_at"), below, first=SIZE), listing(Order("due_at"), below, last=SIZE)):
-        [sent] = await seeded.sent(paged(nouns.MEETINGS, question))
+        [sent] = await seeded.sent(paged(listables.MEETINGS, question))
         await check(seeded, sent, f"ix_meetings_{name}", rows=SIZE + 10)
 
 
 @pytest.mark.parametrize(
-    ("noun", "column", "order", "index"),
+    ("listable", "column", "order", "index"),
     [
-        (nouns.MEETINGS, Activity.account_id, Order("due_at"), "ix_meetings_account"),
-        (nouns.DEALS, Deal.account_id, Order("created_at"), "ix_deals_org_id_account_id_created_at"),
-        (nouns.DEALS, Deal.stage_id, Order("created_at"), "ix_deals_org_id_stage_id_created_at"),
-        (nouns.CONTACTS, Contact.account_id, Order("created_at"), "ix_contacts_org_id_account_id_created_at"),
+        (listables.MEETINGS, Activity.account_id, Order("due_at"), "ix_meetings_account"),
+        (listables.DEALS, Deal.account_id, Order("created_at"), "ix_deals_org_id_account_id_created_at"),
+        (listables.DEALS, Deal.stage_id, Order("created_at"), "ix_deals_org_id_stage_id_created_at"),
+        (listables.CONTACTS, Contact.account_id, Order("created_at"), "ix_contacts_org_id_account_id_created_at"),
     ],
 )
-async def test_the_children_of_one_parent(seeded: Seeded, noun: Noun, column: Any, order: Order, index: str) -> None:
+async def test_the_children_of_one_parent(
+    seeded: Seeded, listable: Listable, column: Any, order: Order, index: str
+) -> None:
     async with seeded.session() as session:
-        rows = (await paging.page(session, noun, listing(order, first=100))).rows
+        rows = (await paging.page(session, listable, listing(order, first=100))).rows
     parent = next(getattr(row, column.key) for row in rows if getattr(row, column.key) is not None)
-    [sent] = await seeded.sent(paged(noun, listing(order, first=SIZE), parent=column, parent_id=parent))
+    [sent] = await seeded.sent(paged(listable, listing(order, first=SIZE), parent=column, parent_id=parent))
     await check(seeded, sent, index, rows=SIZE + 10)
 
 
-@pytest.mark.parametrize("noun", [nouns.MEETINGS_WITH_LINKS, nouns.MEETINGS])
-async def test_the_links_come_along_row_by_row(seeded: Seeded, noun: Noun) -> None:
+@pytest.mark.parametrize("listable", [listables.MEETINGS_WITH_LINKS, listables.MEETINGS])
+async def test_the_links_come_along_row_by_row(seeded: Seeded, listable: Listable) -> None:
     links = frozenset((name, frozenset({"id", "name"})) for name in ("account", "deal"))
-    if noun is nouns.MEETINGS:
-        noun = noun.selecting(Selection(frozenset({"id", "subject"}), links), Order("due_at"))
-    [sent] = await seeded.sent(paged(noun, listing(Order("due_at"), first=SIZE)))
+    if listable is listables.MEETINGS:
+        listable = listable.selecting(Selection(frozenset({"id", "subject"}), links), Order("due_at"))
+    [sent] = await seeded.sent(paged(listable, listing(Order("due_at"), first=SIZE)))
     await check(seeded, sent, "ix_meetings_due_desc", rows=4 * (SIZE + 10))
 
 
@@ -344,7 +349,7 @@ async def test_a_credential_by_its_key(seeded: Seeded) -> None:
 
 async def test_the_latest_health_of_an_account(seeded: Seeded) -> None:
     async with seeded.session() as session:
-        rows = (await paging.page(session, nouns.ACCOUNTS, Listing(page=Page(first=30)))).rows
+        rows = (await paging.page(session, listables.ACCOUNTS, ListQuery(page=PageWindow(first=30)))).rows
     for ids in ([row.id for row in rows[:n]] for n in (1, 5, 30)):
         [sent] = await seeded.sent(lambda session, ids=ids: health.latest(session, ids))
         await check(seeded, sent, "ix_health_snapshots_org_id_account_id_snapshot_at_id", rows=8 * len(ids))
@@ -352,14 +357,14 @@ async def test_the_latest_health_of_an_account(seeded: Seeded) -> None:
         await check(seeded, sent, "ix_health_snapshots_org_id_account_id_snapshot_at_id", rows=60 * len(ids))
 
 
-@pytest.mark.parametrize("noun", [nouns.ACCOUNTS, nouns.CONTACTS, nouns.DEALS, nouns.MEETINGS])
-async def test_rows_by_their_identifiers(seeded: Seeded, noun: Noun) -> None:
+@pytest.mark.parametrize("listable", [listables.ACCOUNTS, listables.CONTACTS, listables.DEALS, listables.MEETINGS])
+async def test_rows_by_their_identifiers(seeded: Seeded, listable: Listable) -> None:
     key = "sqlite_autoindex" if seeded.dialect == "sqlite" else "pk_"
     async with seeded.session() as session:
-        rows = (await paging.page(session, noun, Listing(page=Page(first=SIZE)))).rows
+        rows = (await paging.page(session, listable, ListQuery(page=PageWindow(first=SIZE)))).rows
     for count in (1, SIZE):
         ids = [row.id for row in rows[:count]]
-        [sent] = await seeded.sent(lambda session, ids=ids: paging.by_ids(session, noun, ids))
+        [sent] = await seeded.sent(lambda session, ids=ids: paging.by_ids(session, listable, ids))
         await check(seeded, sent, key, rows=2 * count)
         for plan in await explain(seeded, sent):
             assert seeded.dialect != "sqlite" or any("(org_id=? AND id=?)" in step for step in plan.steps), plan
@@ -367,11 +372,13 @@ async def test_rows_by_their_identifiers(seeded: Seeded, noun: Noun) -> None:
 
 async def test_the_children_of_several_parents(seeded: Seeded) -> None:
     async with seeded.session() as session:
-        rows = (await paging.page(session, nouns.ACCOUNTS, Listing(page=Page(first=5)))).rows
+        rows = (await paging.page(session, listables.ACCOUNTS, ListQuery(page=PageWindow(first=5)))).rows
     ids, question = [row.id for row in rows], listing(Order("created_at"), first=SIZE)
-    for noun, column in ((nouns.DEALS, Deal.account_id), (nouns.CONTACTS, Contact.account_id)):
+    for listable, column in ((listables.DEALS, Deal.account_id), (listables.CONTACTS, Contact.account_id)):
         [sent] = await seeded.sent(
-            lambda session, noun=noun, column=column: paging.pages_by_parent(session, noun, column, ids, question)
+            lambda session, listable=listable, column=column: paging.pages_by_parent(
+                session, listable, column, ids, question
+            )
         )
         for plan in await explain(seeded, sent):
             assert plan.rows <= 2 * 5 * 10, plan

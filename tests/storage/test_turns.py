@@ -99,7 +99,7 @@ async def test_whoever_gives_up_or_waits_in_vain_leaves_nothing() -> None:
 async def _organizations(database: Database) -> AsyncIterator[tuple[str, str]]:
     made = [Organization(external_id=name, name=name) for name in ("one", "two")]
     async with database.directory(writing=True) as session:
-        session.add(*made)
+        await session.insert(*made)
     yield made[0].id, made[1].id
     await database.close()
 
@@ -110,10 +110,12 @@ async def test_writers_of_one_organization_keep_no_other_from_writing_or_reading
     async with _organizations(database) as (one, two):
 
         async def write(organization: str) -> None:
-            async with database.writing(organization):
+            async with database.writing(organization) as session:
+                await session.scalar(text("SELECT 1"))  # which begins the transaction
                 order.append(organization)
 
-        async with database.writing(one):
+        async with database.writing(one) as session:
+            await session.scalar(text("SELECT 1"))
             tasks = [asyncio.create_task(write(one)) for _ in range(20)]
             await asyncio.sleep(0)
             other = asyncio.create_task(write(two))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -52,7 +53,27 @@ DEAL = [
     "created_at",
     "updated_at",
     "version",
+    "closed_at",
+    "tags",
 ]
+ACCOUNT = ["id", "org_id", "owner_id", "name", "domain", "industry", "created_at", "updated_at", "version", "tags"]
+CONTACT = [
+    "id",
+    "org_id",
+    "owner_id",
+    "first_name",
+    "last_name",
+    "email",
+    "phone",
+    "title",
+    "linkedin",
+    "account_id",
+    "created_at",
+    "updated_at",
+    "version",
+    "tags",
+]
+STAGE = ["id", "name", "position", "type", "probability"]
 SNAPSHOT = ["id", "org_id", "account_id", "score", "trend", "data_points", "snapshot_at", "factors"]
 FACTOR = [
     "id",
@@ -134,6 +155,18 @@ LEAD = [
     "version",
 ]
 CX_REPORT_EDITED = ["job_id", "run_id", "result_id", "revision", "status", "status_url"]
+CX_REPORT = [
+    "run_id",
+    "result_id",
+    "revision",
+    "copy_blobs",
+    "analysis",
+    "brand",
+    "bpo_prefix",
+    "updated_at",
+    "artifacts",
+    "render_status",
+]
 ACCESS_TOKEN = ["access_token", "issued_token_type", "token_type", "expires_in", "scope", "organization_id"]
 DETECTION = ["deal_id", "competitors", "detected"]
 DETECTED = ["name", "confidence", "evidence"]
@@ -145,6 +178,13 @@ _RECORDS = {
     ("/deals", "GET"): DEAL,
     ("/deals/{deal_id}", "GET"): DEAL,
     ("/deals/{deal_id}", "PATCH"): DEAL,
+    ("/deals/{deal_id}/contacts", "GET"): [*CONTACT, "role", "is_primary", "linked_at"],
+    ("/deals/{deal_id}/contacts/{contact_id}", "PUT"): ["deal_id", "contact_id", "role", "is_primary", "linked_at"],
+    ("/accounts", "GET"): ACCOUNT,
+    ("/accounts/{account_id}", "GET"): ACCOUNT,
+    ("/contacts", "GET"): CONTACT,
+    ("/contacts/{contact_id}", "GET"): CONTACT,
+    ("/pipeline-stages", "GET"): STAGE,
     ("/jobs/{job_id}", "GET"): JOB,
     ("/cards/captures/confirm", "POST"): ["lead_id"],
     ("/leads", "GET"): LEAD,
@@ -152,6 +192,10 @@ _RECORDS = {
     ("/leads/{lead_id}/convert", "POST"): ["lead_id", "account_id", "contact_id", "deal_id"],
     ("/feedback", "POST"): ["id"],
     ("/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report", "PATCH"): CX_REPORT_EDITED,
+    ("/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report", "GET"): CX_REPORT,
+    ("/outreach/campaigns", "GET"): CAMPAIGN,
+    ("/outreach/campaigns/{campaign_id}", "GET"): CAMPAIGN,
+    ("/outreach/campaigns/{campaign_id}/resume", "POST"): CAMPAIGN,
     ("/outreach/campaigns/{campaign_id}/pause", "POST"): CAMPAIGN,
     ("/outreach/domains", "GET"): OUTREACH_DOMAIN,
     ("/organization-pats", "POST"): [*CREDENTIAL, "pat_key"],
@@ -170,6 +214,11 @@ _RECORDS = {
 def _keys() -> dict[tuple[str, str], list[str]]:
     """The keys of every path's answer."""
     return _RECORDS | {path: keys for record in record_types() for path, keys in record.keys.items()}
+
+
+@cache
+def _keys_by_type() -> dict[tuple[str, str], Mapping[str, list[str]]]:
+    return {path: keys for record in record_types() for path, keys in record.keys_by_type.items()}
 
 
 def check_keys(path: str, method: str, status: int, value: Any) -> None:
@@ -192,8 +241,10 @@ def check_keys(path: str, method: str, status: int, value: Any) -> None:
     for record in records:
         if path == "/activities/meetings":
             _check_meeting(record)
-        elif path.startswith("/accounts/"):
+        elif path.startswith("/accounts/{account_id}/health"):
             _check_snapshot(path, record)
+        elif (by_type := _keys_by_type().get((path, method))) is not None:
+            assert list(record) == by_type[record["type"]]
         else:
             assert list(record) == _keys()[path, method]
             for competitor in record.get("detected", ()):

@@ -161,7 +161,7 @@ async def _administration(tenant: Tenant, number: int) -> None:
             created_at=now(),
         )
         async with tenant.gateway.world.database.directory(writing=True) as session:
-            session.add(credential)
+            await session.insert(credential)
 
 
 async def new_membership(tenant: Tenant) -> None:

@@ -1,4 +1,4 @@
-"""The whole application over a database, with the world's members to call it and both doors to call it by."""
+"""The whole application over a database, with the world's members to call it and both surfaces to call it by."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Gateway:
 
 
 async def _without_cookies(answer: httpx.Response) -> None:
-    """No answer of either door sets a cookie: a page of another origin has nothing to ride on."""
+    """No answer of either surface sets a cookie: a page of another origin has nothing to ride on."""
     assert "set-cookie" not in answer.headers
 
 

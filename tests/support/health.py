@@ -7,15 +7,15 @@ from typing import Any
 
 from storage.base import new_id
 from storage.database import Database
-from storage.sessions import TenantSession
 from storage.tables import Account, Activity, Contact, Deal, HealthSnapshot, Organization, StageChange
+from storage.tenancy.sessions import TenantSession
 
 
 async def new_organization(database: Database) -> str:
     """An organization without rows; its id."""
     organization = Organization(external_id=f"org_{new_id()}", name="Example")
     async with database.directory(writing=True) as session:
-        session.add(organization)
+        await session.insert(organization)
     return organization.id
 
 
@@ -51,12 +51,13 @@ async def seed(session: TenantSession, rows: dict[str, Any], *, type: str = "mee
         StageChange(deal_id=deals[c["deal_id"]].id, at=datetime.fromisoformat(c["at"])) for c in rows["stage_changes"]
     ]
     for group in ([account], contacts.values(), deals.values(), meetings, changes):
-        session.add(*group)
-        await session.flush()
+        await session.insert(*group)
     if rows.get("previous_score") is not None:
         moment = datetime.fromisoformat(rows["now"]) - timedelta(days=7)
         score = rows["previous_score"]
-        session.add(HealthSnapshot(account_id=account.id, score=score, snapshot_at=moment, formula_version="1"))
+        await session.insert(
+            HealthSnapshot(account_id=account.id, score=score, snapshot_at=moment, formula_version="1")
+        )
     return account
 
 

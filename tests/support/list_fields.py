@@ -8,6 +8,7 @@ from typing import Any
 from graphql import (
     GraphQLField,
     GraphQLInputObjectType,
+    GraphQLInterfaceType,
     GraphQLObjectType,
     GraphQLSchema,
     get_named_type,
@@ -111,13 +112,17 @@ class Queries:
 
     def _field(self, kind: str, name: str, field: GraphQLField) -> str:
         node, arguments = self._node(field), self._arguments.get(f"{kind}.{name}", "")
-        inner = " ".join(self._members(node)) if isinstance(node, GraphQLObjectType) else "id __typename"
+        inner = (
+            " ".join(self._members(node))
+            if isinstance(node, GraphQLInterfaceType | GraphQLObjectType)
+            else "id __typename"
+        )
         if get_named_type(field.type).name.endswith("Connection"):
             counted = "totalCount" if "totalCount" in get_named_type(field.type).fields else ""  # type: ignore[attr-defined]
             inner = f"nodes {{ {inner} }} {counted} pageInfo {{ hasNextPage }}"
         return f"{name}{arguments} {{ {inner} }}"
 
-    def _members(self, node: GraphQLObjectType) -> Iterator[str]:
+    def _members(self, node: GraphQLInterfaceType | GraphQLObjectType) -> Iterator[str]:
         """Everything of a record but its own lists, which are asked for on their own, and one step of its links."""
         yield "__typename"
         for name, field in node.fields.items():

@@ -104,7 +104,7 @@ class Server:
         return f"postgresql+asyncpg://{role}@/{database}?host={quote(str(self._data))}"
 
     async def connect(self, database: str, *, role: str = OWNER) -> asyncpg.Connection:
-        """A connection of the driver's own, with none of our walls before the database's."""
+        """A connection of the driver's own, with none of our isolation layers before the database's."""
         return await asyncpg.connect(host=str(self._data), user=role, database=database)
 
     def execute(self, statement: str, *, database: str = "postgres", role: str = OWNER) -> None:

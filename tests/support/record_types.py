@@ -23,8 +23,9 @@ class RecordType:
 
     `row` makes a row with a mark in its texts, which may name the account, contact and deal of the identifiers.
     `cases` are its rows of the table of all operations. `paths` are its documented ones, as `test_openapi.PATHS` has
-    them: group, whether an organization is needed, status, twin; `keys` are those of their answers, in order.
-    `compared` holds what a path answers against its twin.
+    them: group, whether an organization is needed, status, twin; `keys` are those of their answers, in order, and
+    `keys_by_type` those of answers whose key `type` says which they have.
+    `compared` holds what a path answers against its twin. What is no node, `node` does not find.
     """
 
     typename: str
@@ -32,8 +33,10 @@ class RecordType:
     row: Callable[[Mapping[str, str], str], Record]
     cases: Mapping[str, Case]
     group: str = "CRM_READ"
+    is_node: bool = True
     paths: Mapping[tuple[str, str], tuple[str | None, bool, int, str | None]] = field(default_factory=dict)
     keys: Mapping[tuple[str, str], list[str]] = field(default_factory=dict)
+    keys_by_type: Mapping[tuple[str, str], Mapping[str, list[str]]] = field(default_factory=dict)
     compared: Mapping[str, Callable[[Any], Awaitable[None]]] = field(default_factory=dict)
 
 

@@ -41,9 +41,11 @@ from storage.tables import (
     OutreachMessage,
     PipelineStage,
     QueuedJob,
+    ReminderWatch,
     ResearchResult,
     ResearchRun,
     StageChange,
+    TagLink,
     Webhook,
     WebhookDelivery,
     WebhookWatch,
@@ -72,6 +74,12 @@ class Rows:
     report: str
     artifact: str
     lead: str
+    tag: str
+    later_meeting: str
+    task: str
+    note: str
+    call: str
+    email: str
 
 
 async def fill(database: Database) -> tuple[Rows, Rows]:
@@ -81,11 +89,10 @@ async def fill(database: Database) -> tuple[Rows, Rows]:
 
 async def organization(database: Database, name: str) -> Rows:
     """An organization with one row in every table."""
-    rows = Rows(name, *(new_id() for _ in range(13)))
+    rows = Rows(name, *(new_id() for _ in range(19)))
     async with database.directory(writing=True) as session:
-        session.add(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
-        await session.flush()
-        session.add(
+        await session.insert(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
+        await session.insert(
             Membership(org_id=rows.org, subject=name, scopes=["crm:read"]),
             Credential(
                 org_id=rows.org,
@@ -108,11 +115,11 @@ async def organization(database: Database, name: str) -> Rows:
             ),
         )
     async with database.writing(rows.org) as session:
-        session.add(Account(id=rows.account, name=name), PipelineStage(id=rows.stage, name=name), EventCounter(last=1))
-        await session.flush()
-        session.add(Contact(id=rows.contact, first_name=name, account_id=rows.account))
-        await session.flush()
-        session.add(
+        await session.insert(
+            Account(id=rows.account, name=name), PipelineStage(id=rows.stage, name=name), EventCounter(last=1)
+        )
+        await session.insert(Contact(id=rows.contact, first_name=name, account_id=rows.account))
+        await session.insert(
             Deal(
                 id=rows.deal,
                 name=name,
@@ -126,8 +133,8 @@ async def organization(database: Database, name: str) -> Rows:
             Job(id=rows.job, kind=name, arguments={"name": name}),
             ResearchRun(id=rows.run, name=name, result_count=1),
         )
-        await session.flush()
-        session.add(
+        await session.insert(
+            ReminderWatch(org_id=rows.org, next_at=now()),
             QueuedJob(org_id=rows.org, job_id=rows.job, due_at=now()),
             ResearchResult(id=rows.result, run_id=rows.run, position=0, company_name=name),
             Medium(key=name, org_id=rows.org, artifact_id=rows.artifact, **_file(name)),
@@ -162,13 +169,16 @@ async def organization(database: Database, name: str) -> Rows:
                 sample_size=1,
             ),
         )
-        await session.flush()
-        session.add(CXReport(id=rows.report, result_id=rows.result))
-        await session.flush()
+        await session.insert(CXReport(id=rows.report, result_id=rows.result))
         known = {"account": rows.account, "contact": rows.contact, "deal": rows.deal}
-        session.add(*(record.row(known, name) for record in record_types()))
-        session.add(
-            CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={})
+        others = {record.name: record.row(known, name) for record in record_types()}
+        others["activity"].id, others["activity"].type = rows.later_meeting, "meeting"
+        for noun in ("tag", "task", "note", "call", "email"):
+            others[noun].id = getattr(rows, noun)
+        await session.insert(*others.values())
+        await session.insert(
+            TagLink(kind="account", record_id=rows.account, tag_id=rows.tag),
+            CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={}),
         )
     await _outreach(database, rows)
     webhook = Webhook(url=name, cursor=0)
@@ -202,8 +212,7 @@ async def _outreach(database: Database, rows: Rows) -> None:
     link = CampaignMailbox(campaign_id=campaign.id, mailbox_id=mailbox.id)
     async with database.writing(rows.org) as session:
         for records in ((domain, campaign), (mailbox,), (enrollment, link), (message,)):
-            session.add(*records)
-            await session.flush()
+            await session.insert(*records)
 
 
 async def count_rows(database: Database, organizations: tuple[Rows, ...]) -> dict[str, int]:

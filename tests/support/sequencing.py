@@ -16,10 +16,10 @@ from identity.authenticate import Identity
 from jobs.attempts import Attempt, Claim
 from providers.ports import Ports
 from providers.sequencing import DomainState, Gone, Lead, Outline, Progress, Running, State
-from resolvers.context import Services
+from resolvers.shared.context import Services
 from storage.base import new_id, now
+from storage.change_feed import ChangeFeed
 from storage.database import Database
-from storage.feed import Feed
 from storage.queries import jobs
 from storage.tables import QueuedJob
 from tests.support.world import PEPPER, Recorder, issuer
@@ -127,16 +127,13 @@ class Stub:
 
 def open_transactions(database: Database) -> int:
     """How many there are: each holds a turn at the pool, and a connection from its first statement to its end."""
-    pool: Any = database.engine.sync_engine.pool
-    connections = database.connections
-    in_hands = int(pool.checkedout()) - len(connections._at_hand)
-    return max(in_hands, connections.state.in_use)
+    return database.connections.state.in_use
 
 
 def services_with(database: Database, sequencing: Any) -> Services:
     """Services as a world has them, with this provider."""
     return Services(
-        database, Identity(database, issuer(), PEPPER), Recorder(), NOTHING, Feed(database), sequencing=sequencing
+        database, Identity(database, issuer(), PEPPER), Recorder(), NOTHING, ChangeFeed(database), sequencing=sequencing
     )
 
 

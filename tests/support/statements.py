@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import asyncpg
+
 from storage.database import Database
+
+BROKEN_RULES = (asyncpg.IntegrityConstraintViolationError, sqlite3.IntegrityError)
+"""The errors of the drivers for a row that breaks a constraint."""
+DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, sqlite3.Error)
+"""All errors of the drivers."""
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from contract.scopes import Role
 from identity.principal import Organization
 from storage.base import new_id
+from storage.queries import members
 from storage.queries import organizations as directory
 from tests.support.gateway import Gateway
 from tests.support.world import Headers
@@ -91,9 +92,11 @@ async def new_tenant(gateway: Gateway) -> Tenant:
     database = gateway.world.database
     await directory.create_organization(database, organization.name, organization.external_id, organization.id)
     tenant = Tenant(gateway, organization)
+    people = [(role, tenant.subject(role), f"The {role}", f"{role}@example.com") for role in Role]
     async with database.directory(writing=True) as session:
-        for role in Role:
-            subject = tenant.subject(role)
-            await directory.put_member(session, subject, name=f"The {role}", email=f"{role}@example.com")
-            await directory.put_membership(session, organization.id, subject, role=role, scopes=role.scopes)
+        for _, subject, name, email in people:
+            await directory.put_member(session, subject, name=name, email=email)
+    async with database.writing(organization.id) as session:
+        for role, subject, name, email in people:
+            await members.put_membership(session, subject, role=role, scopes=role.scopes, name=name, email=email)
     return tenant

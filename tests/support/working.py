@@ -16,10 +16,10 @@ from storage.tables import Account
 @work("diary")
 async def diary(run: Run, seconds: float) -> None:
     async with run.writing() as session:
-        session.add(Account(name=f"began {os.getpid()}"))
+        await session.insert(Account(name=f"began {os.getpid()}"))
     await asyncio.sleep(seconds)
     async with run.finishing() as session:
-        session.add(Account(name=f"ended {os.getpid()}"))
+        await session.insert(Account(name=f"ended {os.getpid()}"))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ from typing import Any
 
 from joserfc.jwk import ECKey
 from sqlalchemy import select
-from sqlmodel import SQLModel
+from sqlmodel import SQLModel, col
 
 from contract.scopes import Role
-from contract.vocabulary import CredentialKind
+from contract.vocabulary import CredentialKind, TaggedKind
 from identity import secrets
 from identity.authenticate import Identity
 from identity.budget import Metered, sizes_of
@@ -23,13 +23,15 @@ from identity.principal import Organization
 from identity.tokens import EmbeddedIssuer
 from providers.artifacts import ArtifactMissing, Pieces, checked
 from providers.notifications import Notification
-from resolvers.context import Context, Services
+from resolvers.shared.context import Context, Services
+from resolvers.tags import put_names
 from storage.base import Tenant, new_id
+from storage.change_feed import ChangeFeed
 from storage.database import Database
-from storage.feed import Feed
-from storage.queries import artifacts
+from storage.queries import artifacts, members
 from storage.queries import organizations as directory
-from storage.tables import Artifact, Credential
+from storage.queries.tags import copy_names
+from storage.tables import Artifact, Credential, Lead
 
 PEPPER = bytes(32)
 Headers = dict[str, str]
@@ -107,17 +109,19 @@ class World:
     ) -> str:
         """Make someone a member with the role's scopes, or with exactly these; the subject."""
         granted = scopes if scopes is not None else (role.scopes if role else ())
+        name, email = f"Name of {subject}", f"{subject}@example.com"
         async with self.database.directory(writing=True) as session:
-            await directory.put_member(session, subject, name=f"Name of {subject}", email=f"{subject}@example.com")
-            await directory.put_membership(
-                session, organization.id, subject, role=role, scopes=[str(scope) for scope in granted]
+            await directory.put_member(session, subject, name=name, email=email)
+        async with self.database.writing(organization.id) as session:
+            await members.put_membership(
+                session, subject, role=role, scopes=[str(scope) for scope in granted], name=name, email=email
             )
         return subject
 
     async def leave(self, subject: str, organization: Organization) -> None:
         """End a membership."""
-        async with self.database.directory(writing=True) as session:
-            await directory.remove_membership(session, organization.id, subject)
+        async with self.database.writing(organization.id) as session:
+            await members.remove_membership(session, subject)
 
     def session(self, subject: str, organization: Organization | None) -> Headers:
         """A session token; its organization is the active one."""
@@ -139,7 +143,7 @@ class World:
             "owner_subject": subject,
         }
         async with self.database.directory(writing=True) as session:
-            session.add(Credential(**(row | values)))
+            await session.insert(Credential(**(row | values)))
         return minted.text
 
     async def headers(
@@ -164,8 +168,14 @@ class World:
         """Insert rows, each after the one before, so that it can refer to it."""
         async with self.database.writing(organization.id) as session:
             for record in records:
-                session.add(record)
-                await session.flush()
+                await session.insert(record)
+
+    async def tag(self, organization: Organization, *leads: Lead) -> None:
+        """Make tags of the texts that the leads were inserted with, as a capture does."""
+        async with self.database.writing(organization.id) as session:
+            for lead in leads:  # each may have tags of those before it
+                await put_names(session, TaggedKind.LEAD, lead.id, lead.tags)
+            await copy_names(session, col(Lead.id).in_([lead.id for lead in leads]))
 
     async def publish(
         self,
@@ -228,7 +238,7 @@ async def open_world(database: Database, services: Services | None = None) -> As
         Identity(database, issuer(), PEPPER),
         recorder,
         shelf,
-        Feed(database),
+        ChangeFeed(database),
         budget=Metered(MemoryPairs(sizes_of())),
     )
     organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-from storage.full_text import backfill, removal, triggers
+from storage.search_index import backfill, removal, triggers
 
 revision = "0004"
 down_revision = "0003"

@@ -1,4 +1,4 @@
-"""A header that is there twice means the same to every door: none takes the one that pleases it (decision 127)."""
+"""A header that is there twice means the same to every surface: none takes the one that pleases it (decision 127)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def said(live: Live) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", SECONDS)
 @pytest.mark.parametrize("order", ["good first", "good last", "both good", "one empty"])
-async def test_no_door_takes_one_of_two(live: Live, http: httpx.AsyncClient, name: str, order: str) -> None:
+async def test_no_surface_takes_one_of_two(live: Live, http: httpx.AsyncClient, name: str, order: str) -> None:
     headers = said(live)
     bad, by_rest, by_graphql = SECONDS[name]
     second = {"both good": headers[name], "one empty": ""}.get(order, bad)

@@ -1,4 +1,4 @@
-"""Other names than the service's own are refused, at every door (decision 161): from outside, in plain bytes."""
+"""Other names than the service's own are refused, at every surface (decision 161): from outside, in plain bytes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_the_public_name_and_those_that_are_allowed(service: tuple[str, Li
 
 
 @pytest.mark.parametrize("host", OTHERS)
-async def test_other_names_are_refused_at_every_door(service: tuple[str, Live], host: str) -> None:
+async def test_other_names_are_refused_at_every_surface(service: tuple[str, Live], host: str) -> None:
     live = service[1]
     for path in ("/", "/graphql", "/docs", "/deals", "/nowhere", "/static/graphiql/x", "/media/x", "/openapi.json"):
         status, headers, content = await _get(live, path, host, **EVIL)

@@ -44,13 +44,13 @@ def test_a_group_alone_gets_half_and_each_further_one_what_it_needs() -> None:
     assert places.taken < 120
 
 
-def test_strangers_share_what_strangers_get() -> None:
+def test_anonymous_share_a_part() -> None:
     places = Places(120)
-    assert _filled(places, "strangers", "address", "key") == 30
-    assert _filled(places, "strangers", "address", "other key") > 0
-    assert _filled(places, "strangers", "other address", "key") > 0
+    assert _filled(places, "anonymous", "address", "key") == 30
+    assert _filled(places, "anonymous", "address", "other key") > 0
+    assert _filled(places, "anonymous", "other address", "key") > 0
     for number in range(1_000):
-        _filled(places, "strangers", str(number), str(number))
+        _filled(places, "anonymous", str(number), str(number))
     assert places.taken <= 60
     assert _filled(places, "organization") > 10
 

@@ -180,7 +180,7 @@ def _figures(took: list[float]) -> str:
 
 
 @pytest.mark.parametrize("path", ["/graphql", "/deals"])
-async def test_who_is_slow_is_told_in_the_shape_of_its_door(live: Live, path: str) -> None:
+async def test_who_is_slow_is_told_in_the_shape_of_its_surface(live: Live, path: str) -> None:
     heard = await exchange(live.service.address, f"POST {path} HTTP/1.1\r\nHost: a\r\n".encode())
     assert (heard.statuses, heard.closed) == ([408], True)
     answer = json.loads(heard.body)

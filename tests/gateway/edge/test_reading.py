@@ -259,14 +259,14 @@ async def test_the_log_says_what_was_refused_as_far_as_it_is_known(live: Live, c
     assert "secret" not in log
 
 
-@pytest.mark.parametrize("door", ["/graphql", "/deals"])
+@pytest.mark.parametrize("surface", ["/graphql", "/deals"])
 @pytest.mark.parametrize("chunked", [True, False])
-async def test_a_body_that_is_too_long_is_refused_and_not_read(live: Live, door: str, chunked: bool) -> None:
+async def test_a_body_that_is_too_long_is_refused_and_not_read(live: Live, surface: str, chunked: bool) -> None:
     """Before it comes where its length is declared; else as soon as it is too long. The answer reaches the client."""
     headers = f"Host: a\r\nContent-Type: application/json\r\nAuthorization: {live.token()['authorization']}\r\n"
     async with wire(live.service.address) as connection:
         length = "Transfer-Encoding: chunked" if chunked else "Content-Length: 100000000"
-        await connection.say(f"POST {door} HTTP/1.1\r\n{headers}{length}\r\n\r\n".encode())
+        await connection.say(f"POST {surface} HTTP/1.1\r\n{headers}{length}\r\n\r\n".encode())
         if chunked:
             for _ in range(48):
                 await connection.say(b"10000\r\n" + b" " * 65_536 + b"\r\n")
@@ -274,7 +274,7 @@ async def test_a_body_that_is_too_long_is_refused_and_not_read(live: Live, door:
     assert (heard.statuses, heard.closed) == ([413], True)
     assert heard.headers["connection"] == "close"
     answer = json.loads(heard.body)
-    code = answer["errors"][0]["extensions"]["code"] if door == "/graphql" else answer["code"]
+    code = answer["errors"][0]["extensions"]["code"] if surface == "/graphql" else answer["code"]
     assert code.upper() == "PAYLOAD_TOO_LARGE"
 
 

@@ -130,7 +130,7 @@ async def test_a_job_is_told_as_it_is_and_as_it_changes(live: Live) -> None:
     organization = await live.organization()
     async with live.database.writing(organization) as session:
         job = Job(kind="test", arguments={})
-        session.add(job)
+        await session.insert(job)
     address, reader = live.service.address, live.token("reader")
     async with (
         begun(address, live.token()) as socket,
@@ -145,7 +145,7 @@ async def test_a_job_is_told_as_it_is_and_as_it_changes(live: Live) -> None:
                 async with live.database.writing(organization) as session:
                     found = await session.find(Job, col(Job.id) == job.id)
                     assert found is not None
-                    found.status, found.progress = status, progress
+                    await session.update(found, status=status, progress=progress)
             wanted = {"id": job.id, "status": status.upper(), "progress": progress, "error": None}
             assert await socket.told(1) == [await anext(stream)] == [wanted]
         assert await socket.hear() == {"id": "1", "type": "complete"}

@@ -15,9 +15,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from contract.limits import (
+    ANONYMOUS_BODY_MAX_BYTES,
     SOCKET_FRAGMENTS_MAX,
     SOCKET_INIT_MAX_BYTES,
-    STRANGER_BODY_MAX_BYTES,
     UNFINISHED_MAX_BYTES,
 )
 from tests.support.live import Live
@@ -86,9 +86,9 @@ async def test_who_shows_no_credential_has_little_to_say(live: Live, kind: str) 
     """No more than over HTTP: 16 KiB of a body (decision 146)."""
     async with begun(live.service.address, {}) as socket:
         bare = len(json.dumps({"type": "ping", "payload": {"x": ""}}))
-        await socket.say(type="ping", payload={"x": "y" * (STRANGER_BODY_MAX_BYTES - bare)})
+        await socket.say(type="ping", payload={"x": "y" * (ANONYMOUS_BODY_MAX_BYTES - bare)})
         assert (await socket.hear())["type"] == "pong"
-        payload = {"query": "{ __typename }", "variables": {"x": "y" * STRANGER_BODY_MAX_BYTES}}
+        payload = {"query": "{ __typename }", "variables": {"x": "y" * ANONYMOUS_BODY_MAX_BYTES}}
         await socket.say(type=kind, id="1", payload=payload)
         assert await _is_closed(socket) == 1009
 

@@ -1,0 +1,13 @@
+"""What counts as the address of something on the web, wherever one is taken."""
+
+from urllib.parse import urlsplit
+
+
+def is_web_address(text: str) -> bool:
+    """Whether the text is an http:// or https:// address of a host; nothing is called or looked up."""
+    try:
+        parts = urlsplit(text)
+        is_of_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not match, or a port that is no number
+        return False
+    return is_of_host and not any(c <= " " for c in text)  # which urlsplit takes out or lets be

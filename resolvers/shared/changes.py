@@ -1,0 +1,94 @@
+"""Changes a record: under the version that the caller saw, with references that lead somewhere."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from contract.errors import PreconditionFailed, Problem, Problems
+from providers.notifications import Notification
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Given
+from storage.base import JsonDict, Record, Stored, new_id, now
+from storage.new_rows import new_row
+from storage.queries import members, records
+from storage.tables import Event
+from storage.tenancy.sessions import TenantSession
+
+R = TypeVar("R", bound=Stored)
+
+
+def expect(
+    record: Any,  # Any: one that has versions, if any are named
+    version: int | None,
+    seen: Collection[int] | None = None,
+) -> None:
+    """Raise PreconditionFailed where the current version is not the one that the caller saw, or none of those."""
+    stale = (version is not None and version != record.version) or (seen is not None and record.version not in seen)
+    if stale:
+        raise PreconditionFailed(field=("input", "expected_version"))
+
+
+async def apply(session: TenantSession, record: R, fields: Mapping[str, object]) -> tuple[R, list[str]]:
+    """Set what differs; the row then, and the names of that. Where there are none, nothing is done (decision 20)."""
+    changed = differences(record, fields)
+    if not changed:
+        return record, []
+    return await session.update(record, **changed, **next_version(record)), sorted(changed)
+
+
+def differences(record: Stored, fields: Mapping[str, object]) -> Given:
+    """The fields that are not as the record has them."""
+    return {name: value for name, value in fields.items() if getattr(record, name) != value}
+
+
+def as_changed(record: R, values: Mapping[str, object]) -> R:
+    """The row as it would be."""
+    changed: R = record._replace(**values)  # type: ignore[attr-defined]  # a named tuple
+    return changed
+
+
+def next_version(record: Stored) -> Given:
+    """What every change sets besides: nothing of a record that has no versions."""
+    return {"version": record.version + 1, "updated_at": now()} if hasattr(record, "version") else {}
+
+
+async def append_event(ctx: Context, session: TenantSession, type: str, data: JsonDict, *, area: str = "crm") -> Event:
+    """Append to the organization's change log what the caller did, in the transaction that does it (part 6).
+
+    Gives the event. Its table names every type in `__events__`.
+    """
+    return await records.append_event(session, **event_values(ctx, type, data, area=area))
+
+
+def event_draft(ctx: Context, type: str, data: JsonDict, *, area: str = "crm") -> Event:
+    """The draft of that event, without its number."""
+    return new_row(Event, sequence=0, **event_values(ctx, type, data, area=area))
+
+
+def event_values(ctx: Context, type: str, data: JsonDict, *, area: str = "crm") -> Given:
+    """Makes the change log's event on something that the caller did, but for its number."""
+    return {"type": type, "area": area, "actor": ctx.caller.subject, "request_id": ctx.request_id, "data": data}
+
+
+def notify(ctx: Context, type: str, data: JsonDict, *, at: datetime | None = None) -> None:
+    """Hand a notification to the organization's workflow service once this is committed, at best (part 6)."""
+    organization = ctx.active_organization.external_id
+    notification = Notification(new_id(), organization, type, at or now(), ctx.request_id, data)
+    ctx.after_commit(lambda: ctx.services.notifications.hand(notification))
+
+
+async def check_references(session: TenantSession, fields: Given, models: Mapping[str, type[Record]]) -> None:
+    """Raise Problems for every given reference that leads to no record of the organization.
+
+    An owner has to be an active member (decision 223).
+    """
+    given = {name: (model, fields[name]) for name, model in models.items() if fields.get(name) is not None}
+    problems = [
+        Problem(("input", name), "does not exist in this organization", "reference")
+        for name in await records.missing_references(session, given)
+    ]
+    owner = fields.get("owner_id")
+    if owner is not None and not await members.is_active(session, owner):
+        problems.append(Problem(("input", "owner_id"), "is no active member of this organization", "reference"))
+    if problems:
+        raise Problems(problems)

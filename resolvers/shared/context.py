@@ -1,0 +1,168 @@
+"""Holds what a resolver has at hand for one request: the services, the caller, and loaders that batch its look-ups."""
+
+import asyncio
+from collections.abc import Callable, Hashable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakValueDictionary
+
+from contract.costs import CostReport
+from contract.errors import OrganizationRequired, Path, Unauthenticated
+from contract.limits import CREDENTIALS_MAX
+from identity.authenticate import Identity
+from identity.budget import Budget, Unmetered
+from identity.principal import Organization, Principal
+from providers.artifacts import Artifacts
+from providers.children import Children
+from providers.local_sequencing import LocalSequencing
+from providers.notifications import Notifications
+from providers.outbound import Outbound
+from providers.sequencing import Sequencing
+from resolvers.shared.deadline import Deadlines
+from resolvers.shared.lanes import Lanes
+from resolvers.shared.loader import Batch, K, Loader, V
+from resolvers.shared.settling import Settling
+from storage.change_feed import ChangeFeed
+from storage.database import Database
+from storage.tenancy.sessions import TenantSession
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services that the process shares between requests."""
+
+    database: Database
+    identity: Identity
+    notifications: Notifications
+    artifacts: Artifacts
+    feed: ChangeFeed
+    sequencing: Sequencing = field(default_factory=LocalSequencing)
+    outbound: Outbound = field(default_factory=Outbound)
+    children: Children = field(default_factory=Children)
+    budget: Budget = field(default_factory=Unmetered)
+    credentials_max: int = CREDENTIALS_MAX
+    """The number of live keys that a member may have in an organization, and that of user tokens."""
+    settling: Settling = field(default_factory=Settling)
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    public_url: str = ""
+    """The beginning of links, without a slash at its end; empty where they begin with the path (decision 96)."""
+    turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """The locks that give requests under one idempotency key their turns."""
+    lanes: Lanes = field(default_factory=Lanes)
+
+
+@dataclass(slots=True)
+class Key:
+    """The Idempotency-Key of a request, and what became of the writes under it."""
+
+    text: str
+    at: Path
+    """The place where the request has it."""
+    question: bytes = b""
+    """The value that stands for the GraphQL operation that it came with, and the values of its variables."""
+    is_shared: bool = False
+    """Whether the text of that operation has several fields, each of which may write."""
+    place: str = ""
+    """The name that the answer of its field has, of those. Empty where there is one alone."""
+    uses: int = 0
+    done: int = 0
+    replayed: int = 0
+    first: tuple[str, str | None] | None = None
+    """The first write under it: what stands for it in the database, and the organization that it was made in."""
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether an earlier request had done all that this one asks for."""
+        return 0 < self.replayed == self.uses
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the request did all that it asks for itself."""
+        return 0 < self.done == self.uses
+
+    def enter(self, name: str) -> None:
+        """A field begins whose answer has this name."""
+        if self.is_shared:
+            self.place = name
+
+
+Outcomes = dict[str, tuple[object, Exception | None]]
+"""The values or exceptions of root fields, by their names in the answer."""
+
+
+@dataclass(slots=True)
+class Context:
+    """One request. A session is opened per resolver call, never shared: sibling fields run at the same time."""
+
+    services: Services
+    principal: Principal | None
+    request_id: str
+    estimate: Callable[[str, object, str | None], CostReport] | None = None
+    """Tells what an operation would cost (decision 86)."""
+    tree: object = None
+    """The fields of the operation that runs (schema/execution/tree.py)."""
+    outcomes: Outcomes = field(default_factory=dict)
+    """The outcomes of fields of the operation that were called before the library runs it."""
+    key: Key | None = None
+    """The key under which the writes of this request are made once (resolvers/shared/idempotency.py)."""
+    _loaders: dict[Hashable, Loader[Any, Any]] = field(default_factory=dict)  # Any: what is under a key is its own
+
+    @property
+    def caller(self) -> Principal:
+        """The caller. Raises Unauthenticated."""
+        if self.principal is None:
+            raise Unauthenticated()
+        return self.principal
+
+    @property
+    def active_organization(self) -> Organization:
+        """The active organization. Raises OrganizationRequired."""
+        if self.caller.organization is None:
+            raise OrganizationRequired()
+        return self.caller.organization
+
+    @property
+    def org_id(self) -> str:
+        """The key of the active organization's rows. Raises OrganizationRequired."""
+        return self.active_organization.id
+
+    def reads(self, points: int) -> AbstractAsyncContextManager[object]:
+        """While reads that ask for so many points are worked on: heavy ones wait for others of the organization."""
+        organization = self.principal.organization if self.principal is not None else None
+        if organization is None:
+            return nullcontext()
+        return self.services.lanes.reading(organization.id, points)
+
+    def reading(self) -> AbstractAsyncContextManager[TenantSession]:
+        """A read-only transaction of the active organization."""
+        return self.services.database.reading(self.org_id)
+
+    def writing(self) -> AbstractAsyncContextManager[TenantSession]:
+        """A transaction of the active organization, whole or not at all."""
+        return self.services.database.writing(self.org_id)
+
+    def directory(self) -> AbstractAsyncContextManager[TenantSession]:
+        """A transaction on the directory."""
+        return self.services.database.directory(writing=True)
+
+    def after_commit(self, effect: Callable[[], None]) -> None:
+        """Cause an effect, now that what it follows from is committed."""
+        effect()
+
+    async def commit(self) -> None:
+        """Have what was written so far stand, whatever follows: before something outside is asked, or is refused.
+
+        Here there is nothing to do: each block of `writing` was a transaction of its own.
+        """
+
+    def loader(self, key: Hashable, batch: Batch[K, V]) -> Loader[K, V]:
+        """The request's loader under this key: what is asked of it in one turn of the loop comes in one statement."""
+        found: Loader[K, V] | None = self._loaders.get(key)
+        if found is None:
+            found = self._loaders[key] = Loader(batch)
+        return found
+
+    def forget(self) -> None:
+        """Drop what the loaders hold; a mutation calls it after its commit, so that later fields see its effect."""
+        self._loaders.clear()

@@ -1,0 +1,107 @@
+"""Lists: a page of an ordered record type, whole or of one parent, with its cursors and its count on demand."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from contract.criteria import ListQuery, Order, Selection
+from contract.errors import CostExceeded
+from contract.limits import OPERATION_NODES_MAX
+from resolvers.shared.context import Context
+from storage.base import as_uuid
+from storage.expressions import AnyColumn
+from storage.queries import paging
+from storage.queries.listables import Listable
+from storage.rows import Row
+
+RowT = TypeVar("RowT", bound=Row, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult(Generic[RowT]):
+    """One page of a list; `total` counts the whole list, only when it is called."""
+
+    listable: Listable[RowT]
+    order: Order | None
+    rows: Sequence[RowT]
+    has_next: bool
+    has_previous: bool
+    total: Callable[[], Awaitable[int]]
+
+    def cursor(self, row: Row) -> str:
+        """The cursor of one of the rows."""
+        return paging.cursor(self.listable, self.order, row)
+
+
+async def page_of(
+    ctx: Context, listable: Listable[RowT], listing: ListQuery, selection: Selection | None = None
+) -> PageResult[RowT]:
+    """A page of the organization's rows, with what is selected of them or with everything."""
+    listable = listable.selecting(selection, listing.order)
+    async with ctx.reading() as session:
+        found = await paging.page(session, listable, listing, is_bounded=True)
+
+    async def total() -> int:
+        async with ctx.reading() as session:
+            return await paging.count(session, listable, listing.condition)
+
+    return PageResult(listable, listing.order, found.rows, found.has_next, found.has_previous, total)
+
+
+async def children(
+    ctx: Context,
+    listable: Listable[RowT],
+    parent: AnyColumn,
+    parent_id: str,
+    listing: ListQuery,
+    selection: Selection | None = None,
+) -> PageResult[RowT]:
+    """A page of one parent's rows; the same page of its siblings comes in the same statement.
+
+    `parent` is the column that holds the parent's identifier. Raises CostExceeded where the siblings are so many that
+    their pages together are more than one answer may have: how many they are was not known before (decision 86).
+    """
+    listable = listable.selecting(selection, listing.order)
+
+    async def load_pages(ids: list[str]) -> list[paging.PageRows[RowT]]:
+        rows = len(ids) * listing.page.size
+        if rows > OPERATION_NODES_MAX:
+            message = (
+                f"{len(ids)} pages of {listing.page.size} rows are more than {OPERATION_NODES_MAX} nodes; ask for fewer"
+            )
+            raise CostExceeded(message, rows, OPERATION_NODES_MAX, ())
+        async with ctx.reading() as session:
+            pages = await paging.pages_by_parent(session, listable, parent, ids, listing)
+        return [pages[i] for i in ids]
+
+    async def load_totals(ids: list[str]) -> list[int]:
+        async with ctx.reading() as session:
+            totals = await paging.counts_by_parent(session, listable, parent, ids, listing.condition)
+        return [totals[i] for i in ids]
+
+    found = await ctx.loader((listable, parent, listing, "page"), load_pages).load(parent_id)
+
+    async def total() -> int:
+        return await ctx.loader((parent, listing.condition, "total"), load_totals).load(parent_id)
+
+    return PageResult(listable, listing.order, found.rows, found.has_next, found.has_previous, total)
+
+
+async def by_id(
+    ctx: Context, listable: Listable[RowT], identifier: str | None, selection: Selection | None = None
+) -> RowT | None:
+    """The row with this identifier, batched with its neighbours; None where there is none in the organization."""
+    canonical = as_uuid(identifier)
+    return None if canonical is None else await by_key(ctx, listable, canonical, selection)
+
+
+async def by_key(ctx: Context, listable: Listable[RowT], key: str, selection: Selection | None = None) -> RowT | None:
+    """Find the row with this identifier as rows have it; otherwise as `by_id`."""
+    listable = listable.selecting(selection)
+
+    async def load(ids: list[str]) -> list[RowT | None]:
+        async with ctx.reading() as session:
+            found = await paging.by_ids(session, listable, ids, is_bounded=selection is not None)
+        return [found.get(i) for i in ids]
+
+    return await ctx.loader((listable, "by_id"), load).load(key)

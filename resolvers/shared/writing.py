@@ -1,0 +1,231 @@
+"""Creates, changes and deletes a record: one transaction, with its event, as its table declares it.
+
+On PostgreSQL most of it is one statement (storage/queries/at_once.py); what that finds in its way, and SQLite's
+transaction, which costs no round trips, is done step by step. What a record type does besides that it does itself:
+`change_record` takes it.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import cache
+from typing import TypeVar
+
+from contract.errors import NotFound, Problems
+from contract.vocabulary import DealStatus
+from resolvers.shared import changes
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Given, Input, not_null
+from resolvers.shared.record_inputs import never_cleared
+from storage.base import JsonDict, Record, Stored, as_uuid, now
+from storage.columns import WRITE, columns_of, is_versioned
+from storage.event_types import event_name
+from storage.new_rows import model_named, model_of, new_row
+from storage.queries import at_once, listables, records, tags
+from storage.tables import StageChange
+from storage.tenancy.sessions import TenantSession
+
+R = TypeVar("R", bound=Record)
+
+
+@cache
+def references_of(model: type[Record]) -> Mapping[str, type[Record]]:
+    """The columns that a caller may point at another record, with the table that each leads to.
+
+    There are as many cached values as tables.
+    """
+    return {
+        column.name: model_named(column.to)
+        for column in columns_of(model)
+        if column.to is not None and column.uses & WRITE
+    }
+
+
+async def create_record(ctx: Context, model: type[R], input: Input, told: Callable[[R], JsonDict] | None = None) -> R:
+    """A new record that the caller owns; `told` is what its event says of it, the identifier unless told.
+
+    Raises Problems for a reference that leads nowhere (decision 14).
+    """
+    fields = input.given()
+    record = new_row(model, **{**fields, "org_id": ctx.org_id, "owner_id": ctx.caller.subject})
+    name = event_name(model)
+    data = {f"{name}_id": record.id} if told is None else told(record)
+    async with ctx.writing() as session:
+        if not await created_at_once(ctx, session, record, fields, f"{name}_created", data):
+            await changes.check_references(session, fields, references_of(model))
+            await session.insert(record)
+            await changes.append_event(ctx, session, f"{name}_created", data)
+    ctx.forget()
+    return record
+
+
+async def created_at_once(
+    ctx: Context,
+    session: TenantSession,
+    record: R,
+    fields: Given,
+    type: str,
+    data: JsonDict,
+    *,
+    move: StageChange | None = None,
+) -> R | None:
+    """Insert a draft and its event in one statement, and give the row; None where that takes more than one.
+
+    What is wrong with a reference is said in words, and so looked for in a transaction.
+    """
+    if not (session.can_write_at_once and _leads_plainly(model_of(record), fields)):
+        return None
+    event = changes.event_draft(ctx, type, data)
+    return await at_once.create(session, record, event, move=move)
+
+
+def _leads_plainly(model: type[Stored], fields: Given) -> bool:
+    """Whether each given reference is an identifier as rows have it."""
+    given = [fields[name] for name in references_of(model) if fields.get(name) is not None]
+    return all(as_uuid(value) == value for value in given)
+
+
+async def change_record(
+    ctx: Context,
+    model: type[R],
+    identifier: str,
+    input: Input,
+    *,
+    seen: Collection[int] | None = None,
+    check: Callable[[R, Given], None] | None = None,
+    move: Callable[[R, Given], StageChange | None] | None = None,
+    then: Callable[[TenantSession, R, Given], Awaitable[R]] | None = None,
+) -> R:
+    """The record after the change; without a difference nothing is written (decision 20).
+
+    `seen` are the versions under any of which the caller would change it (If-Match names several). `check` raises what
+    is wrong with the record as it would be; it gets what the changed columns held before, and so do the others. `move`
+    gives the move to another stage. `then` does what else follows of a change, in its transaction, and gives the row.
+    Raises NotFound, Problems, or PreconditionFailed for a stale version.
+    """
+    fields = input.given()
+    version = fields.pop("expected_version", None)
+    not_null(fields, *never_cleared(model))
+    async with ctx.writing() as session:
+        record = await _seen(session, model, identifier, fields) if then is None else None
+        if record is not None:
+            record = await _changed_at_once(ctx, session, record, fields, version, seen, check, move)
+        if record is None:
+            record = await _to_change(session, model, identifier)
+            changes.expect(record, version, seen)
+            await changes.check_references(session, fields, references_of(model))
+            record = await _changed(ctx, session, record, fields, check, move, then)
+    ctx.forget()
+    return record
+
+
+async def _seen(session: TenantSession, model: type[R], identifier: str, fields: Given) -> R | None:
+    """The versioned record without a lock, where it can be changed in one statement."""
+    canonical = as_uuid(identifier)
+    if canonical is None or not (session.can_write_at_once and is_versioned(model) and _leads_plainly(model, fields)):
+        return None
+    return await session.glance(model, id=canonical)
+
+
+async def _changed_at_once(
+    ctx: Context,
+    session: TenantSession,
+    record: R,
+    fields: Given,
+    version: int | None,
+    seen: Collection[int] | None,
+    check: Callable[[R, Given], None] | None,
+    move: Callable[[R, Given], StageChange | None] | None,
+) -> R | None:
+    """The record after the change in one statement; None where a transaction has to look what is in its way.
+
+    Another writer may come between the look and the statement, which then finds another version and does nothing.
+    """
+    changes.expect(record, version, seen)
+    differences = changes.differences(record, fields)
+    if not differences:
+        return None if fields.get("owner_id") is not None else record
+    values = {**differences, **changes.next_version(record)}
+    after, before = changes.as_changed(record, values), {name: getattr(record, name) for name in differences}
+    try:
+        if check is not None:
+            check(after, before)
+    except Problems:  # what is wrong with a reference is said before
+        return None
+    moved = None if move is None else move(after, before)
+    if moved is not None and moved.to_stage_id is None:
+        return None
+    name = event_name(model_of(record))
+    data = {f"{name}_id": record.id, "changed": sorted(differences)}
+    event = changes.event_draft(ctx, f"{name}_updated", data)
+    return await at_once.change(session, record, values, event, move=moved)
+
+
+async def _changed(
+    ctx: Context,
+    session: TenantSession,
+    record: R,
+    fields: Given,
+    check: Callable[[R, Given], None] | None,
+    move: Callable[[R, Given], StageChange | None] | None,
+    then: Callable[[TenantSession, R, Given], Awaitable[R]] | None,
+) -> R:
+    """The locked record after the change, step by step."""
+    differences = changes.differences(record, fields)
+    if not differences:
+        return record
+    before = {name: getattr(record, name) for name in differences}
+    if check is not None:
+        check(changes.as_changed(record, differences), before)
+    record, changed = await changes.apply(session, record, differences)
+    if move is not None and (moved := move(record, before)) is not None:
+        record = await session.update(record, **await stage_standing(session, moved.to_stage_id, record))
+        await session.insert(moved)
+    if then is not None:
+        record = await then(session, record, before)
+    name = event_name(model_of(record))
+    await changes.append_event(ctx, session, f"{name}_updated", {f"{name}_id": record.id, "changed": changed})
+    return record
+
+
+async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
+    """The identifier of the deleted record. What named it becomes null (decisions 10 and 185).
+
+    Raises NotFound.
+    """
+    name, canonical = event_name(model), as_uuid(identifier)
+    if canonical is None:
+        raise NotFound(field=("id",))
+    data = {f"{name}_id": canonical}
+    async with ctx.writing() as session:
+        if session.dialect == "postgresql":
+            event = changes.event_draft(ctx, f"{name}_deleted", data)
+            if not await at_once.delete(session, model, event, id=canonical):
+                raise NotFound(field=("id",))
+        else:
+            record = await _to_change(session, model, identifier)
+            await records.null_references(session, *records.references_to(model), value=record.id)
+            if tags.kind_of(model) is not None:
+                await tags.unlink(session, [record.id])
+            await session.delete(record)
+            await changes.append_event(ctx, session, f"{name}_deleted", data)
+    ctx.forget()
+    return canonical
+
+
+async def stage_standing(session: TenantSession, stage_id: str | None, deal: Record | None = None) -> Given:
+    """What a deal has of this stage: the stage's type as its status (decision 4), and the moment at which it is closed.
+
+    It keeps that moment while its status stays, and has none while it is open (decision 239).
+    """
+    stage = await records.one(session, listables.STAGES, stage_id)
+    status = DealStatus.OPEN.value if stage is None else str(stage.type)
+    if deal is not None and status == getattr(deal, "status"):  # noqa: B009  # of deals alone
+        return {}
+    return {"status": status, "closed_at": None if status == DealStatus.OPEN.value else now()}
+
+
+async def _to_change(session: TenantSession, model: type[R], identifier: str) -> R:
+    """The row, locked against other writers. Raises NotFound."""
+    record = await records.lock_for_update(session, model, identifier)
+    if record is None:
+        raise NotFound(field=("id",))
+    return record

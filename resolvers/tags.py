@@ -1,0 +1,314 @@
+"""Tags: words on records of any kind, and what becomes of them (decisions 241 to 243)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StrictStr
+
+from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection, UsedOn
+from contract.errors import Duplicate, NotFound, Problem, Problems
+from contract.limits import ORGANIZATION_TAGS_MAX, TAG_MAX, TAGGED_TOGETHER_MAX, TAGS_MAX
+from contract.normal_form import folded
+from contract.scopes import ScopeGroup
+from contract.vocabulary import TaggedKind
+from resolvers.shared import changes
+from resolvers.shared.access import Rule, requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input, storable, trimmed
+from resolvers.shared.lists import PageResult, page_of
+from storage.base import as_uuid
+from storage.new_rows import new_row
+from storage.queries import listables, records
+from storage.queries import tags as statements
+from storage.rows import TagRow
+from storage.tables import Tag, TagLink
+from storage.tenancy.sessions import TenantSession
+
+_COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
+
+
+def _color(value: str) -> str:
+    if not _COLOR.fullmatch(value):
+        raise ValueError("must be a color such as #1A2B3C")
+    return value.upper()
+
+
+Name = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable)]
+Names = Annotated[list[Name], Field(max_length=TAGS_MAX)]
+Color = Annotated[StrictStr, AfterValidator(_color)]
+
+
+class TagInput(Input):
+    """A new tag, or changes to one; null takes the color away."""
+
+    name: Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
+    color: Color | None = None
+
+
+class TagMerge(Input):
+    """The tags that go into another."""
+
+    from_: Annotated[list[StrictStr], Field(min_length=1, max_length=TAGGED_TOGETHER_MAX)] = Field(alias="from")
+
+
+class TagsApply(Input):
+    """What is put on records, and taken off them."""
+
+    ids: Annotated[list[StrictStr], Field(min_length=1, max_length=TAGGED_TOGETHER_MAX)]
+    add: Names | None = None
+    remove: Names | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TagUsage:
+    """How many records of each kind have a tag."""
+
+    accounts: int
+    contacts: int
+    deals: int
+    leads: int
+    activities: int
+    campaigns: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The tag that stays, and how many records got it."""
+
+    tag: Tag
+    moved: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedRecord:
+    """A record, and the names of its tags."""
+
+    id: str
+    kind: TaggedKind
+    tags: Sequence[str]
+
+
+async def names_of(ctx: Context, kind: TaggedKind, record_id: str) -> list[str]:
+    """The names of a record's tags, for who has the record; those of its siblings come in the same statement."""
+
+    async def load(ids: list[str]) -> list[list[str]]:
+        async with ctx.reading() as session:
+            found = await statements.names_of(session, kind, ids)
+        return [found[i] for i in ids]
+
+    names: list[str] = await ctx.loader(("tags_of", kind), load).load(record_id)
+    return names
+
+
+@requires(ScopeGroup.CRM_READ, finds=(listables.TAGS,))
+async def list_tags(ctx: Context, listing: ListQuery, selection: Selection | None = None) -> PageResult[TagRow]:
+    """A page of the tags; `wanted` makes the condition."""
+    return await page_of(ctx, listables.TAGS, listing, selection)
+
+
+def wanted(query: str | None = None, used_on: Sequence[str] | None = None) -> Condition:
+    """Make the condition: the name contains the text, letter case aside; on a record of one of the kinds."""
+    parts: list[Condition] = []
+    if query:
+        parts.append(Compare("folded_name", Op.CONTAINS, folded(query)))
+    if used_on is not None:
+        parts.append(UsedOn(tuple(used_on)))
+    return All(tuple(parts))
+
+
+@requires(ScopeGroup.CRM_READ)
+async def usage_of_tag(ctx: Context, tag_id: str) -> TagUsage:
+    """How many records of each kind have the tag."""
+
+    async def load(ids: list[str]) -> list[TagUsage]:
+        async with ctx.reading() as session:
+            found = await statements.usage(session, ids)
+        return [_usage(found[i]) for i in ids]
+
+    counts: TagUsage = await ctx.loader("tag_usage", load).load(tag_id)
+    return counts
+
+
+def _usage(counts: Mapping[str, int]) -> TagUsage:
+    number = {kind: counts.get(kind.value, 0) for kind in TaggedKind}
+    return TagUsage(
+        number[TaggedKind.ACCOUNT],
+        number[TaggedKind.CONTACT],
+        number[TaggedKind.DEAL],
+        number[TaggedKind.LEAD],
+        number[TaggedKind.ACTIVITY],
+        number[TaggedKind.CAMPAIGN],
+        sum(number.values()),
+    )
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def create_tag(ctx: Context, input: TagInput) -> Tag:
+    """Make a tag. Raises Duplicate where there is one of the name."""
+    fields = input.given()
+    if "name" not in fields:
+        raise Problems([Problem(("input", "name"), "Field required", "missing")])
+    async with ctx.writing() as session:
+        await _check_room(session, 1)
+        tag = new_row(Tag, **fields, org_id=ctx.org_id)
+        if not await records.insert_missing(session, tag):
+            raise _taken()
+        await changes.append_event(ctx, session, "tag_created", {"tag_id": tag.id})
+    ctx.forget()
+    return tag
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def update_tag(ctx: Context, tag_id: str, input: TagInput) -> Tag:
+    """Rename or recolor a tag. Raises NotFound, or Duplicate where the name is another tag's."""
+    fields = input.given()
+    async with ctx.writing() as session:
+        tag = await _to_change(session, tag_id)
+        if values := changes.differences(tag, fields):
+            changed = await statements.change(session, tag, {**values, **changes.next_version(tag)})
+            if changed is None:
+                raise _taken()
+            tag = changed
+            if "name" in values:
+                await statements.copy_names(session, statements.leads_with(tag.id, session.org_id))
+            await changes.append_event(ctx, session, "tag_updated", {"tag_id": tag.id, "changed": sorted(values)})
+    ctx.forget()
+    return tag
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
+    """Put a tag wherever one of the others was, and delete those. Raises NotFound or Problems."""
+    into = as_uuid(tag_id)
+    ids = [as_uuid(i) for i in input.from_]
+    async with ctx.writing() as session:
+        found = await statements.lock_tags(session, [tag_id, *input.from_])
+        if into is None or into not in found:
+            raise NotFound(field=("into",))
+        problems = [
+            Problem(("from", n), "is the tag itself", "value_error")
+            if i == into
+            else Problem(("from", n), "does not exist in this organization", "reference")
+            for n, i in enumerate(ids)
+            if i == into or i not in found
+        ]
+        if problems:
+            raise Problems(problems)
+        others = [i for i in dict.fromkeys(ids) if i is not None]
+        moved = await statements.merge(session, others, into)
+        await statements.copy_names(session, statements.leads_with(into, session.org_id))
+        await changes.append_event(ctx, session, "tag_merged", {"tag_id": into, "from_ids": others, "moved": moved})
+        tag = found[into]
+    ctx.forget()
+    return Merged(tag, moved)
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def delete_tag(ctx: Context, tag_id: str) -> str:
+    """Take the tag off every record, and delete it. Raises NotFound."""
+    async with ctx.writing() as session:
+        tag = await _to_change(session, tag_id)
+        await statements.drop(session, tag.id)
+        await changes.append_event(ctx, session, "tag_deleted", {"tag_id": tag.id})
+    ctx.forget()
+    return tag.id
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def apply_tags(ctx: Context, input: TagsApply) -> list[TaggedRecord]:
+    """Put tags on records of any kinds, and take others off, all or none. Raises Problems or Forbidden."""
+    add, remove = input.add or [], input.remove or []
+    ids = [as_uuid(i) for i in input.ids]
+    async with ctx.writing() as session:
+        kinds = await statements.lock_records(session, [i for i in ids if i is not None])
+        words = "does not exist in this organization"
+        if problems := [Problem(("ids", n), words, "reference") for n, i in enumerate(ids) if i not in kinds]:
+            raise Problems(problems)
+        if TaggedKind.CAMPAIGN in kinds.values():
+            Rule(ScopeGroup.OUTREACH_MANAGE).enforce(ctx.principal)
+        records = [i for i in dict.fromkeys(ids) if i is not None]
+        changed = await _put(session, {i: kinds[i] for i in records}, add, remove, ids)
+        for kind in dict.fromkeys(kinds[i] for i in changed):  # a statement for each kind, or two
+            await statements.touch(session, kind, [i for i in changed if kinds[i] is kind])
+        if changed:
+            data = {"ids": changed, "added": len(add), "removed": len(remove)}
+            await changes.append_event(ctx, session, "records_tagged", data)
+        shown: dict[str, list[str]] = {}
+        for kind in dict.fromkeys(kinds.values()):  # a statement for each kind
+            shown |= await statements.names_of(session, kind, [i for i in records if kinds[i] is kind])
+    ctx.forget()
+    return [TaggedRecord(i, kinds[i], shown[i]) for i in ids if i is not None]
+
+
+async def _put(
+    session: TenantSession,
+    kinds: Mapping[str, TaggedKind],
+    add: Sequence[str],
+    remove: Sequence[str],
+    ids: Sequence[str | None],
+) -> list[str]:
+    """The records that changed. Raises Problems where one would have too many tags, or the organization."""
+    removed = await statements.named(session, remove)
+    tags = await made(session, add)
+    gone = {tag.id for key, tag in removed.items() if key not in tags}
+    before = await statements.links_of(session, list(kinds))
+    links, problems = [], []
+    for record, places in before.items():
+        kept = {tag: place for tag, place in places.items() if tag not in gone}
+        new = [tag.id for tag in tags.values() if tag.id not in kept]
+        if len(kept) + len(new) > TAGS_MAX:
+            problems.append(Problem(("ids", ids.index(record)), f"would have more than {TAGS_MAX} tags", "too_long"))
+        after = max(kept.values(), default=-1) + 1
+        links += [
+            new_row(TagLink, kind=kinds[record].value, record_id=record, tag_id=tag, position=after + n)
+            for n, tag in enumerate(new)
+        ]
+    if problems:
+        raise Problems(problems)
+    if gone:
+        await statements.unlink(session, list(kinds), gone)
+    await statements.link(session, links)
+    linked = {link.record_id for link in links}
+    return [record for record, places in before.items() if record in linked or gone & places.keys()]
+
+
+async def made(session: TenantSession, names: Sequence[str]) -> dict[str, Tag]:
+    """The tags of these names in their order, by what they fold to; those that there are not are made now."""
+    keys = list(dict.fromkeys(map(folded, names)))
+    found = await statements.named(session, names) if keys else {}
+    if missing := [name for name in names if folded(name) not in found]:
+        await _check_room(session, len(set(map(folded, missing))))
+        await statements.make_missing(session, missing)
+        found = await statements.named(session, names)
+    return {key: found[key] for key in keys}
+
+
+async def put_names(session: TenantSession, kind: TaggedKind, record_id: str, names: Sequence[str]) -> list[str]:
+    """Have a record these tags and no others; their names as the tags have them."""
+    tags = await made(session, names)
+    await statements.unlink(session, [record_id])
+    links = [
+        new_row(TagLink, kind=kind.value, record_id=record_id, tag_id=tag.id, position=n)
+        for n, tag in enumerate(tags.values())
+    ]
+    await statements.link(session, links)
+    return [tag.name for tag in tags.values()]
+
+
+async def _to_change(session: TenantSession, tag_id: str) -> Tag:
+    found = await statements.lock_tags(session, [tag_id])
+    if not found:
+        raise NotFound(field=("id",))
+    return next(iter(found.values()))
+
+
+def _taken() -> Duplicate:
+    return Duplicate("there is a tag of this name", field=("input", "name"))
+
+
+async def _check_room(session: TenantSession, more: int) -> None:
+    if await statements.number(session) + more > ORGANIZATION_TAGS_MAX:
+        raise Problems([Problem(("input",), f"there can be at most {ORGANIZATION_TAGS_MAX} tags", "too_long")])

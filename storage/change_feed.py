@@ -1,0 +1,188 @@
+"""News of the organizations' change logs and jobs for whoever waits for it, in this process (decision 80).
+
+What wakes an organization's channel is a commit of this process, the word of another process, or a moment's pause,
+which covers what neither of them told. What there is to know is always read from the tables, so a wake-up too many or
+too few changes nothing but the delay.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from itertools import takewhile
+
+from sqlalchemy.engine import make_url
+
+from contract.errors import Unavailable
+from storage.database import Database
+from storage.postgres.pg_notify import Listener
+from storage.queries import events, jobs
+from storage.rows import EventRow, JobRow
+
+PAUSE_SECONDS = 1.0
+"""The seconds that a channel waits unwoken."""
+
+_KEPT = 1_000
+
+
+class Channel:
+    """One organization's news. It is read once for all that follow it, who hold nothing of the database meanwhile."""
+
+    def __init__(self, database: Database, organization: str) -> None:
+        self.readers = 0
+        self._database = database
+        self._organization = organization
+        self._woken = asyncio.Event()
+        self._news = asyncio.Event()
+        self._recent: deque[EventRow] = deque()
+        self._from = self._newest = -1  # the log is known from behind the one up to the other
+        self._watched: Counter[str] = Counter()
+        self._jobs: Mapping[str, JobRow | None] = {}
+        self.reading = asyncio.create_task(self._read_on())
+
+    def wake(self) -> None:
+        """Something may be new."""
+        self._woken.set()
+
+    async def after(self, sequence: int) -> Sequence[EventRow]:
+        """The next events of the log; waits until there are any."""
+        sequence = max(sequence, 0)
+        while True:
+            if sequence < self._from:
+                try:
+                    async with self._database.reading(self._organization) as session:
+                        return await events.after(session, sequence)
+                except Unavailable:  # the log is where it was when the database is back
+                    await asyncio.sleep(PAUSE_SECONDS)
+                    continue
+            fresh = list(takewhile(lambda event: event.sequence > sequence, reversed(self._recent)))
+            if fresh:
+                return fresh[::-1]
+            await self._told()
+
+    @contextmanager
+    def watching(self, job_id: str) -> Iterator[None]:
+        """Have the job read along."""
+        if not self._watched[job_id]:  # what was seen of it before may be long ago
+            self._jobs = {known: job for known, job in self._jobs.items() if known != job_id}
+        self._watched[job_id] += 1
+        self.wake()
+        try:
+            yield
+        finally:
+            self._watched[job_id] -= 1
+            if not self._watched[job_id]:
+                del self._watched[job_id]
+
+    async def job(self, job_id: str, seen: JobRow | None) -> JobRow | None:
+        """The job, once it is not as it was seen, if it was; None when it is there no more. It has to be watched."""
+        while job_id not in self._jobs or (seen is not None and self._jobs[job_id] == seen):
+            await self._told()
+        return self._jobs[job_id]
+
+    async def _told(self) -> None:
+        """Wait for news. Raises what keeps the channel from reading."""
+        if self.reading.done():
+            self.reading.result()
+        await self._news.wait()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def _read_on(self) -> None:
+        try:
+            while True:
+                self._woken.clear()
+                with suppress(Unavailable):
+                    await self._read_log()
+                    await self._read_jobs()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PAUSE_SECONDS):
+                        await self._woken.wait()
+        finally:
+            self._tell()
+
+    async def _read_log(self) -> None:
+        async with self._database.reading(self._organization) as session:
+            if self._newest < 0:
+                self._from = self._newest = await events.last_sequence(session)
+                self._tell()
+            rows = await events.after(session, self._newest)
+        if not rows:
+            return
+        self._recent.extend(rows)
+        self._newest = rows[-1].sequence
+        while len(self._recent) > _KEPT:
+            self._from = self._recent.popleft().sequence
+        if len(rows) == events.BATCH:
+            self.wake()  # there are more
+        self._tell()
+
+    async def _read_jobs(self) -> None:
+        if not self._watched:
+            return
+        watched = list(self._watched)
+        async with self._database.reading(self._organization) as session:
+            found = {job.id: job for job in await jobs.states(session, watched)}
+        before, self._jobs = self._jobs, {job_id: found.get(job_id) for job_id in watched}
+        if before != self._jobs:
+            self._tell()
+
+
+class ChangeFeed:
+    """The channels of one process: each lives as long as somebody reads it.
+
+    `listen_url` is where PostgreSQL is listened to, where that is another address than that of the statements.
+    """
+
+    def __init__(self, database: Database, listen_url: str | None = None) -> None:
+        self._database = database
+        self._listen_url = database.url if listen_url is None else make_url(listen_url)
+        self._channels: dict[str, Channel] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        database.committed.append(self.wake)
+
+    def wake(self, organization: str) -> None:
+        """Let those look who follow the organization."""
+        channel = self._channels.get(organization)
+        if channel is not None:
+            channel.wake()
+
+    @contextmanager
+    def channel(self, organization: str) -> Iterator[Channel]:
+        """The organization's channel, for one reader."""
+        found = self._channels.get(organization)
+        if found is None:
+            found = self._channels[organization] = Channel(self._database, organization)
+        found.readers += 1
+        try:
+            yield found
+        finally:
+            found.readers -= 1
+            if not found.readers:
+                del self._channels[organization]
+                found.reading.cancel()
+                self._ending.add(found.reading)
+                found.reading.add_done_callback(self._ending.discard)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Listen to other processes, and tell them; what cannot be heard is found a moment later all the same."""
+        listener = Listener(self._database, self._listen_url, self.wake, self._wake_all)
+        listening = None
+        if self._database.dialect == "postgresql":
+            listening = asyncio.create_task(listener.run())
+            self._database.committed.append(listener.tell)
+        try:
+            yield
+        finally:
+            if listening is not None:
+                self._database.committed.remove(listener.tell)
+                listening.cancel()
+                self._ending.add(listening)
+            await asyncio.gather(*self._ending, return_exceptions=True)
+
+    def _wake_all(self) -> None:
+        for channel in self._channels.values():
+            channel.wake()

@@ -1,0 +1,124 @@
+"""The connections of one database: whoever comes waits for a turn, and finds a connection at hand or has one made.
+
+The driver's connections are kept here from one user to the next. There are never more of them than turns.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import asyncpg
+
+from contract.limits import CONNECTION_SECONDS
+from storage.postgres.tenant_connection import TenantConnection
+from storage.turns import Group, Turns
+
+Driver = Any
+"""A connection of a driver. Any: asyncpg's and aiosqlite's have no class in common, and asyncpg ships no types."""
+
+_FAREWELL_SECONDS = 2.0
+
+
+class PoolState(NamedTuple):
+    """The connections that there may be and those that are taken; who waits for one; how often someone had to, or did
+    so in vain, since the beginning.
+    """
+
+    size: int
+    in_use: int
+    waiting: int
+    waits: int
+    timeouts: int
+
+
+class Taken:
+    """A connection that somebody has, in the turn of a group."""
+
+    __slots__ = ("driver", "group", "turns")
+
+    def __init__(self, driver: Driver, turns: Turns, group: Group) -> None:
+        self.driver = driver
+        self.turns = turns
+        self.group = group
+
+
+class Connections:
+    """The connections of one database, of which there are never more than turns.
+
+    Where there is one writer at a time, it has a turn of its own: who writes waits for no reader, and those who queue
+    to write keep no reader from the database.
+    """
+
+    def __init__(self, open: Callable[[], Awaitable[Driver]], size: int, *, one_writer: bool = False) -> None:
+        self._open = open
+        self._turns = Turns(size, CONNECTION_SECONDS)
+        self._writers = Turns(1, None) if one_writer else self._turns
+        self._at_hand: list[Driver] = []
+        self._is_closed = False
+
+    @property
+    def state(self) -> PoolState:
+        """The state of the pool: how busy its connections are."""
+        turns, writers = self._turns, self._writers
+        in_use = turns.count - turns.free + (0 if writers is turns else writers.count - writers.free)
+        return PoolState(turns.count, in_use, turns.waiting, turns.waits, turns.timeouts)
+
+    async def take(self, group: Group = "", *, writing: bool = False) -> Taken:
+        """A connection, to be given back or given up. Raises Unavailable after two seconds without one."""
+        turns = self._writers if writing else self._turns
+        if not turns.at_once(group):
+            await turns.wait(group)
+        if self._at_hand:
+            return Taken(self._at_hand.pop(), turns, group)
+        try:
+            driver = await self._open()
+        except BaseException:
+            turns.give_back(group)
+            raise
+        if isinstance(driver, asyncpg.Connection):
+            driver.add_termination_listener(self._ended)
+        return Taken(driver, turns, group)
+
+    async def give_back(self, taken: Taken) -> None:
+        """Keep a connection for the next one."""
+        driver = taken.driver
+        if self._is_closed:
+            await self.give_up(taken)
+            return
+        if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
+            self._at_hand.append(driver)
+        taken.turns.give_back(taken.group)
+
+    async def give_up(self, taken: Taken) -> None:
+        """End a connection that may be in disorder, without a farewell that its server might not answer."""
+        try:
+            await _end(taken.driver)
+        finally:
+            taken.turns.give_back(taken.group)
+
+    async def close(self) -> None:
+        """End those that are at hand, and from now on each one that is given back."""
+        self._is_closed = True
+        while self._at_hand:
+            driver = self._at_hand.pop()
+            if isinstance(driver, asyncpg.Connection):
+                driver.remove_termination_listener(self._ended)
+                try:
+                    await driver.close(timeout=_FAREWELL_SECONDS)
+                except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    driver.terminate()
+            else:
+                await driver.close()
+
+    def _ended(self, driver: Driver) -> None:
+        """The server ended a connection: where it was at hand, it is so no longer."""
+        self._at_hand = [other for other in self._at_hand if other is not driver]
+
+
+async def _end(driver: Driver) -> None:
+    if isinstance(driver, TenantConnection):
+        try:
+            await driver.end_statement()
+        finally:
+            driver.terminate()
+    else:
+        await driver.close()

@@ -1,0 +1,1 @@
+"""What only PostgreSQL needs: its connections and its notifications."""

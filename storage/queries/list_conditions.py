@@ -1,0 +1,139 @@
+"""What a list has in it, as SQL: a JSON list of a row, a list that is one parameter, and the tags of a record."""
+
+from typing import ClassVar, Self
+
+import orjson
+from sqlalchemy import BindParameter, Boolean, ColumnElement, Text, and_, exists, literal_column, select
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import col
+
+from contract.criteria import TagMatch
+from contract.vocabulary import TaggedKind
+from storage.adapters.sqlalchemy import SQLCompiler
+from storage.base import Identifier
+from storage.expressions import AnyColumn, AnyEntity, AnyType
+from storage.queries.dialects import Dialectal
+from storage.statements import ORG_PARAM
+from storage.tables import Tag, TagLink
+
+
+class TextList(TypeDecorator[list[str]]):
+    """A list of texts as one parameter: an array on PostgreSQL, JSON on SQLite."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> AnyType:
+        """The array type where there is one."""
+        return dialect.type_descriptor(ARRAY(Text()) if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> str | list[str] | None:
+        """The list as the driver takes it."""
+        return orjson.dumps(value).decode() if dialect.name == "sqlite" else value
+
+
+class any_of(FunctionElement[bool]):
+    """Whether a column's value is in a list that is one parameter, so that its length is no part of the text."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "any_of"
+
+    def self_group(self, against: object = None) -> Self:
+        """Stays as it is: compared with 1, as SQLite's truth values are, no index would find it."""
+        return self
+
+
+@compiles(any_of, "postgresql")
+def _any(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
+    column, values = element.clauses
+    suffix = "::UUID[]" if isinstance(column.type, Identifier) else ""
+    return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}{suffix}))"
+
+
+@compiles(any_of, "sqlite")
+def _in(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
+    column, values = (compiler.process(part, **kw) for part in element.clauses)
+    return f"({column} IN (SELECT value FROM json_each({values})))"  # noqa: S608  # compiled parts
+
+
+class has_item(Dialectal[bool]):
+    """Whether a JSON list of texts has the text as one of its items."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "has_item"
+    templates: ClassVar = {
+        "postgresql": "(CAST({0} AS JSONB) @> to_jsonb(CAST({1} AS TEXT)))",
+        "sqlite": "({1} IN (SELECT value FROM json_each({0})))",
+    }
+
+    def self_group(self, against: object = None) -> Self:
+        """Stays as it is, like `any_of`."""
+        return self
+
+
+class has_any(Dialectal[bool]):
+    """Whether a JSON list of texts has one of the texts of a list that is one parameter."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "has_any"
+    templates: ClassVar = {
+        "postgresql": "(CAST({0} AS JSONB) ?| {1})",
+        "sqlite": "EXISTS (SELECT 1 FROM json_each({0}) WHERE value IN (SELECT value FROM json_each({1})))",
+    }
+
+
+class has_all(Dialectal[bool]):
+    """Whether a JSON list of texts has all of the texts of a list that is one parameter."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "has_all"
+    templates: ClassVar = {
+        "postgresql": "(CAST({0} AS JSONB) ?& {1})",
+        "sqlite": "NOT EXISTS (SELECT 1 FROM json_each({1}) WHERE value NOT IN (SELECT value FROM json_each({0})))",
+    }
+
+
+class is_empty_list(Dialectal[bool]):
+    """Whether a JSON list has no item."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "is_empty_list"
+    templates: ClassVar = {"postgresql": "(json_array_length({0}) = 0)", "sqlite": "(json_array_length({0}) = 0)"}
+
+
+def used_on(entity: AnyEntity, kinds: BindParameter[object]) -> ColumnElement[bool]:
+    """Whether a tag is on at least one record of one of the kinds."""
+    own = and_(col(TagLink.org_id) == entity.org_id, col(TagLink.tag_id) == entity.id)
+    return exists(select(col(TagLink.record_id)).where(own, any_of(col(TagLink.kind), kinds)))
+
+
+def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | None, match: TagMatch) -> AnyColumn:
+    """Whether the record has one of the tags that are named so, or any at all.
+
+    Which tags these are is found out once, and not for each record: one is a value that the index of the links is
+    asked for.
+    """
+    links = select(col(TagLink.record_id)).where(
+        col(TagLink.org_id) == entity.org_id,
+        col(TagLink.kind) == literal_column(f"'{kind.value}'"),
+        col(TagLink.record_id) == entity.id,
+    )
+    if names is None:
+        return exists(links)
+    ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM)
+    if match is TagMatch.SOME:
+        return exists(links.where(col(TagLink.tag_id).in_(ids.where(any_of(col(Tag.folded_name), names)))))
+    # Of tags that are spelt exactly so there is one at most, as of those that fold so.
+    name = col(Tag.name) if match is TagMatch.EXACT else col(Tag.folded_name)
+    wanted = ids.where(name == names)
+    # Where there is none such no record is looked at.
+    return and_(exists(wanted), exists(links.where(col(TagLink.tag_id) == wanted.scalar_subquery())))

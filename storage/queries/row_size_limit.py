@@ -1,0 +1,76 @@
+"""Rows whose long columns together are more than an answer may have: that is told instead of them (decision 128).
+
+A list of 500 meetings with a transcript each would be a quarter of a gigabyte, which is read, turned into objects and
+written before anybody sees that it is too much. So the database adds up their bytes, and gives none of them beyond.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, TypeVar
+
+from sqlalchemy import FromClause, Integer, Text, case, cast, func, literal_column, select
+from sqlalchemy.types import JSON
+
+from contract.errors import ResponseTooLarge
+from contract.limits import ROWS_MAX_BYTES
+from storage.base import LongText
+from storage.expressions import AnyColumn, AnySelect
+from storage.queries.dialects import Dialectal
+
+RowT = TypeVar("RowT")
+
+_BYTES = "long_bytes"
+
+
+class _bytes_of(Dialectal[int]):
+    """Counts the bytes that a text takes."""
+
+    type = Integer()
+    inherit_cache = True
+    name = "bytes_of"
+    templates: ClassVar = {"postgresql": "octet_length({})", "sqlite": "length(CAST({} AS BLOB))"}
+
+
+def with_size_limit(statement: AnySelect) -> AnySelect:
+    """The same rows in the same order, with their bytes in each, and without the long columns where they are too many.
+
+    As it is where it has no long column. The page is looked at twice, of which the first time reads lengths alone: half
+    as dear as a window over its rows, where an index has them at hand.
+    """
+    long = [column for column in statement.selected_columns if _is_long(column)]
+    if not long:
+        return statement
+    page = statement.with_only_columns(*long, maintain_column_froms=True).subquery("page")
+    sizes = select(_sum(page).label(_BYTES)).cte("sizes")
+    return _kept_back(statement, statement.selected_columns, sizes.c[_BYTES])
+
+
+def with_size_limit_window(statement: AnySelect) -> AnySelect:
+    """The same for rows that are dear to find: they are found once. Their order is kept where they have a limit."""
+    if not any(map(_is_long, statement.selected_columns)):
+        return statement
+    rows = statement.subquery("page")
+    return _kept_back(select(), rows.c, _sum(rows).over())
+
+
+def _sum(page: FromClause) -> AnyColumn:
+    lengths = [
+        func.coalesce(_bytes_of(cast(column, Text)), literal_column("0")) for column in page.c if _is_long(column)
+    ]
+    return func.sum(sum(lengths[1:], lengths[0]))
+
+
+def _kept_back(statement: AnySelect, columns: Iterable[AnyColumn], total: AnyColumn) -> AnySelect:
+    fits = total <= literal_column(str(ROWS_MAX_BYTES), Integer)
+    shown = [case((fits, column)).label(column.key) if _is_long(column) else column for column in columns]
+    return statement.with_only_columns(*shown, total.label(_BYTES), maintain_column_froms=True)
+
+
+def check_size_limit(rows: Sequence[RowT]) -> Sequence[RowT]:
+    """The rows of a bounded statement. Raises ResponseTooLarge where they came without their long columns."""
+    if rows and getattr(rows[0], _BYTES, 0) > ROWS_MAX_BYTES:
+        raise ResponseTooLarge()
+    return rows
+
+
+def _is_long(column: AnyColumn) -> bool:
+    return isinstance(column.type, JSON | LongText)

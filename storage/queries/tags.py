@@ -1,0 +1,215 @@
+"""Statements on tags, and on the records that have them."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from sqlalchemy import Text, and_, bindparam, delete, exists, func, literal, select, text, update
+from sqlalchemy.dialects import postgresql
+from sqlmodel import col
+
+from contract.normal_form import folded
+from contract.vocabulary import TaggedKind
+from storage.base import Record, as_uuid, now
+from storage.db_errors import is_duplicate
+from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
+from storage.new_rows import model_named, new_row
+from storage.queries.filtering import in_list
+from storage.queries.list_conditions import TextList, any_of
+from storage.statements import ORG_PARAM
+from storage.tables import TAGGED, Tag, TagLink
+from storage.tenancy.sessions import TenantSession
+
+MODELS: Mapping[TaggedKind, type[Record]] = {TaggedKind(kind): model_named(table) for table, kind in TAGGED.items()}
+"""The tables of the kinds of records that have tags."""
+_LEAD: AnyEntity = MODELS[TaggedKind.LEAD]
+
+
+def kind_of(model: type[Record]) -> TaggedKind | None:
+    """The kind that records of this table are tagged as; None for those that have no tags."""
+    kind = TAGGED.get(str(model.__tablename__))
+    return None if kind is None else TaggedKind(kind)
+
+
+async def names_of(session: TenantSession, kind: TaggedKind, record_ids: Sequence[str]) -> dict[str, list[str]]:
+    """The names of the tags of records of one kind, in the order in which they got them."""
+
+    def build() -> AnySelect:
+        linked = and_(col(Tag.org_id) == col(TagLink.org_id), col(Tag.id) == col(TagLink.tag_id))
+        return (
+            select(col(TagLink.record_id), col(Tag.name))
+            .join(Tag, linked)
+            .where(
+                col(TagLink.org_id) == ORG_PARAM,
+                col(TagLink.kind) == bindparam("kind", type_=Text()),
+                in_list(col(TagLink.record_id), "ids"),
+            )
+            .order_by(col(TagLink.position), col(Tag.name))
+        )
+
+    found: dict[str, list[str]] = {i: [] for i in record_ids}
+    for row in await session.fetch("tags_of", build, kind=kind.value, ids=list(record_ids)):
+        found[row.record_id].append(row.name)
+    return found
+
+
+async def usage(session: TenantSession, tag_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How many records of each kind have the tags."""
+
+    def build() -> AnySelect:
+        tag, kind = col(TagLink.tag_id), col(TagLink.kind)
+        counted = select(tag, kind, func.count().label("records"))
+        return counted.where(col(TagLink.org_id) == ORG_PARAM, in_list(tag, "ids")).group_by(tag, kind)
+
+    found: dict[str, dict[str, int]] = {i: {} for i in tag_ids}
+    for row in await session.fetch("tag_usage", build, ids=list(tag_ids)):
+        found[row.tag_id][row.kind] = row.records
+    return found
+
+
+async def number(session: TenantSession) -> int:
+    """How many tags the organization has."""
+    counted: int = await session.scalar(select(func.count()).select_from(Tag).where(col(Tag.org_id) == session.org_id))
+    return counted
+
+
+async def named(session: TenantSession, names: Iterable[str]) -> dict[str, Tag]:
+    """The tags of these names that there are, by what the names fold to, kept from being deleted meanwhile."""
+    wanted = sorted({folded(name) for name in names})
+    own = select(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.folded_name).in_(wanted))
+    # In one order, so that two callers never wait for each other.
+    rows = await session.find_all(own.order_by(col(Tag.folded_name)).with_for_update(read=True))
+    return {tag.folded_name: tag for tag in rows}
+
+
+async def make_missing(session: TenantSession, names: Iterable[str]) -> None:
+    """Make a tag of each name that there is none of; of several who do so at once none fails."""
+    distinct = {folded(name): name for name in reversed(list(names))}  # of two spellings the first
+    await session.insert_each_missing([new_row(Tag, name=distinct[key]) for key in sorted(distinct)])
+
+
+async def lock_records(session: TenantSession, ids: Sequence[str]) -> dict[str, TaggedKind]:
+    """The kinds of the records that there are of these, locked against other writers."""
+    found: dict[str, TaggedKind] = {}
+    for kind, model in MODELS.items():  # a statement for each table that has records with tags
+        own = select(col(model.id)).where(col(model.org_id) == session.org_id, _among(col(model.id), ids))
+        # In one order, so that two callers never wait for each other.
+        rows = await session.rows(own.order_by(col(model.id)).with_for_update())
+        found |= dict.fromkeys((row.id for row in rows), kind)
+    return found
+
+
+def _among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
+    """Whether the column has one of the values, which are one parameter however many they are."""
+    return any_of(column, bindparam(None, list(values), type_=TextList()))
+
+
+async def links_of(session: TenantSession, record_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """The places of the tags that records have, by record and by tag."""
+    found: dict[str, dict[str, int]] = {i: {} for i in record_ids}
+    wanted = select(col(TagLink.record_id), col(TagLink.tag_id), col(TagLink.position)).where(
+        col(TagLink.org_id) == session.org_id,
+        col(TagLink.kind).in_([kind.value for kind in MODELS]),
+        _among(col(TagLink.record_id), record_ids),
+    )
+    for row in await session.rows(wanted):
+        found[row.record_id][row.tag_id] = row.position
+    return found
+
+
+async def link(session: TenantSession, links: Sequence[TagLink]) -> None:
+    """Put tags on records that do not have them."""
+    await session.insert_each_missing(links)
+
+
+async def unlink(session: TenantSession, record_ids: Sequence[str], tag_ids: Collection[str] | None = None) -> None:
+    """Take these tags off the records, or all of them."""
+    own = [
+        col(TagLink.org_id) == session.org_id,
+        col(TagLink.kind).in_([kind.value for kind in MODELS]),
+        _among(col(TagLink.record_id), record_ids),
+    ]
+    chosen = own if tag_ids is None else [*own, _among(col(TagLink.tag_id), list(tag_ids))]
+    await session.execute(delete(TagLink).where(*chosen))
+
+
+async def touch(session: TenantSession, kind: TaggedKind, record_ids: Sequence[str]) -> None:
+    """Give records whose tags changed their next version, where they have one; leads get the names of theirs."""
+    model: AnyEntity = MODELS[kind]
+    if kind is TaggedKind.LEAD:
+        await copy_names(session, _among(col(model.id), record_ids))
+    if hasattr(model, "version"):
+        await session.execute(
+            update(model)
+            .where(col(model.org_id) == session.org_id, _among(col(model.id), record_ids))
+            .values(version=model.version + 1, updated_at=now())
+        )
+
+
+_NAMES = {
+    "postgresql": "coalesce((SELECT json_agg(t.name ORDER BY l.position, t.name) FROM tag_links AS l {on}), '[]')",
+    "sqlite": "(SELECT json_group_array(name) FROM"
+    " (SELECT t.name FROM tag_links AS l {on} ORDER BY l.position, t.name))",
+}
+_ON = (
+    "JOIN tags AS t ON t.org_id = l.org_id AND t.id = l.tag_id"
+    " WHERE l.org_id = leads.org_id AND l.kind = 'lead' AND l.record_id = leads.id"
+)
+
+
+async def copy_names(session: TenantSession, *wanted: AnyColumn) -> None:
+    """Write the names of their tags with these leads, where the search reads them (decision 243)."""
+    names = text(_NAMES[session.dialect].format(on=_ON))
+    await session.execute(update(_LEAD).where(col(_LEAD.org_id) == session.org_id, *wanted).values(tags=names))
+
+
+def leads_with(tag_id: str, organization: str) -> AnyColumn:
+    """The condition that a lead has the tag."""
+    return exists(
+        select(literal(1)).where(
+            col(TagLink.org_id) == organization,
+            col(TagLink.tag_id) == tag_id,
+            col(TagLink.kind) == TaggedKind.LEAD.value,
+            col(TagLink.record_id) == _LEAD.id,
+            col(_LEAD.org_id) == organization,
+        )
+    )
+
+
+async def merge(session: TenantSession, from_ids: Sequence[str], into: str) -> int:
+    """Put a tag wherever one of the others was, and delete those; how many records got it."""
+    links: AnyEntity = TagLink.__table__  # type: ignore[attr-defined]  # every table class has one
+    others = links.c.org_id == session.org_id, links.c.tag_id.in_(from_ids)
+    place = func.min(links.c.position)
+    moved = select(links.c.org_id, links.c.kind, links.c.record_id, literal(into, Tag.id.type), place)  # type: ignore[attr-defined]
+    columns = ["org_id", "kind", "record_id", "tag_id", "position"]
+    grouped = moved.where(*others).group_by(links.c.org_id, links.c.kind, links.c.record_id)
+    put = postgresql.insert(links).from_select(columns, grouped).on_conflict_do_nothing()
+    moved_to = await session.execute(put)
+    await session.execute(delete(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.id).in_(from_ids)))
+    return moved_to
+
+
+async def change(session: TenantSession, tag: Tag, values: Values) -> Tag | None:
+    """Change columns of a tag, and give it; None where its new name is another tag's."""
+    try:
+        async with session.within():
+            return await session.update(tag, **values)
+    except Exception as error:
+        if is_duplicate(error):
+            return None
+        raise
+
+
+async def drop(session: TenantSession, tag_id: str) -> None:
+    """Delete a tag with its links; the leads that had it get the names of the others."""
+    leads = [row.id for row in await session.rows(select(_LEAD.id).where(leads_with(tag_id, session.org_id)))]
+    await session.execute(delete(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.id) == tag_id))
+    if leads:
+        await copy_names(session, _LEAD.id.in_(leads))
+
+
+async def lock_tags(session: TenantSession, ids: Sequence[str]) -> dict[str, Tag]:
+    """The tags with these identifiers, locked against other writers in one order."""
+    canonical = [found for i in ids if (found := as_uuid(i)) is not None]
+    own = select(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.id).in_(canonical))
+    rows = await session.find_all(own.order_by(col(Tag.folded_name)).with_for_update())
+    return {tag.id: tag for tag in rows}

@@ -1,0 +1,446 @@
+# Made of the tables by ./run rows
+import datetime
+import decimal
+from typing import dataclass_transform
+
+from storage.base import JsonDict
+
+@dataclass_transform(frozen_default=True)
+class Row: ...
+
+class RecordRow(Row):
+    org_id: str
+    id: str
+
+class AccountRow(RecordRow):
+    name: str
+    domain: str | None
+    industry: str | None
+    owner_id: str | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+
+class ActivityRow(RecordRow):
+    type: str
+    subject: str | None
+    body: str | None
+    due_at: datetime.datetime | None
+    completed_at: datetime.datetime | None
+    duration_minutes: int | None
+    metadata: object
+    account_id: str | None
+    deal_id: str | None
+    contact_id: str | None
+    lead_id: str | None
+    owner_id: str | None
+    source: str
+    direction: str | None
+    remind_at: datetime.datetime | None
+    priority: str
+    is_pinned: bool
+    phone: str | None
+    outcome: str | None
+    from_address: str | None
+    to_addresses: list[str]
+    cc_addresses: list[str]
+    message_id: str | None
+    thread_id: str | None
+    external_id: str | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+    occurred_at: datetime.datetime
+
+class ArtifactRow(RecordRow):
+    subject_id: str
+    kind: str
+    revision: int
+    storage_name: str
+    file_name: str
+    content_type: str
+    bytes: int
+    sha256: str
+    rendered_at: datetime.datetime
+
+class CXReportRow(RecordRow):
+    result_id: str
+    revision: int
+    published_revision: int
+    render_job_id: str | None
+    updated_at: datetime.datetime
+
+class CXReportRevisionRow(RecordRow):
+    report_id: str
+    revision: int
+    copy_blobs: JsonDict
+    analysis: JsonDict
+    brand: JsonDict
+    bpo_prefix: str | None
+    created_at: datetime.datetime
+    created_by: str | None
+
+class CampaignRow(RecordRow):
+    name: str
+    status: str
+    status_reason: str | None
+    steps: list[JsonDict]
+    daily_limit: int
+    timezone: str
+    stop_on_reply: bool
+    provider: str
+    provider_campaign_id: str | None
+    provider_sync: str
+    provider_synced_at: datetime.datetime | None
+    revision: int
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+
+class CampaignMailboxRow(Row):
+    org_id: str
+    campaign_id: str
+    mailbox_id: str
+
+class CompetitorRow(RecordRow):
+    name: str
+    folded_name: str
+    aliases: list[str]
+    domains: list[str]
+    created_at: datetime.datetime
+
+class ContactRow(RecordRow):
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    phone: str | None
+    title: str | None
+    linkedin: str | None
+    account_id: str | None
+    owner_id: str | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+
+class CredentialRow(Row):
+    id: str
+    kind: str
+    key_id: str
+    secret_hash: str
+    hint: str
+    name: str
+    org_id: str | None
+    owner_subject: str
+    created_at: datetime.datetime
+    last_used_at: datetime.datetime | None
+    expires_at: datetime.datetime | None
+    revoked_at: datetime.datetime | None
+    made_by: str | None
+
+class DealRow(RecordRow):
+    name: str
+    account_id: str | None
+    value: decimal.Decimal | None
+    stage_id: str | None
+    close_date: datetime.date | None
+    currency: str
+    geo_scope: str | None
+    source: str | None
+    champion_id: str | None
+    notes: str | None
+    parent_deal_id: str | None
+    competitors: list[str]
+    status: str
+    closed_at: datetime.datetime | None
+    owner_id: str | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+
+class DealContactRow(Row):
+    org_id: str
+    deal_id: str
+    contact_id: str
+    role: str | None
+    is_primary: bool
+    linked_at: datetime.datetime
+
+class EnrollmentRow(RecordRow):
+    campaign_id: str
+    contact_id: str | None
+    email: str
+    email_key: str
+    variables: JsonDict
+    status: str
+    step: int
+    next_at: datetime.datetime | None
+    told_at: datetime.datetime | None
+    enrolled_at: datetime.datetime
+
+class EventRow(RecordRow):
+    sequence: int
+    type: str
+    area: str
+    actor: str
+    occurred_at: datetime.datetime
+    request_id: str | None
+    data: object
+
+class EventCounterRow(Row):
+    org_id: str
+    last: int
+
+class FeedbackRow(Row):
+    id: str
+    org_id: str | None
+    subject: str
+    kind: str
+    message: str
+    page: str | None
+    request_id: str | None
+    created_at: datetime.datetime
+
+class HealthFactorRow(RecordRow):
+    account_id: str
+    health_score_id: str
+    snapshot_at: datetime.datetime
+    position: int
+    key: str
+    label: str
+    score: int
+    weight: float
+    value: float | None
+    explanation: str
+    sample_size: int
+
+class HealthSnapshotRow(RecordRow):
+    account_id: str
+    score: int
+    trend: str | None
+    data_points: int | None
+    snapshot_at: datetime.datetime
+    formula_version: str
+
+class IdempotencyKeyRow(Row):
+    id: str
+    org_id: str | None
+    fingerprint: str
+    holder: str
+    leased_until: datetime.datetime
+    expires_at: datetime.datetime
+    result: bytes | None
+    answer: bytes | None
+
+class JobRow(RecordRow):
+    kind: str
+    key: str | None
+    status: str
+    attempts: int
+    error: str | None
+    progress: float
+    arguments: JsonDict
+    repeat_seconds: int | None
+    created_at: datetime.datetime
+    started_at: datetime.datetime | None
+    finished_at: datetime.datetime | None
+
+class JobWorkerRow(Row):
+    id: str
+    started_at: datetime.datetime
+    beat_at: datetime.datetime
+
+class LeadRow(RecordRow):
+    status: str
+    card_id: str | None
+    name: str
+    title: str | None
+    company: str | None
+    company_domain: str | None
+    email: str | None
+    phone: str | None
+    linkedin: str | None
+    notes: str | None
+    tags: list[str]
+    source: str
+    capture_payload: object
+    owner_id: str | None
+    disqualified_reason: str | None
+    converted_at: datetime.datetime | None
+    account_id: str | None
+    contact_id: str | None
+    deal_id: str | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+
+class MailboxRow(RecordRow):
+    domain_id: str
+    email: str
+    display_name: str | None
+    status: str
+    daily_limit: int
+    created_at: datetime.datetime
+
+class MediumRow(Row):
+    key: str
+    org_id: str
+    artifact_id: str
+    storage_name: str
+    file_name: str
+    content_type: str
+    bytes: int
+    sha256: str
+
+class MemberRow(Row):
+    subject: str
+    email: str | None
+    name: str | None
+    created_at: datetime.datetime
+
+class MembershipRow(Row):
+    org_id: str
+    subject: str
+    role: str | None
+    scopes: list[str]
+    token_issued_at: int | None
+    created_at: datetime.datetime
+    ended_at: datetime.datetime | None
+
+class OrganizationRow(Row):
+    id: str
+    external_id: str
+    name: str
+    created_at: datetime.datetime
+
+class OutreachDomainRow(RecordRow):
+    name: str
+    status: str
+    spf: bool | None
+    dkim: bool | None
+    dmarc: bool | None
+    created_at: datetime.datetime
+
+class OutreachMessageRow(RecordRow):
+    campaign_id: str
+    enrollment_id: str
+    step: int
+    sender: str
+    recipient: str
+    subject: str
+    body: str
+    noted_at: datetime.datetime
+
+class PersonRow(RecordRow):
+    name: str | None
+    email: str | None
+    role: str | None
+    state: str
+    joined_at: datetime.datetime
+    left_at: datetime.datetime | None
+    folded_name: str
+    folded_email: str
+
+class PipelineStageRow(RecordRow):
+    name: str
+    position: int
+    type: str
+    probability: int | None
+    created_at: datetime.datetime
+
+class QueuedJobRow(Row):
+    org_id: str
+    job_id: str
+    due_at: datetime.datetime
+    holder: str | None
+
+class ReminderWatchRow(Row):
+    org_id: str
+    next_at: datetime.datetime
+
+class ResearchResultRow(RecordRow):
+    run_id: str
+    position: int
+    company_name: str
+    domain: str | None
+    status: str
+    score: int | None
+    factors: list[JsonDict] | None
+    error: str | None
+    job_id: str | None
+
+class ResearchRunRow(RecordRow):
+    name: str
+    status: str
+    created_at: datetime.datetime
+    completed_at: datetime.datetime | None
+    created_by: str | None
+    result_count: int
+
+class SalesTargetRow(RecordRow):
+    owner_id: str | None
+    metric: str
+    currency: str | None
+    period: str
+    starts_on: datetime.date
+    ends_on: datetime.date
+    time_zone: str
+    amount: decimal.Decimal
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+    owner_key: str
+    currency_key: str
+    begins_at: datetime.datetime
+    ends_before: datetime.datetime
+
+class SearchEntryRow(Row):
+    org_id: str
+    kind: int
+    id: str
+    created_at: datetime.datetime
+    size: int
+    words: str
+
+class StageChangeRow(RecordRow):
+    deal_id: str
+    from_stage_id: str | None
+    to_stage_id: str | None
+    at: datetime.datetime
+    by: str | None
+
+class TagRow(RecordRow):
+    name: str
+    color: str | None
+    created_at: datetime.datetime
+
+class TagLinkRow(Row):
+    org_id: str
+    kind: str
+    record_id: str
+    tag_id: str
+    position: int
+
+class WebhookRow(RecordRow):
+    url: str
+    types: list[str]
+    areas: list[str]
+    active: bool
+    cursor: int
+    failures: int
+    failing_since: datetime.datetime | None
+    created_at: datetime.datetime
+    created_by: str | None
+
+class WebhookDeliveryRow(RecordRow):
+    webhook_id: str
+    event_id: str
+    sequence: int
+    attempt: int
+    status_code: int | None
+    error: str | None
+    at: datetime.datetime
+    delivered: bool
+
+class WebhookWatchRow(Row):
+    org_id: str
+    webhook_id: str

@@ -1,0 +1,1 @@
+"""Sessions of one organization, and the guard of their statements."""

@@ -1,0 +1,346 @@
+"""Sessions: each belongs to one organization, and is the only way to a statement (tenant isolation layer 2)."""
+
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from sqlalchemy import Executable, Select
+from sqlmodel import SQLModel
+
+from contract.errors import Conflict
+from storage import table_statements
+from storage.base import with_copies
+from storage.connection_pool import Driver, Taken
+from storage.db_errors import is_statement_error, refusal_of
+from storage.new_rows import as_row, model_of, row_kind
+from storage.statements import AnyRow, AnyStatement, AnyValue, CompiledStatement
+from storage.tenancy import guard
+
+if TYPE_CHECKING:
+    from storage.database import Database
+
+RowT = TypeVar("RowT", bound=SQLModel)
+
+
+class TenantSession:
+    """Statements of one organization; never used again for another one (isolation layer 2).
+
+    Rows are immutable: `update` gives the row as it is then (decision 200). Whoever makes statements pins each tenant
+    table in them to ORG_PARAM; what the session makes itself it pins itself, and isolation layer 4 looks at both.
+    """
+
+    def __init__(self, database: "Database", organization: str | None) -> None:
+        self._database = database
+        self._organization = organization
+        self.org_id = organization or ""
+
+    @property
+    def _is_inside(self) -> bool:
+        """Whether it is an organization's, and not the directory's."""
+        return self._organization is not None
+
+    @property
+    def dialect(self) -> str:
+        """The database's kind: `postgresql` or `sqlite`."""
+        return self._database.dialect
+
+    async def fetch(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Sequence[AnyRow]:
+        """All rows of a shape, which `build` makes where `key` is not known yet (storage/statements.py)."""
+        prepared = self._prepared(key, build)
+        parameters = prepared.parameters(self.org_id, values)
+        if prepared.is_text:
+            return await self._send_text(prepared, parameters)
+        return prepared.rows(await self._send(prepared, parameters))
+
+    async def change(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> int:
+        """Run a shape that gives no rows; how many it has changed."""
+        prepared = self._prepared(key, build)
+        return await self._count(prepared, prepared.parameters(self.org_id, values))
+
+    @property
+    def can_write_at_once(self) -> bool:
+        """Whether a write may be one statement that is a transaction of its own, which SQLite has not."""
+        return False
+
+    async def at_once(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Sequence[AnyRow]:
+        """All rows of a shape that writes, sets the organization itself, and is this session's whole transaction."""
+        raise RuntimeError("a write in a reading session")
+
+    async def glance(self, model: type[RowT], **equal: AnyValue) -> RowT | None:
+        """The row that `find` gives, as it is at the moment: before the transaction, which it does not begin."""
+        return await self.find(model, **equal)
+
+    async def rows(self, statement: Executable) -> Sequence[AnyRow]:
+        """All rows of a statement that has its values in it: for what is not worth a key.
+
+        Its entities are narrowed to the organization (isolation layer 3).
+        """
+        prepared, parameters = self._known(statement)
+        if prepared.is_text:
+            return await self._send_text(prepared, parameters)
+        return prepared.rows(await self._send(prepared, parameters))
+
+    async def row(self, statement: Executable) -> AnyRow:
+        """The first row, if there is one."""
+        return next(iter(await self.rows(statement)), None)
+
+    async def scalar(self, statement: Executable) -> AnyValue:
+        """The first column of the first row."""
+        found = await self.row(statement)
+        return None if found is None else found[0]
+
+    async def execute(self, statement: Executable) -> int:
+        """Run a statement whose rows nobody wants; how many it has changed."""
+        prepared, parameters = self._known(statement)
+        if prepared.has_rows:
+            return len(await self.rows(statement))
+        return await self._count(prepared, parameters)
+
+    async def find(
+        self,
+        model: type[RowT],
+        *conditions: Any,  # Any: comparisons of columns are bool to the type checker
+        lock: bool = False,
+        **equal: AnyValue,
+    ) -> RowT | None:
+        """The row of a table whose columns equal these values; `lock` keeps other writers off it.
+
+        None is equal to no value. With other conditions the statement is known by its structure.
+        """
+        if conditions:
+            statement = table_statements.found(model, conditions, equal, lock=lock, inside=self._is_inside)
+            prepared, parameters = self._known(statement, row_kind(model))
+            rows = prepared.rows(await self._send(prepared, parameters))
+        else:
+            names = tuple(equal)
+            build = partial(table_statements.finding, model, names, lock=lock, inside=self._is_inside)
+            prepared = self._prepared(("find", model, names, lock), build, row_kind(model))
+            rows = prepared.rows(await self._send(prepared, prepared.parameters(self.org_id, equal)))
+        return rows[0] if rows else None
+
+    async def find_all(self, statement: Select[RowT]) -> Sequence[RowT]:
+        """The rows of a table that a select of its class is for."""
+        kind = row_kind(statement.column_descriptions[0]["entity"])
+        prepared, parameters = self._known(statement, kind)
+        rows: Sequence[RowT] = prepared.rows(await self._send(prepared, parameters))
+        return rows
+
+    async def insert(self, *records: RowT) -> list[RowT]:
+        """Insert drafts now, and give them as rows; those of one table that follow each other go in one statement.
+
+        Rows of a tenant table get this session's organization. Raises TenantBreach for another's (isolation layer 3).
+        """
+        made: list[RowT] = []
+        for model, alike in groupby(records, model_of):
+            rows = [self._own(as_row(record)) for record in alike]
+            if len(rows) == 1:
+                build = partial(table_statements.insertion, model, inside=self._is_inside)
+                await self.change(("insert", model), build, **table_statements.inserted(model, rows[0]))
+            else:
+                await self._insert_many(model, rows)
+            made += rows
+        return made
+
+    async def insert_missing(self, record: SQLModel) -> bool:
+        """Insert a draft unless its row is there; of several who do so at once none fails. Whether it was this one."""
+        row, model = self._own(as_row(record)), model_of(record)
+        build = partial(table_statements.insertion, model, inside=self._is_inside, missing=True)
+        return bool(await self.change(("insert missing", model), build, **table_statements.inserted(model, row)))
+
+    async def insert_each_missing(self, records: Sequence[RowT]) -> list[RowT]:
+        """Insert those drafts of one table, in one statement, whose rows are not there; which those are."""
+        rows = [self._own(as_row(record)) for record in records]
+        if not rows:
+            return []
+        model = model_of(rows[0])
+        build = partial(
+            table_statements.insertion_of_many, model, self._database.sql, inside=self._is_inside, missing=True
+        )
+        values = table_statements.many_inserted(model, rows, self._database.sql)
+        made = {tuple(key) for key in await self.fetch(("insert each missing", model), build, rows=values)}
+        return [row for row in rows if table_statements.identity_of(model, row) in made]
+
+    async def update_each(self, rows: Sequence[SQLModel], *names: str) -> None:
+        """Write these columns of rows of one table, as they have them, in one statement."""
+        for row in rows:
+            self._check(row)
+        model = model_of(rows[0])
+        build = partial(table_statements.updating_many, model, names, self._database.sql, inside=self._is_inside)
+        values = table_statements.many_inserted(model, rows, self._database.sql)
+        await self.change(("update many", model, names), build, rows=values)
+
+    async def _insert_many(self, model: type[SQLModel], rows: Sequence[AnyRow]) -> None:
+        build = partial(table_statements.insertion_of_many, model, self._database.sql, inside=self._is_inside)
+        values = table_statements.many_inserted(model, rows, self._database.sql)
+        await self.change(("insert many", model), build, rows=values)
+
+    async def update(self, row: RowT, **changes: AnyValue) -> RowT:
+        """Change columns of a row, and give it as it is then. Raises Conflict where it is not there any more."""
+        if not changes:
+            return row
+        model = model_of(row)
+        self._check(row)
+        if "org_id" in changes:
+            raise guard.TenantBreach("a record of another organization")
+        changes = with_copies(model, changes)
+        names = tuple(sorted(changes))
+        key = table_statements.key_of(model, row, inside=self._is_inside)
+        build = partial(table_statements.updating, model, names, inside=self._is_inside)
+        new = {f"new_{name}": value for name, value in changes.items()}
+        if not await self.change(("update", model, names), build, **new, **key):
+            raise Conflict("The record has been deleted meanwhile")
+        changed: RowT = row._replace(**changes)  # type: ignore[attr-defined]  # a named tuple
+        return changed
+
+    async def delete(self, row: SQLModel) -> None:
+        """Delete a row."""
+        model = model_of(row)
+        self._check(row)
+        key = table_statements.key_of(model, row, inside=self._is_inside)
+        build = partial(table_statements.deleting, model, inside=self._is_inside)
+        await self.change(("delete", model), build, **key)
+
+    def _own(self, row: AnyRow) -> AnyRow:
+        """The row with this session's organization, where it has none and its table is an organization's."""
+        if self._is_inside and table_statements.has_organization(model_of(row)) and not row.org_id:
+            return row._replace(org_id=self.org_id)
+        self._check(row)
+        return row
+
+    def _check(self, row: AnyRow) -> None:
+        """Raise TenantBreach for another organization's row (isolation layer 3)."""
+        if self._is_inside and table_statements.has_organization(model_of(row)) and row.org_id != self.org_id:
+            raise guard.TenantBreach("a record of another organization")
+
+    def _prepared(self, key: Hashable, build: Callable[[], AnyStatement], kind: AnyRow = None) -> CompiledStatement:
+        inside = self._is_inside
+        return self._database.prepared((key, inside, False), build, tenant=inside, kind=kind)
+
+    def _known(self, statement: Executable, kind: AnyRow = None) -> tuple[CompiledStatement, list[AnyValue]]:
+        return self._database.known(statement, self._organization, kind)
+
+    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+        raise NotImplementedError
+
+    async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+        raise NotImplementedError
+
+    async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
+        raise NotImplementedError
+
+    @asynccontextmanager
+    async def within(self) -> AsyncIterator[Self]:
+        """A part of this transaction that is rolled back alone when its block raises."""
+        yield self
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        """Begin nothing yet."""
+        return self
+
+    async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        """End what was begun. Raises what stands for an error of a database that is away or gave up (`refusal_of`)."""
+        if error is not None and (refusal := refusal_of(error)):
+            raise refusal from error
+
+
+class ReadingSession(TenantSession):
+    """Reads of one organization. Each statement is a transaction of its own: what has to be seen at one moment has to
+    be one statement (decision 31).
+    """
+
+    def _prepared(self, key: Hashable, build: Callable[[], AnyStatement], kind: AnyRow = None) -> CompiledStatement:
+        inside = self._is_inside
+        return self._database.prepared((key, inside, True), build, tenant=inside, scoped=True, kind=kind)
+
+    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+        _check_reads(prepared)
+        return await self._database.alone(self._organization, prepared, parameters, self._database.send)
+
+    async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+        _check_reads(prepared)
+        return await self._database.alone(self._organization, prepared, parameters, self._database.send_text)
+
+    async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
+        raise RuntimeError("a write in a reading session")
+
+
+def _check_reads(prepared: CompiledStatement) -> None:
+    """PostgreSQL would refuse a write in a transaction that only reads; SQLite has none such."""
+    if prepared.writes:
+        raise RuntimeError("a write in a reading session")
+
+
+class WritingSession(TenantSession):
+    """A transaction of one organization, which begins with the first statement.
+
+    Committed whole when the block ends, rolled back when it raises.
+    """
+
+    def __init__(self, database: "Database", organization: str | None) -> None:
+        super().__init__(database, organization)
+        self._taken: Taken | None = None
+        self._parts = 0
+
+    @property
+    def can_write_at_once(self) -> bool:
+        """Whether nothing has been begun yet that the write would have to be a part of."""
+        return self._taken is None and self._organization is not None and self.dialect == "postgresql"
+
+    async def at_once(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Sequence[AnyRow]:
+        """All rows of a shape that writes, sets the organization itself, and is this session's whole transaction."""
+        if not self.can_write_at_once:
+            raise RuntimeError("a write at once within a transaction")
+        prepared = self._prepared(key, build)
+        records = await self._database.at_once(self.org_id, prepared, prepared.parameters(self.org_id, values))
+        return prepared.rows(records)
+
+    async def glance(self, model: type[RowT], **equal: AnyValue) -> RowT | None:
+        """The row that `find` gives, as it is at the moment: before the transaction, which it does not begin."""
+        return await ReadingSession(self._database, self._organization).find(model, **equal)
+
+    async def _driver(self) -> Driver:
+        """The transaction's connection, which is taken and begun where it is not."""
+        if self._taken is None:
+            self._taken = await self._database.begin(self._organization)
+        return self._taken.driver
+
+    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+        return await self._database.send(await self._driver(), prepared, parameters)
+
+    async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+        return await self._database.send_text(await self._driver(), prepared, parameters)
+
+    async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
+        return await self._database.count(await self._driver(), prepared, parameters)
+
+    @asynccontextmanager
+    async def within(self) -> AsyncIterator[Self]:
+        """A part of this transaction that is rolled back alone when its block raises."""
+        driver = await self._driver()
+        self._parts += 1
+        name = f"part_{self._parts}"
+        await driver.execute(f"SAVEPOINT {name}")
+        try:
+            yield self
+        except BaseException as error:
+            if isinstance(error, Exception) and (is_statement_error(error) or refusal_of(error) is None):
+                await driver.execute(f"ROLLBACK TO SAVEPOINT {name}")
+                await driver.execute(f"RELEASE SAVEPOINT {name}")
+            raise
+        await driver.execute(f"RELEASE SAVEPOINT {name}")
+
+    async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        """Commit, or roll back where the block has raised. Raises what stands for a database's error (`refusal_of`)."""
+        taken, self._taken = self._taken, None
+        try:
+            if taken is not None:
+                await self._database.end(taken, self._organization, commit=error is None)
+        except Exception as trouble:
+            if refusal := refusal_of(trouble):
+                raise refusal from trouble
+            raise
+        if error is not None and (refusal := refusal_of(error)):
+            raise refusal from error

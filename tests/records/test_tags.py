@@ -1,0 +1,409 @@
+"""Tags: on records of every kind, found by their names, renamed, merged and deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from storage.base import new_id
+from storage.tables import Account, Activity, Campaign, Contact, Deal, Event, Lead, Tag, TagLink
+from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, put, q
+from tests.isolation.surfaces import Surfaces, plain
+from tests.support.record_types import RecordType
+from tests.support.statements import statements
+from tests.support.tenants import Tenant
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+TAG = ["id", "name", "color", "created_at"]
+APPLY = f"""mutation($ids: [ID!]!, $add: [String!], $remove: [String!]) {{
+  tagsApply(ids: $ids, add: $add, remove: $remove) {{ records {{ id kind tags }} {ERRORS} }} }}"""
+TAGS = "query($f: TagListFilter, $o: TagOrder) { tags(filter: $f, orderBy: $o) { nodes { name usage { total } } } }"
+MERGE = (
+    f"mutation($from: [ID!]!, $into: ID!) {{ tagMerge(from: $from, into: $into) {{ tag {{ name }} moved {ERRORS} }} }}"
+)
+RENAME = f"mutation($id: ID!, $i: TagInput!) {{ tagUpdate(id: $id, input: $i) {{ tag {{ name color }} {ERRORS} }} }}"
+
+
+def records() -> list[Any]:
+    return [
+        Account(name="a"),
+        Contact(last_name="c"),
+        Deal(name="d"),
+        Lead(name="l"),
+        Activity(subject="m"),
+        Campaign(name="g", provider="local"),
+    ]
+
+
+async def apply(tenant: Tenant, ids: list[str], add: Any = None, remove: Any = None) -> Any:
+    return await tenant.ask(APPLY, ids=ids, add=add, remove=remove)
+
+
+async def tag_ids(tenant: Tenant) -> dict[str, str]:
+    return {name: identifier for identifier, name in await tenant.rows(Tag.id, Tag.name)}
+
+
+async def test_records_of_every_kind_are_tagged_together_and_found(one: Tenant) -> None:
+    mine = records()
+    await one.add(*mine)
+    done = await apply(one, [record.id for record in mine], ["vip", "Berlin"])
+    kinds = ["ACCOUNT", "CONTACT", "DEAL", "LEAD", "ACTIVITY", "CAMPAIGN"]
+    expected = [{"id": r.id, "kind": k, "tags": ["vip", "Berlin"]} for r, k in zip(mine, kinds, strict=True)]
+    assert done == {"records": expected, "userErrors": []}
+    for noun, kind in (
+        ("accounts", "Account"),
+        ("contacts", "Contact"),
+        ("deals", "Deal"),
+        ("leads", "Lead"),
+        ("meetings", "Meeting"),
+        ("campaigns", "Campaign"),
+    ):
+        document = f"query($f: {kind}Filter) {{ {noun}(filter: $f) {{ nodes {{ tags }} totalCount }} }}"
+        for filter, found in (
+            ({"all": ["VIP", "berlin"]}, 1),
+            ({"all": ["vip", "other"]}, 0),
+            ({"any": ["other", "BERLIN", "vip"]}, 1),
+            ({"none": ["Vip"]}, 0),
+            ({"none": ["other"]}, 1),
+            ({"isEmpty": True}, 0),
+            ({"isEmpty": False}, 1),
+            ({"contains": "vip"}, 1),
+            ({"contains": "VIP"}, 0),
+            ({"any": []}, 0),
+            ({"all": []}, 1),
+            ({"none": []}, 1),
+            ({"any": ["\x00"]}, 0),
+        ):
+            page = await one.ask(document, f={"tags": filter})
+            assert page == {"nodes": [{"tags": ["vip", "Berlin"]}] * found, "totalCount": found}, (noun, filter)
+    assert sorted(await one.rows(Deal.version)) == [(2,)]
+    assert [data["ids"] for (kind, data) in await one.rows(Event.type, Event.data) if kind == "records_tagged"] == [
+        [record.id for record in mine]
+    ]
+
+
+async def test_names_that_differ_in_case_are_one_tag(one: Tenant) -> None:
+    deal = Deal(name="d")
+    await one.add(deal)
+    assert (await apply(one, [deal.id], ["Straße", "STRASSE", "ｖｉｐ"]))["records"][0]["tags"] == ["Straße", "ｖｉｐ"]
+    assert (await apply(one, [deal.id, deal.id], ["VIP", "x"]))["records"][1]["tags"] == ["Straße", "ｖｉｐ", "x"]
+    assert (await apply(one, [deal.id], None, ["STRASSE"]))["records"][0]["tags"] == ["ｖｉｐ", "x"]
+    assert sorted(await tag_ids(one)) == ["Straße", "x", "ｖｉｐ"]
+    before = (await one.rows(Deal.version))[0]
+    await apply(one, [deal.id], ["X"], ["nobody's"])
+    assert (await one.rows(Deal.version))[0] == before  # nothing changed, and nothing is told
+
+
+async def test_a_call_that_names_another_organization_s_record_changes_none(one: Tenant, two: Tenant) -> None:
+    mine, theirs = [Deal(name=f"{n}") for n in range(3)], Deal(name="theirs")
+    await one.add(*mine)
+    await two.add(theirs)
+    for wrong in (theirs.id, new_id(), "no uuid"):
+        done = await apply(one, [*(deal.id for deal in mine), wrong], ["vip"])
+        words = {"code": "VALIDATION", "message": "does not exist in this organization", "field": ["ids", "3"]}
+        assert done == {"records": [], "userErrors": [words]}
+    assert await one.rows(TagLink.tag_id) == await two.rows(TagLink.tag_id) == await one.rows(Tag.id) == []
+
+
+async def test_what_is_wrong_is_told_at_its_field(one: Tenant) -> None:
+    deal = Deal(name="d")
+    await one.add(deal)
+    for given, field in (
+        ({"ids": []}, ["ids"]),
+        ({"ids": [deal.id] * 501}, ["ids"]),
+        ({"ids": [deal.id], "add": ["x" * 101]}, ["add", "0"]),
+        ({"ids": [deal.id], "add": ["x", " "]}, ["add", "1"]),
+        ({"ids": [deal.id], "remove": ["\x00"]}, ["remove", "0"]),
+        ({"ids": [deal.id], "add": [f"{n}" for n in range(101)]}, ["add"]),
+    ):
+        [problem] = (await one.ask(APPLY, **given))["userErrors"]
+        assert (problem["code"], problem["field"]) == ("VALIDATION", field), given
+    await apply(one, [deal.id], [f"{n}" for n in range(100)])
+    [problem] = (await apply(one, [deal.id], ["one more"]))["userErrors"]
+    assert problem["field"] == ["ids", "0"]
+    assert len(await one.rows(TagLink.tag_id)) == 100
+    create = f"mutation($i: TagInput!) {{ tagCreate(input: $i) {{ tag {{ name }} {ERRORS} }} }}"
+    for given, code, field in (
+        ({}, "VALIDATION", ["input", "name"]),
+        ({"name": "\u2003"}, "VALIDATION", ["input", "name"]),
+        ({"name": "n", "color": "red"}, "VALIDATION", ["input", "color"]),
+        ({"name": "1"}, "DUPLICATE", ["input", "name"]),
+    ):
+        [problem] = (await one.ask(create, i=given))["userErrors"]
+        assert (problem["code"], problem["field"]) == (code, field), given
+
+
+async def test_campaigns_need_the_outreach_rule_too(one: Tenant) -> None:
+    campaign = Campaign(name="g", provider="local")
+    await one.add(campaign)
+    await one.gateway.world.join("rep@tags", one.organization, scopes=["deals:manage"])
+    headers = one.gateway.world.session("rep@tags", one.organization)
+    body = await one.body(APPLY, headers, ids=[campaign.id], add=["x"])
+    assert [error["extensions"]["code"] for error in body["errors"]] == ["FORBIDDEN"]
+    assert await one.rows(Tag.id) == []
+
+
+async def test_renaming_shows_at_once_and_names_stay_apart(one: Tenant) -> None:
+    deal, lead = Deal(name="d"), Lead(name="l")
+    await one.add(deal, lead)
+    await apply(one, [deal.id, lead.id], ["old", "other"])
+    ids = await tag_ids(one)
+    done = await one.ask(RENAME, id=ids["old"], i={"name": "New", "color": "#abCDef"})
+    assert done == {"tag": {"name": "New", "color": "#ABCDEF"}, "userErrors": []}
+    shown = await one.ask("query($id: ID!) { deal(id: $id) { tags } }", id=deal.id)
+    assert shown == {"tags": ["New", "other"]}
+    assert await one.ask("query($id: ID!) { lead(id: $id) { tags } }", id=lead.id) == shown
+    [problem] = (await one.ask(RENAME, id=ids["other"], i={"name": "NEW"}))["userErrors"]
+    assert (problem["code"], problem["field"]) == ("DUPLICATE", ["input", "name"])
+    assert (await one.ask(RENAME, id=ids["old"], i={"name": "NEW"}))["tag"] == {"name": "NEW", "color": "#ABCDEF"}
+    [problem] = (await one.ask(RENAME, id=new_id(), i={"name": "x"}))["userErrors"]
+    assert problem["code"] == "NOT_FOUND"
+
+
+async def test_merging_puts_one_tag_wherever_another_was(one: Tenant) -> None:
+    both, first, lead = Deal(name="b"), Deal(name="f"), Lead(name="l")
+    await one.add(both, first, lead)
+    await apply(one, [both.id], ["a", "b"])
+    await apply(one, [first.id, lead.id], ["b", "c"])
+    ids = await tag_ids(one)
+    for given, field in (({"from": [ids["a"]]}, ["from", "0"]), ({"from": [ids["b"], new_id()]}, ["from", "1"])):
+        [problem] = (await one.ask(MERGE, into=ids["a"], **given))["userErrors"]
+        assert (problem["code"], problem["field"]) == ("VALIDATION", field)
+    done = await one.ask(MERGE, into=ids["a"], **{"from": [ids["b"], ids["c"], ids["b"]]})
+    assert done == {"tag": {"name": "a"}, "moved": 2, "userErrors": []}
+    page = await one.ask('{ deals(filter: {tags: {all: ["A"]}}) { nodes { name tags } totalCount } }')
+    assert sorted(node["name"] for node in page["nodes"]) == ["b", "f"]
+    assert [node["tags"] for node in page["nodes"]] == [["a"], ["a"]]
+    assert (await one.ask("query($id: ID!) { lead(id: $id) { tags } }", id=lead.id)) == {"tags": ["a"]}
+    assert await tag_ids(one) == {"a": ids["a"]}
+
+
+async def test_deleting_takes_a_tag_off_and_a_record_s_links_go_with_it(one: Tenant) -> None:
+    mine = records()
+    await one.add(*mine)
+    await apply(one, [record.id for record in mine], ["a", "b"])
+    ids = await tag_ids(one)
+    await one.ask("mutation($id: ID!) { tagDelete(id: $id) { deletedId } }", id=ids["a"])
+    assert (await one.ask("query($id: ID!) { lead(id: $id) { tags } }", id=mine[3].id)) == {"tags": ["b"]}
+    account, contact, deal, _, meeting, campaign = mine
+    for noun, record in (
+        ("account", account),
+        ("contact", contact),
+        ("deal", deal),
+        ("meeting", meeting),
+        ("campaign", campaign),
+    ):
+        await one.ask(f"mutation($id: ID!) {{ {noun}Delete(id: $id) {{ deletedId }} }}", id=record.id)
+    assert await one.rows(TagLink.record_id) == [(mine[3].id,)]
+
+
+async def test_tags_are_listed_counted_and_ordered(one: Tenant) -> None:
+    mine = [*records(), Deal(name="e")]
+    await one.add(*mine)
+    await apply(one, [record.id for record in mine], ["Zoo"])
+    await apply(one, [mine[2].id], ["alpha", "Beta"])
+
+    async def names(f: Any = None, o: Any = None) -> list[tuple[str, int]]:
+        return [(node["name"], node["usage"]["total"]) for node in (await one.ask(TAGS, f=f, o=o))["nodes"]]
+
+    assert await names() == [("Beta", 1), ("Zoo", 7), ("alpha", 1)]
+    assert (await names(o={"field": "USAGE", "direction": "DESC"}))[0] == ("Zoo", 7)
+    assert await names({"query": "ZO"}) == [("Zoo", 7)]
+    assert await names({"usedOn": ["CAMPAIGN", "LEAD"]}) == [("Zoo", 7)]
+    assert await names({"usedOn": []}) == []
+    walked, cursor = [], None
+    document = """query($after: String) { tags(orderBy: {field: USAGE, direction: ASC}, first: 1, after: $after) {
+      nodes { name } pageInfo { endCursor hasNextPage } } }"""
+    while True:
+        page = await one.ask(document, after=cursor)
+        walked += [node["name"] for node in page["nodes"]]
+        if not page["pageInfo"]["hasNextPage"]:
+            break
+        cursor = page["pageInfo"]["endCursor"]
+    assert sorted(walked) == ["Beta", "Zoo", "alpha"]
+    assert walked[-1] == "Zoo"
+
+
+async def test_the_tags_of_a_page_cost_one_statement(one: Tenant) -> None:
+    deals = [Deal(name=f"{n}") for n in range(60)]
+    await one.add(*deals)
+    await apply(one, [deal.id for deal in deals], ["a", "b"])
+    counts = []
+    for size in (5, 50):
+        with statements(one.gateway.world.database) as sent:
+            await one.ask(f"{{ deals(first: {size}) {{ nodes {{ tags }} }} }}")
+        counts.append(len(sent))
+    assert counts[0] == counts[1]
+
+
+async def test_a_lead_s_own_tags_are_tags(one: Tenant) -> None:
+    await apply(one, [(await _lead(one, ["Fair", "fair", "VIP"]))["id"]], ["x"])
+    lead = await _lead(one, ["FAIR"])
+    assert lead["tags"] == ["Fair"]  # the spelling that the tag has
+    update = "mutation($id: ID!, $t: [String!]) { leadUpdate(id: $id, input: {tags: $t}) { lead { tags version } } }"
+    assert (await one.ask(update, id=lead["id"], t=["new", "FAIR"]))["lead"] == {"tags": ["new", "Fair"], "version": 2}
+    assert (await one.ask(update, id=lead["id"], t=["NEW", "fair"]))["lead"] == {"tags": ["new", "Fair"], "version": 2}
+    assert sorted(await tag_ids(one)) == ["Fair", "VIP", "new", "x"]
+    assert (await one.ask(update, id=lead["id"], t=None))["lead"]["tags"] == []
+    assert (await one.ask('{ leads(filter: {tags: {any: ["fair"]}}) { totalCount } }'))["totalCount"] == 1
+
+
+async def _lead(tenant: Tenant, tags: list[str]) -> Any:
+    document = 'mutation($t: [String!]) { cardCaptureConfirm(input: {name: "n", tags: $t}) { lead { id tags } } }'
+    return (await tenant.ask(document, t=tags))["lead"]
+
+
+USAGE = "usage { accounts contacts deals leads activities campaigns total }"
+
+
+async def _some(surfaces: Surfaces) -> list[Deal]:
+    deals = [Deal(name=f"{n}") for n in range(2)]
+    await surfaces.gateway.world.add(surfaces.gateway.world.one, *deals)
+    for body in ({"ids": [deal.id for deal in deals], "add": ["b", "A"]}, {"ids": [deals[0].id], "add": ["c"]}):
+        assert (await surfaces.rest("POST", "/records/tags", body)).status_code == 200
+    return deals
+
+
+async def _tags(surfaces: Surfaces) -> None:
+    await _some(surfaces)
+    for query, arguments in (
+        ("", ""),
+        ("query=B", '(filter: {query: "B"})'),
+        ("limit=1&offset=1", "(first: 1, offset: 1)"),
+    ):
+        listed = (await surfaces.rest("GET", f"/tags?{query}")).json()
+        shown = await surfaces.graphql(f"{{ tags{arguments} {{ nodes {{ id name color createdAt {USAGE} }} }} }}")
+        counted = (await surfaces.rest("GET", f"/tags?with_usage=true&{query}")).json()
+        assert [{**plain(tag), "usage": tag["usage"]} for tag in counted] == shown["nodes"]
+        assert [{k: v for k, v in tag.items() if k != "usage"} for tag in counted] == listed != []
+    assert (await surfaces.rest("GET", "/tags?limit=0")).json() == []
+
+
+async def _create(surfaces: Surfaces) -> None:
+    for number, body in enumerate(({"name": " n "}, {"name": "c", "color": "#abcdef"})):
+        response = await surfaces.rest("POST", "/tags", {**body, "name": f"{body['name']}{number} path"})
+        assert (response.status_code, response.headers["location"]) == (201, f"/tags/{response.json()['id']}")
+        input = {**body, "name": f"{body['name']}{number} graph"}
+        twin = await surfaces.change("tagCreate", "$i: TagInput! -> input: $i", "tag { name color }", i=input)
+        by_path = {"name": response.json()["name"].replace("path", "graph"), "color": response.json()["color"]}
+        assert by_path == twin["tag"]
+        again = await surfaces.rest("POST", "/tags", {"name": response.json()["name"].upper()})
+        assert (again.status_code, again.json()["code"]) == (409, "duplicate")
+
+
+async def _update(surfaces: Surfaces) -> None:
+    await _some(surfaces)
+    tags = (await surfaces.rest("GET", "/tags")).json()
+    response = await surfaces.rest("PATCH", f"/tags/{tags[0]['id']}", {"color": "#aaaaaa"})
+    arguments = "$id: ID!, $i: TagInput! -> id: $id, input: $i"
+    twin = await surfaces.change("tagUpdate", arguments, "tag { color }", id=tags[1]["id"], i={"color": "#aaaaaa"})
+    assert response.json()["color"] == twin["tag"]["color"] == "#AAAAAA"
+
+
+async def _delete(surfaces: Surfaces) -> None:
+    await _some(surfaces)
+    tags = (await surfaces.rest("GET", "/tags")).json()
+    assert (await surfaces.rest("DELETE", f"/tags/{tags[0]['id']}")).status_code == 204
+    await surfaces.change("tagDelete", "$id: ID! -> id: $id", "deletedId", id=tags[1]["id"])
+    assert [tag["name"] for tag in (await surfaces.rest("GET", "/tags")).json()] == ["c"]
+
+
+async def _merge(surfaces: Surfaces) -> None:
+    await _some(surfaces)
+    a, b, c = [tag["id"] for tag in (await surfaces.rest("GET", "/tags")).json()]
+    response = await surfaces.rest("POST", f"/tags/{b}/merge", {"from": [c]})
+    assert (response.json()["tag"]["id"], response.json()["moved"]) == (b, 0)
+    wrong = await surfaces.rest("POST", f"/tags/{b}/merge", {"from": [a, b]})
+    assert (wrong.status_code, wrong.json()["detail"][0]["loc"]) == (422, ["body", "from", 1])
+    arguments = "$f: [ID!]!, $i: ID! -> from: $f, into: $i"
+    twin = await surfaces.change("tagMerge", arguments, "tag { id } moved", f=[b], i=a)
+    assert twin == {"tag": {"id": a}, "moved": 0}
+
+
+async def _apply(surfaces: Surfaces) -> None:
+    deals = await _some(surfaces)
+    shown = (await surfaces.rest("POST", "/records/tags", {"ids": [deals[0].id], "remove": ["A"]})).json()
+    arguments = "$ids: [ID!]!, $r: [String!] -> ids: $ids, remove: $r"
+    twin = await surfaces.change("tagsApply", arguments, "records { id kind tags }", ids=[deals[1].id], r=["A", "C"])
+    assert shown == [{"id": deals[0].id, "kind": "deal", "tags": ["b", "c"]}]
+    assert twin["records"] == [{"id": deals[1].id, "kind": "DEAL", "tags": ["b"]}]
+    wrong = await surfaces.rest("POST", "/records/tags", {"ids": [deals[0].id, new_id()], "add": ["x"]})
+    assert (wrong.status_code, wrong.json()["detail"][0]["loc"]) == (422, ["body", "ids", 1])
+    for query, number in (("tag=B", 2), ("tag=c", 1), ("tag=x", 0)):
+        listed = (await surfaces.rest("GET", f"/deals?{query}")).json()
+        assert len(listed) == number
+        assert all("b" in deal["tags"] for deal in listed)
+
+
+_TAGS = ("GET", "/tags"), ("POST", "/tags"), ("PATCH", "/tags/{tag_id}"), ("DELETE", "/tags/{tag_id}")
+RECORD = RecordType(
+    typename="Tag",
+    name="tag",
+    row=lambda ids, mark: Tag(name=mark),
+    cases={
+        "tags.list_tags": Case("CRM_READ", (Rest("GET", "/tags"), q("{ tags { nodes { name } totalCount } }"))),
+        "tags.usage_of_tag": Case(
+            "CRM_READ", (q("{ tags { nodes { usage { total } } } }"),), below=("tags.list_tags",), direct=("<tag>",)
+        ),
+        "tags.create_tag": Case(
+            "CRM_MANAGE",
+            (Rest("POST", "/tags", {"name": "<name>"}), put("tagCreate", "TagInput", "tag { name }", name="<name>")),
+        ),
+        "tags.update_tag": Case(
+            "CRM_MANAGE",
+            (
+                Rest("PATCH", "/tags/<tag>", {"name": "<name>"}),
+                change("tagUpdate", "TagInput", "tag { name }", "<tag>", name="<name>"),
+            ),
+        ),
+        "tags.delete_tag": Case("CRM_MANAGE", (Rest("DELETE", "/tags/<tag>"), by_id("tagDelete", "tag", "deletedId"))),
+        "tags.merge_tags": Case(
+            "CRM_MANAGE",
+            tuple(
+                request
+                for into, other in (
+                    ("<tag>", "<second tag>"),
+                    ("<own tag>", "<second tag>"),
+                    ("<tag>", "<own second tag>"),
+                )
+                for request in (
+                    Rest("POST", f"/tags/{into}/merge", {"from": [other]}),
+                    q(MERGE, into=into, **{"from": [other]}),
+                )
+            ),
+        ),
+        "tags.apply_tags": Case(
+            "CRM_MANAGE",
+            (
+                Rest("POST", "/records/tags", {"ids": ["<deal>", "<contact>"], "add": ["<name>"]}),
+                q(APPLY, ids=["<deal>", "<contact>"], add=["<name>"], remove=[]),
+                q(APPLY, ids=["<own deal>", "<deal>"], add=["<name>"], remove=[]),
+            ),
+        ),
+    },
+    paths={
+        _TAGS[0]: ("CRM_READ", True, 200, "Query.tags"),
+        _TAGS[1]: ("CRM_MANAGE", True, 201, "Mutation.tagCreate"),
+        _TAGS[2]: ("CRM_MANAGE", True, 200, "Mutation.tagUpdate"),
+        _TAGS[3]: ("CRM_MANAGE", True, 204, "Mutation.tagDelete"),
+        ("POST", "/tags/{tag_id}/merge"): ("CRM_MANAGE", True, 200, "Mutation.tagMerge"),
+        ("POST", "/records/tags"): ("CRM_MANAGE", True, 200, "Mutation.tagsApply"),
+    },
+    keys={
+        ("/tags", "GET"): TAG,
+        ("/tags", "POST"): TAG,
+        ("/tags/{tag_id}", "PATCH"): TAG,
+        ("/tags/{tag_id}/merge", "POST"): ["tag", "moved"],
+        ("/records/tags", "POST"): ["id", "kind", "tags"],
+    },
+    compared={
+        "Query.tags": _tags,
+        "Mutation.tagCreate": _create,
+        "Mutation.tagUpdate": _update,
+        "Mutation.tagDelete": _delete,
+        "Mutation.tagMerge": _merge,
+        "Mutation.tagsApply": _apply,
+    },
+)
