@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StrictStr
+from pydantic import AfterValidator, Field, StrictStr, WithJsonSchema
 
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection, UsedOn
 from contract.errors import Duplicate, NotFound, Problem, Problems
@@ -37,14 +37,22 @@ def _color(value: str) -> str:
 
 Name = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable)]
 Names = Annotated[list[Name], Field(max_length=TAGS_MAX)]
-Color = Annotated[StrictStr, AfterValidator(_color)]
+Color = Annotated[
+    StrictStr, AfterValidator(_color), WithJsonSchema({"type": "string", "pattern": f"^{_COLOR.pattern}$"})
+]
 
 
-class TagInput(Input):
-    """A new tag, or changes to one; null takes the color away."""
+class TagCreate(Input):
+    """A new tag."""
+
+    name: Name
+    color: Color | None = None
+
+
+class TagUpdate(TagCreate):
+    """Changes to a tag; null takes the color away."""
 
     name: Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
-    color: Color | None = None
 
 
 class TagMerge(Input):
@@ -146,14 +154,11 @@ def _usage(counts: Mapping[str, int]) -> TagUsage:
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
-async def create_tag(ctx: Context, input: TagInput) -> Tag:
+async def create_tag(ctx: Context, input: TagCreate) -> Tag:
     """Make a tag. Raises Duplicate where there is one of the name."""
-    fields = input.given()
-    if "name" not in fields:
-        raise Problems([Problem(("input", "name"), "Field required", "missing")])
     async with ctx.writing() as session:
         await _check_room(session, 1)
-        tag = new_row(Tag, **fields, org_id=ctx.org_id)
+        tag = new_row(Tag, **input.given(), org_id=ctx.org_id)
         if not await records.insert_missing(session, tag):
             raise _taken()
         await changes.append_event(ctx, session, "tag_created", {"tag_id": tag.id})
@@ -162,7 +167,7 @@ async def create_tag(ctx: Context, input: TagInput) -> Tag:
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
-async def update_tag(ctx: Context, tag_id: str, input: TagInput) -> Tag:
+async def update_tag(ctx: Context, tag_id: str, input: TagUpdate) -> Tag:
     """Rename or recolor a tag. Raises NotFound, or Duplicate where the name is another tag's."""
     fields = input.given()
     async with ctx.writing() as session:

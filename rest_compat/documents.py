@@ -91,8 +91,9 @@ class Document:
     `name` is that of the component in the description. `keys` are columns, or names in `schemas` and `links`; a key
     `lead_id=id` shows the column `id` once more. `texts` replace the columns' descriptions. `schemas` describe keys
     that the row has beside its columns, or describe a column otherwise. `added` are keys that a handler puts there
-    itself; they come last. `example` replaces examples of the columns. `tagged` is the kind of records whose tags
-    stand under the key `tags`: `shown` puts them there. Raises TypeError for a key that there is not.
+    itself; they come last, and behind them those of `asked`, which stand there only where the request asks for them.
+    `examples` replaces examples of the columns. `tagged` is the kind of records whose tags stand under the key `tags`:
+    `shown` puts them there. Raises TypeError for a key that there is not.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Document:
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     links: Mapping[str, Linked] = field(default_factory=dict)
     added: Mapping[str, Schema] = field(default_factory=dict)
+    asked: Mapping[str, Schema] = field(default_factory=dict)
     examples: Mapping[str, object] = field(default_factory=dict)
     tagged: TaggedKind | None = None
 
@@ -139,7 +141,9 @@ class Document:
             link.name: record_schema({k: _schema_of(own_column(link.model, k), None) for k in link.keys}, link.text)
             for link in self.links.values()
         }
-        return {self.name: record_schema({**own, **self.added}, self.text), **summaries}
+        described = record_schema({**own, **self.added}, self.text)
+        described["properties"] |= self.asked
+        return {self.name: described, **summaries}
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -146,7 +146,6 @@ ANSWERS: Final[JsonObject] = {
         "without_value": 0,
         "open_pipeline": 90000,
     },
-    "ListedTag": _TAG,
     "MergedTag": {"tag": _TAG, "moved": 12},
     "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
     "OwnedCounts": _COUNTS,

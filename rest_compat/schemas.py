@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any, Final
 
 from contract.limits import EVIDENCE_MAX, VERSION
 from contract.vocabulary import CredentialKind, JobStatus, TaggedKind
 from reports.content import ArtifactKind
+from resolvers.tags import TagUsage
 
 JsonObject = dict[str, Any]  # Any: whatever can be written as JSON
 Schema = JsonObject
@@ -166,11 +168,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
         "How far a target is reached.",
     ),
-    "ListedTag": {
-        "allOf": [reference_to("Tag")],
-        "properties": {"usage": {"type": "object", "additionalProperties": _WHOLE}},
-        "description": "A tag; `usage` has the number of its records by kind, where that is asked for.",
-    },
+    "TagUsage": record_schema(
+        {field.name: _WHOLE for field in fields(TagUsage)}, "The number of a tag's records by kind, and of all."
+    ),
     "MergedTag": record_schema(
         {"tag": reference_to("Tag"), "moved": {**_WHOLE, "description": "How many records got the tag."}},
         "The tag that stays.",

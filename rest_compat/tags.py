@@ -26,9 +26,16 @@ from rest_compat.documents import Document
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import ListParameters
 from rest_compat.resources import Resource
+from rest_compat.schemas import reference_to
 from storage import tables as t
 
 TAG: Final = Document("Tag", t.Tag, "A word that records are sorted by.", ("id", "name", "color", "created_at"))
+_LISTED: Final = replace(
+    TAG,
+    name="ListedTag",
+    text="A tag; `usage` is there where it is asked for.",
+    asked={"usage": reference_to("TagUsage")},
+)
 _TAGS: Final = Resource("/tags/{tag_id}", TAG)
 
 
@@ -77,7 +84,7 @@ OPERATIONS: Final = (
         "List tags",
         resolver=list_tags,
         query=TagQuery,
-        answer="ListedTag",
+        answer=_LISTED,
         many=True,
         graphql_field="Query.tags",
         description="By name. With with_usage=true each has `usage` too.",

@@ -164,7 +164,7 @@ class TagQueries:
 class TagMutations:
     @operation_field(tags.create_tag, "DUPLICATE where there is one of the name.")
     async def tag_create(self, info: Info, input: Annotated[TagInput, argument("The tag.")]) -> TagPayload:
-        made, problems = await change(info, tags.create_tag, model=tags.TagInput, input=input)
+        made, problems = await change(info, tags.create_tag, model=tags.TagCreate, input=input)
         return TagPayload(tag=made, user_errors=problems)
 
     @operation_field(
@@ -174,7 +174,7 @@ class TagMutations:
     async def tag_update(
         self, info: Info, id: TagId, input: Annotated[TagInput, argument("The changes.")]
     ) -> TagPayload:
-        changed, problems = await change(info, tags.update_tag, id, model=tags.TagInput, input=input)
+        changed, problems = await change(info, tags.update_tag, id, model=tags.TagUpdate, input=input)
         return TagPayload(tag=changed, user_errors=problems)
 
     @operation_field(tags.merge_tags, "Puts one tag wherever one of the others was and deletes those.")

@@ -15,11 +15,20 @@ _MADE = (
     'webhookCreate(input: {url: "https://hooks.example/crm"}) { webhook { __typename id } }',
     'domainPurchase(name: "outreach-fuzz.com", idempotencyKey: "fuzz") { domain { __typename id } }',
     'meetingLog(input: {subject: "M"}) { meeting { __typename id } }',
+    'tagCreate(input: {name: "T"}) { tag { __typename id } }',
+    'taskCreate(input: {subject: "T"}) { task { __typename id } }',
+    'noteCreate(input: {body: "N"}) { note { __typename id } }',
+    'salesTargetsPut(inputs: [{metric: WON_DEALS, period: YEAR, startsOn: "2026-01-01", amount: "3"}])'
+    " { targets { __typename id } }",
     'researchRunCreate(input: {name: "R", targets: [{companyName: "Example", domain: "company.invalid"}]})'
     " { run { __typename id } }",
 )
-_LISTS = (
+_CONNECTIONS = (
     *("accounts", "contacts", "deals", "leads", "meetings", "campaigns", "researchRuns"),
+    *("activities", "tags", "salesTargets"),
+)
+_LISTS = (
+    *_CONNECTIONS,
     *("competitors", "pipelineStages", "outreachDomains", "mailboxes", "organizationKeys", "userTokens", "webhooks"),
 )
 _KEPT = 40
@@ -65,7 +74,7 @@ def _rendered(client: httpx.Client) -> dict[str, list[str]]:
 
 def _list(name: str) -> str:
     plain = "{ __typename id }"
-    connection = name in _LISTS[:7]
+    connection = name in _CONNECTIONS
     return f"{{ {name} {f'{{ nodes {plain} }}' if connection else plain} }}"
 
 

@@ -16,7 +16,7 @@ from io import BytesIO
 from itertools import count
 from typing import Any
 
-from sqlalchemy import JSON, Text, UniqueConstraint, cast, literal, update
+from sqlalchemy import JSON, ColumnElement, Text, UniqueConstraint, cast, literal, update
 from sqlmodel import SQLModel, col
 
 from contract.scopes import Role
@@ -99,6 +99,11 @@ def _vocabularies(model: Any) -> set[str]:
         return set()
 
 
+def _alone(model: Any, mark: str) -> ColumnElement[str]:
+    """A canary that no other row of the table has: the row's identifier stands behind it."""
+    return literal(f"{mark} ").concat(cast(col(model.id), Text))
+
+
 @dataclass
 class Side:
     """One organization, the callers that act for it, and the identifiers of what it was last filled with."""
@@ -136,8 +141,7 @@ class Side:
                     if isinstance(column.type, Text) and column.nullable:
                         name = getattr(model, column.name)
                         blank = update(model).where(col(model.org_id) == own, col(name).is_(None))
-                        alone = column.name in unique
-                        text = literal(f"{mark} ").concat(cast(col(model.id), Text)) if alone else mark
+                        text = _alone(model, mark) if column.name in unique else mark
                         await session.execute(blank.values({column.name: text}))
             for model, values in (
                 (Activity, {"details": {"location": mark}}),
@@ -145,7 +149,8 @@ class Side:
                 (CXReportRevision, {"analysis": {"summary": mark}}),
                 (Deal, {"competitors": [mark]}),
                 (ResearchResult, {"factors": [{"name": mark, "score": 50, "weight": 1, "finding": mark}]}),
-                (SalesTarget, {"owner_id": mark, "owner_key": mark}),
+                # No two rows have the same: the identifier goes with the word.
+                (SalesTarget, dict.fromkeys(("owner_id", "owner_key"), _alone(SalesTarget, mark))),
             ):
                 of_own = update(model).where(col(model.org_id) == own)
                 await session.execute(of_own.values(with_copies(model, values)))
