@@ -82,7 +82,7 @@ async def children(
     found = await ctx.loader((listable, parent, listing, "page"), load_pages).load(parent_id)
 
     async def total() -> int:
-        return await ctx.loader((parent, listing.condition, "total"), load_totals).load(parent_id)
+        return await ctx.loader((listable.name, parent, listing.condition, "total"), load_totals).load(parent_id)
 
     return PageResult(listable, listing.order, found.rows, found.has_next, found.has_previous, total)
 

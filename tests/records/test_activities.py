@@ -149,6 +149,15 @@ async def test_the_activities_of_a_record(one: Tenant, noun: str) -> None:
     assert counted[0] == counted[1]
 
 
+async def test_meetings_and_activities_of_a_record_are_counted_apart(one: Tenant) -> None:
+    account = Account(name="A", domain="a.example")
+    await one.add(account, *every_type(account.id))
+    lists = "meetings(first: 1) { totalCount } activities(first: 1) { totalCount }"
+    counted = {"meetings": {"totalCount": 1}, "activities": {"totalCount": 5}}
+    assert await one.ask(f"query($id: ID!) {{ account(id: $id) {{ {lists} }} }}", id=account.id) == counted
+    assert await one.ask(f"{{ accounts {{ nodes {{ {lists} }} }} }}") == {"nodes": [counted]}
+
+
 async def test_the_search_finds_them_where_types_name_them(one: Tenant) -> None:
     rows = every_type()
     for row in rows:
