@@ -141,8 +141,10 @@ async def _changed_at_once(
     """
     changes.expect(record, version, seen)
     differences = changes.differences(record, fields)
+    if fields.get("owner_id") is not None and "owner_id" not in differences:
+        return None  # whether the owner that it has is still active (decision 223)
     if not differences:
-        return None if fields.get("owner_id") is not None else record
+        return record
     values = {**differences, **changes.next_version(record)}
     after, before = changes.as_changed(record, values), {name: getattr(record, name) for name in differences}
     try:
