@@ -198,12 +198,12 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
         raise NotFound(field=("id",))
     data = {f"{name}_id": canonical}
     async with ctx.writing() as session:
+        # A statement of its own: the next one sees what others had put on the record until they let go of it.
+        record = await _to_change(session, model, identifier)
         if session.dialect == "postgresql":
             event = changes.event_draft(ctx, f"{name}_deleted", data)
-            if not await at_once.delete(session, model, event, id=canonical):
-                raise NotFound(field=("id",))
+            await at_once.delete(session, model, event, id=canonical)
         else:
-            record = await _to_change(session, model, identifier)
             await records.null_references(session, *records.references_to(model), value=record.id)
             if tags.kind_of(model) is not None:
                 await tags.unlink(session, [record.id])
