@@ -166,6 +166,8 @@ async def update_tag(ctx: Context, tag_id: str, input: TagInput) -> Tag:
     """Rename or recolor a tag. Raises NotFound, or Duplicate where the name is another tag's."""
     fields = input.given()
     async with ctx.writing() as session:
+        if "name" in fields:
+            await statements.lock_leads_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
         if values := changes.differences(tag, fields):
             changed = await statements.change(session, tag, {**values, **changes.next_version(tag)})
@@ -173,7 +175,7 @@ async def update_tag(ctx: Context, tag_id: str, input: TagInput) -> Tag:
                 raise _taken()
             tag = changed
             if "name" in values:
-                await statements.copy_names(session, statements.leads_with(tag.id, session.org_id))
+                await statements.copy_names(session, statements.leads_with(session.org_id, tag.id))
             await changes.append_event(ctx, session, "tag_updated", {"tag_id": tag.id, "changed": sorted(values)})
     ctx.forget()
     return tag
@@ -185,6 +187,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
     into = as_uuid(tag_id)
     ids = [as_uuid(i) for i in input.from_]
     async with ctx.writing() as session:
+        await statements.lock_leads_with(session, [tag_id, *input.from_])
         found = await statements.lock_tags(session, [tag_id, *input.from_])
         if into is None or into not in found:
             raise NotFound(field=("into",))
@@ -199,7 +202,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
             raise Problems(problems)
         others = [i for i in dict.fromkeys(ids) if i is not None]
         moved = await statements.merge(session, others, into)
-        await statements.copy_names(session, statements.leads_with(into, session.org_id))
+        await statements.copy_names(session, statements.leads_with(session.org_id, into))
         await changes.append_event(ctx, session, "tag_merged", {"tag_id": into, "from_ids": others, "moved": moved})
         tag = found[into]
     ctx.forget()
@@ -210,6 +213,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
 async def delete_tag(ctx: Context, tag_id: str) -> str:
     """Take the tag off every record, and delete it. Raises NotFound."""
     async with ctx.writing() as session:
+        await statements.lock_leads_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
         await statements.drop(session, tag.id)
         await changes.append_event(ctx, session, "tag_deleted", {"tag_id": tag.id})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from storage.base import new_id
+from storage.queries import tags as tagging
 from storage.tables import Account, Activity, Campaign, Contact, Deal, Event, Lead, Tag, TagLink
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, put, q
 from tests.isolation.surfaces import Surfaces, plain
@@ -197,6 +199,46 @@ async def test_deleting_takes_a_tag_off_and_a_record_s_links_go_with_it(one: Ten
     ):
         await one.ask(f"mutation($id: ID!) {{ {noun}Delete(id: $id) {{ deletedId }} }}", id=record.id)
     assert await one.rows(TagLink.record_id) == [(mine[3].id,)]
+
+
+DELETE = f"mutation($id: ID!) {{ tagDelete(id: $id) {{ deletedId {ERRORS} }} }}"
+
+
+@pytest.mark.parametrize("what", ["rename", "merge", "delete"])
+async def test_who_tags_a_lead_and_who_changes_its_tags_never_wait_for_each_other(one: Tenant, what: str) -> None:
+    lead = Lead(name="l")
+    await one.add(lead)
+    await apply(one, [lead.id], ["vip", "other"])
+    ids = await tag_ids(one)
+    changes: dict[str, tuple[str, dict[str, Any]]] = {
+        "rename": (RENAME, {"id": ids["vip"], "i": {"name": "key"}}),
+        "merge": (MERGE, {"from": [ids["vip"]], "into": ids["other"]}),
+        "delete": (DELETE, {"id": ids["vip"]}),
+    }
+    document, variables = changes[what]
+    async with one.gateway.world.database.writing(one.id) as session:
+        await tagging.lock_records(session, [lead.id])
+        task = asyncio.create_task(one.ask(document, **variables))
+        await asyncio.sleep(0.2)  # for it to wait for the lock; a slower machine proves less and fails nothing
+        assert await tagging.named(session, ["vip", "other"])
+    assert (await task)["userErrors"] == []
+    tags = {"rename": ["key", "other"], "merge": ["other"], "delete": ["other"]}[what]
+    assert await one.rows(Lead.tags) == [(tags,)]
+
+
+async def test_changes_to_a_tag_are_the_same_statements_for_any_number_of_leads(one: Tenant) -> None:
+    sent = []
+    for count in (1, 12):
+        leads = [Lead(name=f"{n}") for n in range(count)]
+        await one.add(*leads)
+        await apply(one, [lead.id for lead in leads], ["a", "b"])
+        ids = await tag_ids(one)
+        with statements(one.gateway.world.database) as texts:
+            await one.ask(RENAME, id=ids["a"], i={"name": "A"})
+            await one.ask(MERGE, **{"from": [ids["b"]], "into": ids["a"]})
+            await one.ask(DELETE, id=ids["a"])
+        sent.append(texts)
+    assert sent[0] == sent[1]
 
 
 async def test_tags_are_listed_counted_and_ordered(one: Tenant) -> None:
