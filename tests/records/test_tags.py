@@ -86,6 +86,32 @@ async def test_records_of_every_kind_are_tagged_together_and_found(one: Tenant) 
     ]
 
 
+async def test_any_number_of_tags_to_have_is_one_statement(one: Tenant) -> None:
+    """How many names there are is no part of the statement from six on, and who has one less of them is not found."""
+    names = [f"tag {number}" for number in range(100)]
+    all_of_them, but_one = Deal(name="a"), Deal(name="b")
+    await one.add(all_of_them, but_one)
+    await apply(one, [all_of_them.id], names)
+    await apply(one, [but_one.id], names[:-1])
+    document = "query($f: DealFilter) { deals(filter: $f) { nodes { name } } }"
+    sent = []
+    for asked, found in (
+        (names[:6], ["a", "b"]),
+        ([*names[94:], *(name.upper() for name in names[94:])], ["a"]),
+        (names, ["a"]),
+        (names[:-1], ["a", "b"]),
+        ([*names[:6], "nobody's"], []),
+        ([f"tag {number}" for number in range(1000)], []),
+    ):
+        with statements(one.gateway.world.database) as texts:
+            page = await one.ask(document, f={"tags": {"all": asked}})
+            others = await one.ask(document, f={"not": {"tags": {"all": asked}}})
+        assert sorted(node["name"] for node in page["nodes"]) == found
+        assert sorted(node["name"] for node in others["nodes"]) == sorted({"a", "b"} - set(found))
+        sent.append(texts)
+    assert sent[0] == sent[1] == sent[2] == sent[3] == sent[4]
+
+
 async def test_names_that_differ_in_case_are_one_tag(one: Tenant) -> None:
     deal = Deal(name="d")
     await one.add(deal)
