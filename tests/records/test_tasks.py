@@ -77,11 +77,13 @@ async def test_a_task_from_its_beginning_to_its_end(one: Tenant) -> None:
 async def test_a_task_belongs_to_an_active_member(one: Tenant, two: Tenant) -> None:
     task = await done(one, CREATE, input={"subject": "T", "ownerId": one.subject("viewer")})
     assert task["ownerId"] == one.subject("viewer")
+    mine = await done(one, CREATE, input={"subject": "T", "ownerId": None})
+    assert mine["ownerId"] == one.subject()  # no other member is named
     for stranger in (two.subject(), "nobody"):
         at_owner = [("VALIDATION", ["input", "ownerId"])]
         assert await problems(one, CREATE, input={"subject": "T", "ownerId": stranger}) == at_owner
         assert await problems(one, UPDATE, id=task["id"], input={"ownerId": stranger}) == at_owner
-    assert len(await told(one)) == 1
+    assert len(await told(one)) == 2
 
 
 async def test_what_is_refused_changes_nothing(one: Tenant, two: Tenant) -> None:
