@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StrictStr
 
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection, UsedOn
-from contract.errors import Duplicate, NotFound, Problem, Problems
+from contract.errors import Duplicate, NotFound, Path, Problem, Problems
 from contract.limits import ORGANIZATION_TAGS_MAX, TAG_MAX, TAGGED_TOGETHER_MAX, TAGS_MAX
 from contract.normal_form import folded
 from contract.scopes import ScopeGroup
@@ -152,7 +152,7 @@ async def create_tag(ctx: Context, input: TagInput) -> Tag:
     if "name" not in fields:
         raise Problems([Problem(("input", "name"), "Field required", "missing")])
     async with ctx.writing() as session:
-        await _check_room(session, 1)
+        await _check_room(session, 1, ("input",))
         tag = new_row(Tag, **fields, org_id=ctx.org_id)
         if not await records.insert_missing(session, tag):
             raise _taken()
@@ -256,7 +256,7 @@ async def _put(
 ) -> list[str]:
     """The records that changed. Raises Problems where one would have too many tags, or the organization."""
     removed = await statements.named(session, remove)
-    tags = await made(session, add)
+    tags = await made(session, add, ("add",))
     gone = {tag.id for key, tag in removed.items() if key not in tags}
     before = await statements.links_of(session, list(kinds))
     links, problems = [], []
@@ -279,12 +279,15 @@ async def _put(
     return [record for record, places in before.items() if record in linked or gone & places.keys()]
 
 
-async def made(session: TenantSession, names: Sequence[str]) -> dict[str, Tag]:
-    """The tags of these names in their order, by what they fold to; those that there are not are made now."""
+async def made(session: TenantSession, names: Sequence[str], at: Path) -> dict[str, Tag]:
+    """The tags of these names in their order, by what they fold to; those that there are not are made now.
+
+    Raises Problems at this path where the organization has no room for them.
+    """
     keys = list(dict.fromkeys(map(folded, names)))
     found = await statements.named(session, names) if keys else {}
     if missing := [name for name in names if folded(name) not in found]:
-        await _check_room(session, len(set(map(folded, missing))))
+        await _check_room(session, len(set(map(folded, missing))), at)
         await statements.make_missing(session, missing)
         found = await statements.named(session, names)
     return {key: found[key] for key in keys}
@@ -292,7 +295,7 @@ async def made(session: TenantSession, names: Sequence[str]) -> dict[str, Tag]:
 
 async def put_names(session: TenantSession, kind: TaggedKind, record_id: str, names: Sequence[str]) -> list[str]:
     """Have a record these tags and no others; their names as the tags have them."""
-    tags = await made(session, names)
+    tags = await made(session, names, ("input", "tags"))
     await statements.unlink(session, [record_id])
     links = [
         new_row(TagLink, kind=kind.value, record_id=record_id, tag_id=tag.id, position=n)
@@ -313,6 +316,6 @@ def _taken() -> Duplicate:
     return Duplicate("there is a tag of this name", field=("input", "name"))
 
 
-async def _check_room(session: TenantSession, more: int) -> None:
+async def _check_room(session: TenantSession, more: int, at: Path) -> None:
     if await statements.number(session) + more > ORGANIZATION_TAGS_MAX:
-        raise Problems([Problem(("input",), f"there can be at most {ORGANIZATION_TAGS_MAX} tags", "too_long")])
+        raise Problems([Problem(at, f"there can be at most {ORGANIZATION_TAGS_MAX} tags", "too_long")])

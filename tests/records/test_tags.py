@@ -163,6 +163,23 @@ async def test_what_is_wrong_is_told_at_its_field(one: Tenant) -> None:
         assert (problem["code"], problem["field"]) == (code, field), given
 
 
+async def test_an_organization_s_tags_are_full_some_time(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolvers.tags.ORGANIZATION_TAGS_MAX", 2)
+    deal, lead = Deal(name="d"), await _lead(one, ["a"])
+    await one.add(deal)
+    create = f"mutation($i: TagInput!) {{ tagCreate(input: $i) {{ tag {{ name }} {ERRORS} }} }}"
+    update = f"mutation($id: ID!, $t: [String!]) {{ leadUpdate(id: $id, input: {{tags: $t}}) {{ {ERRORS} }} }}"
+    await apply(one, [deal.id], ["a", "b"])
+    for payload, field in (
+        (await apply(one, [deal.id], ["A", "c"]), ["add"]),
+        (await one.ask(update, id=lead["id"], t=["c"]), ["input", "tags"]),
+        (await one.ask(create, i={"name": "c"}), ["input"]),
+    ):
+        [problem] = payload["userErrors"]
+        assert (problem["code"], problem["field"]) == ("VALIDATION", field)
+    assert sorted(await tag_ids(one)) == ["a", "b"]
+
+
 async def test_campaigns_need_the_outreach_rule_too(one: Tenant) -> None:
     campaign = Campaign(name="g", provider="local")
     await one.add(campaign)
