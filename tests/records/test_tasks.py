@@ -107,6 +107,8 @@ async def test_what_is_refused_changes_nothing(one: Tenant, two: Tenant) -> None
         ({"body": "B", "expectedVersion": 7}, ("PRECONDITION_FAILED", ["input", "expectedVersion"])),
     ):
         assert await problems(one, UPDATE, id=task["id"], input=input) == [expected]
+    refused = await one.body(CREATE, input={"subject": "T", "priority": None})  # a value with a default is no null
+    assert [error["extensions"]["code"] for error in refused["errors"]] == ["BAD_USER_INPUT"]
     assert await problems(one, UPDATE, id=note.id, input={"body": "B"}) == [("VALIDATION", ["id"])]
     for document in (COMPLETE, REOPEN):
         assert await problems(one, document, id=note.id) == [("INVALID_STATE", ["id"])]
