@@ -54,16 +54,17 @@ async def test_a_connection_whose_caller_goes_while_it_is_made_is_ended(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[TenantConnection] = []
+    is_made = asyncio.Event()
 
     async def never(self: TenantConnection, *_: object, **__: object) -> None:
         made.append(self)
+        is_made.set()
         await asyncio.Event().wait()
 
     monkeypatch.setattr(TenantConnection, "set_type_codec", never)
     task = asyncio.create_task(_shape(database))
     async with asyncio.timeout(30):
-        while not made:
-            await asyncio.sleep(0.01)
+        await is_made.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert [connection.is_closed() for connection in made] == [True]
