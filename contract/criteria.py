@@ -78,16 +78,17 @@ class Not:
 
 
 class TagMatch(StrEnum):
-    """How tags are named: one or several by what their names fold to, or one by its very name."""
+    """How tags are named: one, one of several or each of them by what their names fold to, or one by its very name."""
 
     ONE = "one"
     SOME = "some"
+    EACH = "each"
     EXACT = "exact"
 
 
 @dataclass(frozen=True, slots=True)
 class HasTag:
-    """A record of the kind has the tag that is named, or one of those; any tag at all where none is named.
+    """A record of the kind has the tag that is named, or one of those, or each; any tag at all where none is named.
 
     Storage makes it of a comparison with `tags`.
     """
@@ -95,6 +96,7 @@ class HasTag:
     kind: TaggedKind
     names: Any  # Any: the place of the names among a statement's parameters
     match: TagMatch = TagMatch.SOME
+    number: Any = None  # Any: the place of the number of names, where each is asked for
 
 
 @dataclass(frozen=True, slots=True)

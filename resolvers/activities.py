@@ -136,7 +136,7 @@ async def create(ctx: Context, kind: ActivityType, verb: str, given: Given) -> A
     Where there is one with its Message-ID, that is the record, as it is (decision 230). Raises Problems.
     """
     values = _stored(kind, given)
-    owned = {"owner_id": ctx.caller.subject, **values}
+    owned = {**values, "owner_id": values.get("owner_id") or ctx.caller.subject}
     activity = new_row(Activity, **owned, type=kind.value, source=ActivitySource.MANUAL.value, org_id=ctx.org_id)
     activity_id: str | None = activity.id
     async with ctx.writing() as session:

@@ -177,7 +177,7 @@ async def _written(session: TenantSession, draft: Deal, move: StageChange | None
     if move is None:
         [deal] = await session.insert(draft)
         return deal
-    standing = await stage_standing(session, draft.stage_id)
+    standing = await stage_standing(session, draft.stage_id, draft.updated_at)
     [deal] = await session.insert(changes.as_changed(draft, standing))
     await session.insert(move)
     return deal

@@ -44,7 +44,7 @@ def _one_line(text: str) -> str:
 
 @cache
 def _zones() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones())
+    return frozenset(zoneinfo.available_timezones()) - {"localtime"}  # the machine's own, another on each
 
 
 def _zone(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StrictStr, WithJsonSchema
 
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection, UsedOn
-from contract.errors import Duplicate, NotFound, Problem, Problems
+from contract.errors import Duplicate, NotFound, Path, Problem, Problems
 from contract.limits import ORGANIZATION_TAGS_MAX, TAG_MAX, TAGGED_TOGETHER_MAX, TAGS_MAX
 from contract.normal_form import folded
 from contract.scopes import ScopeGroup
@@ -157,7 +157,7 @@ def _usage(counts: Mapping[str, int]) -> TagUsage:
 async def create_tag(ctx: Context, input: TagCreate) -> Tag:
     """Make a tag. Raises Duplicate where there is one of the name."""
     async with ctx.writing() as session:
-        await _check_room(session, 1)
+        await _check_room(session, 1, ("input",))
         tag = new_row(Tag, **input.given(), org_id=ctx.org_id)
         if not await records.insert_missing(session, tag):
             raise _taken()
@@ -171,6 +171,8 @@ async def update_tag(ctx: Context, tag_id: str, input: TagUpdate) -> Tag:
     """Rename or recolor a tag. Raises NotFound, or Duplicate where the name is another tag's."""
     fields = input.given()
     async with ctx.writing() as session:
+        if "name" in fields:
+            await statements.lock_leads_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
         if values := changes.differences(tag, fields):
             changed = await statements.change(session, tag, {**values, **changes.next_version(tag)})
@@ -178,7 +180,7 @@ async def update_tag(ctx: Context, tag_id: str, input: TagUpdate) -> Tag:
                 raise _taken()
             tag = changed
             if "name" in values:
-                await statements.copy_names(session, statements.leads_with(tag.id, session.org_id))
+                await statements.copy_names(session, statements.leads_with(session.org_id, tag.id))
             await changes.append_event(ctx, session, "tag_updated", {"tag_id": tag.id, "changed": sorted(values)})
     ctx.forget()
     return tag
@@ -190,6 +192,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
     into = as_uuid(tag_id)
     ids = [as_uuid(i) for i in input.from_]
     async with ctx.writing() as session:
+        await statements.lock_leads_with(session, [tag_id, *input.from_])
         found = await statements.lock_tags(session, [tag_id, *input.from_])
         if into is None or into not in found:
             raise NotFound(field=("into",))
@@ -204,7 +207,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
             raise Problems(problems)
         others = [i for i in dict.fromkeys(ids) if i is not None]
         moved = await statements.merge(session, others, into)
-        await statements.copy_names(session, statements.leads_with(into, session.org_id))
+        await statements.copy_names(session, statements.leads_with(session.org_id, into))
         await changes.append_event(ctx, session, "tag_merged", {"tag_id": into, "from_ids": others, "moved": moved})
         tag = found[into]
     ctx.forget()
@@ -215,6 +218,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
 async def delete_tag(ctx: Context, tag_id: str) -> str:
     """Take the tag off every record, and delete it. Raises NotFound."""
     async with ctx.writing() as session:
+        await statements.lock_leads_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
         await statements.drop(session, tag.id)
         await changes.append_event(ctx, session, "tag_deleted", {"tag_id": tag.id})
@@ -257,7 +261,7 @@ async def _put(
 ) -> list[str]:
     """The records that changed. Raises Problems where one would have too many tags, or the organization."""
     removed = await statements.named(session, remove)
-    tags = await made(session, add)
+    tags = await made(session, add, ("add",))
     gone = {tag.id for key, tag in removed.items() if key not in tags}
     before = await statements.links_of(session, list(kinds))
     links, problems = [], []
@@ -280,12 +284,15 @@ async def _put(
     return [record for record, places in before.items() if record in linked or gone & places.keys()]
 
 
-async def made(session: TenantSession, names: Sequence[str]) -> dict[str, Tag]:
-    """The tags of these names in their order, by what they fold to; those that there are not are made now."""
+async def made(session: TenantSession, names: Sequence[str], at: Path) -> dict[str, Tag]:
+    """The tags of these names in their order, by what they fold to; those that there are not are made now.
+
+    Raises Problems at this path where the organization has no room for them.
+    """
     keys = list(dict.fromkeys(map(folded, names)))
     found = await statements.named(session, names) if keys else {}
     if missing := [name for name in names if folded(name) not in found]:
-        await _check_room(session, len(set(map(folded, missing))))
+        await _check_room(session, len(set(map(folded, missing))), at)
         await statements.make_missing(session, missing)
         found = await statements.named(session, names)
     return {key: found[key] for key in keys}
@@ -293,7 +300,7 @@ async def made(session: TenantSession, names: Sequence[str]) -> dict[str, Tag]:
 
 async def put_names(session: TenantSession, kind: TaggedKind, record_id: str, names: Sequence[str]) -> list[str]:
     """Have a record these tags and no others; their names as the tags have them."""
-    tags = await made(session, names)
+    tags = await made(session, names, ("input", "tags"))
     await statements.unlink(session, [record_id])
     links = [
         new_row(TagLink, kind=kind.value, record_id=record_id, tag_id=tag.id, position=n)
@@ -314,6 +321,6 @@ def _taken() -> Duplicate:
     return Duplicate("there is a tag of this name", field=("input", "name"))
 
 
-async def _check_room(session: TenantSession, more: int) -> None:
+async def _check_room(session: TenantSession, more: int, at: Path) -> None:
     if await statements.number(session) + more > ORGANIZATION_TAGS_MAX:
-        raise Problems([Problem(("input",), f"there can be at most {ORGANIZATION_TAGS_MAX} tags", "too_long")])
+        raise Problems([Problem(at, f"there can be at most {ORGANIZATION_TAGS_MAX} tags", "too_long")])

@@ -109,7 +109,7 @@ def _formatted(error: GraphQLError, request_id: str, executed: bool) -> JsonDict
         answer["path"] = list(error.path)
     cause = error.original_error
     if isinstance(cause, GatewayError):
-        answer["message"] = cause.message
+        answer["message"] = _words(cause)
         extensions.update(_details(cause))
     elif not executed:
         extensions["code"] = (
@@ -122,6 +122,13 @@ def _formatted(error: GraphQLError, request_id: str, executed: bool) -> JsonDict
         extensions["code"] = "INTERNAL"
         _report(error, request_id)
     return answer
+
+
+def _words(error: GatewayError) -> str:
+    """The message, with fields as the client writes them (decision 214)."""
+    if not isinstance(error, Problems):
+        return error.message
+    return "; ".join(f"{'.'.join(camel(p.path))}: {p.words(to_camel_case)}" for p in error.problems)
 
 
 def _details(error: GatewayError) -> JsonDict:

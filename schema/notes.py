@@ -29,6 +29,7 @@ class NoteCreateInput:
     """Writes a note."""
 
     body: str = field("The text, 1 to 500,000 characters, not blank.")
+    is_pinned: bool = field("Whether front ends show it above the others.", default=False)
 
 
 @record_input(

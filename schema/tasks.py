@@ -46,6 +46,7 @@ class TaskCreateInput:
 
     subject: str = field("The title, not empty.")
     owner_id: str | None = field("The subject of the owning member.", default=UNSET)
+    priority: TaskPriority = field("How pressing it is.", default=TaskPriority.NORMAL)
 
 
 @record_input(

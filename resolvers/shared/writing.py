@@ -6,6 +6,7 @@ transaction, which costs no round trips, is done step by step. What a record typ
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from datetime import datetime
 from functools import cache
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from resolvers.shared import changes
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, not_null
 from resolvers.shared.record_inputs import never_cleared
-from storage.base import JsonDict, Record, Stored, as_uuid, now
+from storage.base import JsonDict, Record, Stored, as_uuid
 from storage.columns import WRITE, columns_of, is_versioned
 from storage.event_types import event_name
 from storage.new_rows import model_named, model_of, new_row
@@ -141,8 +142,10 @@ async def _changed_at_once(
     """
     changes.expect(record, version, seen)
     differences = changes.differences(record, fields)
+    if fields.get("owner_id") is not None and "owner_id" not in differences:
+        return None  # whether the owner that it has is still active (decision 223)
     if not differences:
-        return None if fields.get("owner_id") is not None else record
+        return record
     values = {**differences, **changes.next_version(record)}
     after, before = changes.as_changed(record, values), {name: getattr(record, name) for name in differences}
     try:
@@ -177,7 +180,8 @@ async def _changed(
         check(changes.as_changed(record, differences), before)
     record, changed = await changes.apply(session, record, differences)
     if move is not None and (moved := move(record, before)) is not None:
-        record = await session.update(record, **await stage_standing(session, moved.to_stage_id, record))
+        standing = await stage_standing(session, moved.to_stage_id, getattr(record, "updated_at"), record)  # noqa: B009  # of deals
+        record = await session.update(record, **standing)
         await session.insert(moved)
     if then is not None:
         record = await then(session, record, before)
@@ -196,12 +200,12 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
         raise NotFound(field=("id",))
     data = {f"{name}_id": canonical}
     async with ctx.writing() as session:
+        # A statement of its own: the next one sees what others had put on the record until they let go of it.
+        record = await _to_change(session, model, identifier)
         if session.dialect == "postgresql":
             event = changes.event_draft(ctx, f"{name}_deleted", data)
-            if not await at_once.delete(session, model, event, id=canonical):
-                raise NotFound(field=("id",))
+            await at_once.delete(session, model, event, id=canonical)
         else:
-            record = await _to_change(session, model, identifier)
             await records.null_references(session, *records.references_to(model), value=record.id)
             if tags.kind_of(model) is not None:
                 await tags.unlink(session, [record.id])
@@ -211,16 +215,19 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
     return canonical
 
 
-async def stage_standing(session: TenantSession, stage_id: str | None, deal: Record | None = None) -> Given:
+async def stage_standing(
+    session: TenantSession, stage_id: str | None, changed_at: datetime, deal: Record | None = None
+) -> Given:
     """What a deal has of this stage: the stage's type as its status (decision 4), and the moment at which it is closed.
 
-    It keeps that moment while its status stays, and has none while it is open (decision 239).
+    That is the one at which the deal changes. It keeps it while its status stays, and has none while it is open
+    (decision 239).
     """
     stage = await records.one(session, listables.STAGES, stage_id)
     status = DealStatus.OPEN.value if stage is None else str(stage.type)
     if deal is not None and status == getattr(deal, "status"):  # noqa: B009  # of deals alone
         return {}
-    return {"status": status, "closed_at": None if status == DealStatus.OPEN.value else now()}
+    return {"status": status, "closed_at": None if status == DealStatus.OPEN.value else changed_at}
 
 
 async def _to_change(session: TenantSession, model: type[R], identifier: str) -> R:

@@ -83,5 +83,9 @@ async def connect(**options: Any) -> TenantConnection:  # Any: the driver's own
         connection: TenantConnection = await asyncpg.connect(connection_class=TenantConnection, **options)
     except TimeoutError:
         raise ConnectionError("the server does not answer") from None
-    await connection.set_type_codec("uuid", schema="pg_catalog", encoder=str, decoder=str, format="text")
+    try:
+        await connection.set_type_codec("uuid", schema="pg_catalog", encoder=str, decoder=str, format="text")
+    except BaseException:  # its caller has gone, say: nobody else knows of it
+        connection.terminate()
+        raise
     return connection

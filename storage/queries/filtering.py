@@ -11,19 +11,42 @@ from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from typing import Any, ClassVar
 
-from sqlalchemy import BindParameter, Boolean, ColumnElement, Text, and_, bindparam, false, func, not_, or_, true
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Text,
+    and_,
+    bindparam,
+    false,
+    func,
+    not_,
+    or_,
+    true,
+)
 from sqlalchemy.orm import aliased
 from sqlalchemy.types import JSON
 
 from contract.criteria import All, Any_, Compare, Condition, HasTag, Not, Op, Related, TagMatch, UsedOn
 from contract.domains import kept_domain
-from contract.limits import MONEY_BELOW, MONEY_DECIMALS
+from contract.limits import MONEY_BELOW, MONEY_DECIMALS, TAGS_MAX
 from contract.normal_form import folded
 from contract.vocabulary import TaggedKind
 from storage.base import DomainText, Identifier, Money, PlainText, as_uuid, folded_copies
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, AnyType, Values
 from storage.queries.dialects import Dialectal
-from storage.queries.list_conditions import TextList, any_of, has_all, has_any, has_item, is_empty_list, tagged, used_on
+from storage.queries.list_conditions import (
+    TextList,
+    any_of,
+    has_all,
+    has_any,
+    has_item,
+    is_empty_list,
+    tagged,
+    tagged_with_each,
+    used_on,
+)
 from storage.queries.listables import Listable
 from storage.rows import Row
 
@@ -141,6 +164,10 @@ def _bind_folded(name: str, kind: AnyType, op: Op, value: Any, values: Values) -
     return Compare(name, op, _slot(PlainText, kept[0], values))
 
 
+_APART = 5
+"""The number of tags by which records are found that have each of them: of more, few records are left to look at."""
+
+
 def _is_of_lead(listable: Listable[Row], op: Op) -> bool:
     """Whether a comparison is with the very names of a lead's tags, which stand with the lead (decision 243)."""
     return listable.tagged is TaggedKind.LEAD and op is Op.CONTAINS
@@ -149,7 +176,8 @@ def _is_of_lead(listable: Listable[Row], op: Op) -> bool:
 def _bind_tags(op: Op, value: Any, kind: TaggedKind, values: Values) -> Condition:  # Any: a name, several, or a flag
     """Compare the tags of a record by what their names fold to; `contains` by the very name (decision 242).
 
-    Of several that a record has to have, each is a condition of its own: it has a tag once, and so is found once.
+    Of several that a record has to have, the first are conditions of their own, by which records are found; that it has
+    as many of all as there are is one more, however many they are.
     """
     if op is Op.IS_EMPTY:
         return HasTag(kind, None) if not value else Not(HasTag(kind, None))
@@ -160,7 +188,13 @@ def _bind_tags(op: Op, value: Any, kind: TaggedKind, values: Values) -> Conditio
     if op is Op.ALL:
         if len(names) < len({folded(name) for name in value}):
             return NEVER
-        return All(tuple(HasTag(kind, _slot(PlainText, name, values), TagMatch.ONE) for name in names))
+        if len(names) > TAGS_MAX:
+            return NEVER
+        parts = [HasTag(kind, _slot(PlainText, name, values), TagMatch.ONE) for name in names[:_APART]]
+        if len(names) > _APART:
+            number = _slot(Integer(), len(names), values)
+            parts.append(HasTag(kind, _slot(TextList(), names, values), TagMatch.EACH, number))
+        return All(tuple(parts))
     if not names:
         return NEVER if op is Op.ANY else ALWAYS
     has_any_of = HasTag(kind, _slot(TextList(), names, values))
@@ -257,8 +291,13 @@ def _where(condition: Condition, links: _Links) -> ColumnElement[bool]:
         case Related(link, inner):
             behind = links.through(link)
             return and_(behind.entity.id.is_not(None), _where(inner, behind))
-        case HasTag(kind, names, match):
-            clause: ColumnElement[bool] = tagged(links.entity, kind, None if names is None else names.parameter, match)
+        case HasTag(kind, names, match, number):
+            of_names = None if names is None else names.parameter
+            clause: ColumnElement[bool] = (
+                tagged(links.entity, kind, of_names, match)
+                if number is None
+                else tagged_with_each(links.entity, kind, of_names, number.parameter)
+            )
             return clause
         case UsedOn(kinds):
             return used_on(links.entity, kinds.parameter)

@@ -3,7 +3,7 @@
 from typing import ClassVar, Self
 
 import orjson
-from sqlalchemy import BindParameter, Boolean, ColumnElement, Text, and_, exists, literal_column, select
+from sqlalchemy import BindParameter, Boolean, ColumnElement, Text, and_, exists, func, literal_column, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -122,11 +122,7 @@ def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | N
     Which tags these are is found out once, and not for each record: one is a value that the index of the links is
     asked for.
     """
-    links = select(col(TagLink.record_id)).where(
-        col(TagLink.org_id) == entity.org_id,
-        col(TagLink.kind) == literal_column(f"'{kind.value}'"),
-        col(TagLink.record_id) == entity.id,
-    )
+    links = select(col(TagLink.record_id)).where(*_of_record(entity, kind))
     if names is None:
         return exists(links)
     ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM)
@@ -137,3 +133,22 @@ def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | N
     wanted = ids.where(name == names)
     # Where there is none such no record is looked at.
     return and_(exists(wanted), exists(links.where(col(TagLink.tag_id) == wanted.scalar_subquery())))
+
+
+def tagged_with_each(
+    entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | None, number: BindParameter[object]
+) -> AnyColumn:
+    """Whether the record has as many of the tags that are named so as there are names, none of which is there twice."""
+    ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM, any_of(col(Tag.folded_name), names))
+    # Behind a fence, so that the record's own tags are read, and not everyone's that have one of the names.
+    links = select(col(TagLink.tag_id)).where(*_of_record(entity, kind)).correlate(entity)
+    own = links.offset(literal_column("0")).subquery("own")
+    return select(func.count()).select_from(own).where(own.c.tag_id.in_(ids)).scalar_subquery() == number
+
+
+def _of_record(entity: AnyEntity, kind: TaggedKind) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(TagLink.org_id) == entity.org_id,
+        col(TagLink.kind) == literal_column(f"'{kind.value}'"),
+        col(TagLink.record_id) == entity.id,
+    )

@@ -161,17 +161,27 @@ async def copy_names(session: TenantSession, *wanted: AnyColumn) -> None:
     await session.execute(update(_LEAD).where(col(_LEAD.org_id) == session.org_id, *wanted).values(tags=names))
 
 
-def leads_with(tag_id: str, organization: str) -> AnyColumn:
-    """The condition that a lead has the tag."""
+def leads_with(organization: str, *tag_ids: str) -> AnyColumn:
+    """The condition that a lead has one of the tags."""
     return exists(
         select(literal(1)).where(
             col(TagLink.org_id) == organization,
-            col(TagLink.tag_id) == tag_id,
+            _among(col(TagLink.tag_id), tag_ids),
             col(TagLink.kind) == TaggedKind.LEAD.value,
             col(TagLink.record_id) == _LEAD.id,
             col(_LEAD.org_id) == organization,
         )
     )
+
+
+async def lock_leads_with(session: TenantSession, tag_ids: Iterable[str]) -> None:
+    """Lock the leads that have one of the tags against other writers, in one order.
+
+    It comes before the tags are locked, since whoever tags a lead locks the lead before its tags.
+    """
+    having = leads_with(session.org_id, *_canonical(tag_ids))
+    leads = select(_LEAD.id).where(having).order_by(_LEAD.id).with_for_update().subquery()
+    await session.scalar(select(func.count()).select_from(leads))
 
 
 async def merge(session: TenantSession, from_ids: Sequence[str], into: str) -> int:
@@ -201,15 +211,18 @@ async def change(session: TenantSession, tag: Tag, values: Values) -> Tag | None
 
 async def drop(session: TenantSession, tag_id: str) -> None:
     """Delete a tag with its links; the leads that had it get the names of the others."""
-    leads = [row.id for row in await session.rows(select(_LEAD.id).where(leads_with(tag_id, session.org_id)))]
+    leads = [row.id for row in await session.rows(select(_LEAD.id).where(leads_with(session.org_id, tag_id)))]
     await session.execute(delete(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.id) == tag_id))
     if leads:
-        await copy_names(session, _LEAD.id.in_(leads))
+        await copy_names(session, _among(_LEAD.id, leads))
 
 
 async def lock_tags(session: TenantSession, ids: Sequence[str]) -> dict[str, Tag]:
     """The tags with these identifiers, locked against other writers in one order."""
-    canonical = [found for i in ids if (found := as_uuid(i)) is not None]
-    own = select(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.id).in_(canonical))
+    own = select(Tag).where(col(Tag.org_id) == session.org_id, _among(col(Tag.id), _canonical(ids)))
     rows = await session.find_all(own.order_by(col(Tag.folded_name)).with_for_update())
     return {tag.id: tag for tag in rows}
+
+
+def _canonical(ids: Iterable[str]) -> list[str]:
+    return [found for i in ids if (found := as_uuid(i)) is not None]

@@ -446,6 +446,12 @@ async def test_only_an_active_member_becomes_an_owner(one: Tenant, two: Tenant) 
     assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["body", "owner_id"])
     moved = await one.gateway.rest("PATCH", path, one.headers(), {"owner_id": one.subject("member")})
     assert (moved.status_code, moved.json()["owner_id"]) == (200, one.subject("member"))
+    # Also where the record has that owner already, whatever else is changed with it (decision 223).
+    await admin(one, switch("Deactivate"), id=one.subject("member"))
+    for more in ({}, {"name": "changed"}):
+        body = {"owner_id": one.subject("member"), **more}
+        refused = await one.gateway.rest("PATCH", path, one.headers("admin"), body)
+        assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["body", "owner_id"])
 
 
 async def test_counts_of_what_is_owned(one: Tenant) -> None:

@@ -45,6 +45,8 @@ async def test_a_note_has_a_text_and_a_record(one: Tenant) -> None:
         ]
     for links in ({}, {"accountId": None}):
         assert await problems(one, CREATE, input={"body": "N", **links}) == [("VALIDATION", ["input"])]
+    refused = await one.body(CREATE, input={"body": "N", "accountId": account.id, "isPinned": None})
+    assert [error["extensions"]["code"] for error in refused["errors"]] == ["BAD_USER_INPUT"]
     assert await one.rows(Activity.id) == []
     made = (await one.ask(CREATE, input={"body": "x" * 500_000, "accountId": account.id}))["note"]
     assert await problems(one, UPDATE, id=made["id"], input={"accountId": None}) == [("VALIDATION", ["input"])]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from storage.base import new_id
+from storage.queries import tags as tagging
 from storage.tables import Account, Activity, Campaign, Contact, Deal, Event, Lead, Tag, TagLink
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, put, q
 from tests.isolation.surfaces import Surfaces, plain
@@ -84,6 +86,32 @@ async def test_records_of_every_kind_are_tagged_together_and_found(one: Tenant) 
     ]
 
 
+async def test_any_number_of_tags_to_have_is_one_statement(one: Tenant) -> None:
+    """How many names there are is no part of the statement from six on, and who has one less of them is not found."""
+    names = [f"tag {number}" for number in range(100)]
+    all_of_them, but_one = Deal(name="a"), Deal(name="b")
+    await one.add(all_of_them, but_one)
+    await apply(one, [all_of_them.id], names)
+    await apply(one, [but_one.id], names[:-1])
+    document = "query($f: DealFilter) { deals(filter: $f) { nodes { name } } }"
+    sent = []
+    for asked, found in (
+        (names[:6], ["a", "b"]),
+        ([*names[94:], *(name.upper() for name in names[94:])], ["a"]),
+        (names, ["a"]),
+        (names[:-1], ["a", "b"]),
+        ([*names[:6], "nobody's"], []),
+        ([f"tag {number}" for number in range(1000)], []),
+    ):
+        with statements(one.gateway.world.database) as texts:
+            page = await one.ask(document, f={"tags": {"all": asked}})
+            others = await one.ask(document, f={"not": {"tags": {"all": asked}}})
+        assert sorted(node["name"] for node in page["nodes"]) == found
+        assert sorted(node["name"] for node in others["nodes"]) == sorted({"a", "b"} - set(found))
+        sent.append(texts)
+    assert sent[0] == sent[1] == sent[2] == sent[3] == sent[4]
+
+
 async def test_names_that_differ_in_case_are_one_tag(one: Tenant) -> None:
     deal = Deal(name="d")
     await one.add(deal)
@@ -133,6 +161,23 @@ async def test_what_is_wrong_is_told_at_its_field(one: Tenant) -> None:
     ):
         [problem] = (await one.ask(create, i=given))["userErrors"]
         assert (problem["code"], problem["field"]) == (code, field), given
+
+
+async def test_an_organization_s_tags_are_full_some_time(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolvers.tags.ORGANIZATION_TAGS_MAX", 2)
+    deal, lead = Deal(name="d"), await _lead(one, ["a"])
+    await one.add(deal)
+    create = f"mutation($i: TagInput!) {{ tagCreate(input: $i) {{ tag {{ name }} {ERRORS} }} }}"
+    update = f"mutation($id: ID!, $t: [String!]) {{ leadUpdate(id: $id, input: {{tags: $t}}) {{ {ERRORS} }} }}"
+    await apply(one, [deal.id], ["a", "b"])
+    for payload, field in (
+        (await apply(one, [deal.id], ["A", "c"]), ["add"]),
+        (await one.ask(update, id=lead["id"], t=["c"]), ["input", "tags"]),
+        (await one.ask(create, i={"name": "c"}), ["input"]),
+    ):
+        [problem] = payload["userErrors"]
+        assert (problem["code"], problem["field"]) == ("VALIDATION", field)
+    assert sorted(await tag_ids(one)) == ["a", "b"]
 
 
 async def test_campaigns_need_the_outreach_rule_too(one: Tenant) -> None:
@@ -197,6 +242,46 @@ async def test_deleting_takes_a_tag_off_and_a_record_s_links_go_with_it(one: Ten
     ):
         await one.ask(f"mutation($id: ID!) {{ {noun}Delete(id: $id) {{ deletedId }} }}", id=record.id)
     assert await one.rows(TagLink.record_id) == [(mine[3].id,)]
+
+
+DELETE = f"mutation($id: ID!) {{ tagDelete(id: $id) {{ deletedId {ERRORS} }} }}"
+
+
+@pytest.mark.parametrize("what", ["rename", "merge", "delete"])
+async def test_who_tags_a_lead_and_who_changes_its_tags_never_wait_for_each_other(one: Tenant, what: str) -> None:
+    lead = Lead(name="l")
+    await one.add(lead)
+    await apply(one, [lead.id], ["vip", "other"])
+    ids = await tag_ids(one)
+    changes: dict[str, tuple[str, dict[str, Any]]] = {
+        "rename": (RENAME, {"id": ids["vip"], "i": {"name": "key"}}),
+        "merge": (MERGE, {"from": [ids["vip"]], "into": ids["other"]}),
+        "delete": (DELETE, {"id": ids["vip"]}),
+    }
+    document, variables = changes[what]
+    async with one.gateway.world.database.writing(one.id) as session:
+        await tagging.lock_records(session, [lead.id])
+        task = asyncio.create_task(one.ask(document, **variables))
+        await asyncio.sleep(0.2)  # for it to wait for the lock; a slower machine proves less and fails nothing
+        assert await tagging.named(session, ["vip", "other"])
+    assert (await task)["userErrors"] == []
+    tags = {"rename": ["key", "other"], "merge": ["other"], "delete": ["other"]}[what]
+    assert await one.rows(Lead.tags) == [(tags,)]
+
+
+async def test_changes_to_a_tag_are_the_same_statements_for_any_number_of_leads(one: Tenant) -> None:
+    sent = []
+    for count in (1, 12):
+        leads = [Lead(name=f"{n}") for n in range(count)]
+        await one.add(*leads)
+        await apply(one, [lead.id for lead in leads], ["a", "b"])
+        ids = await tag_ids(one)
+        with statements(one.gateway.world.database) as texts:
+            await one.ask(RENAME, id=ids["a"], i={"name": "A"})
+            await one.ask(MERGE, **{"from": [ids["b"]], "into": ids["a"]})
+            await one.ask(DELETE, id=ids["a"])
+        sent.append(texts)
+    assert sent[0] == sent[1]
 
 
 async def test_tags_are_listed_counted_and_ordered(one: Tenant) -> None:

@@ -77,11 +77,13 @@ async def test_a_task_from_its_beginning_to_its_end(one: Tenant) -> None:
 async def test_a_task_belongs_to_an_active_member(one: Tenant, two: Tenant) -> None:
     task = await done(one, CREATE, input={"subject": "T", "ownerId": one.subject("viewer")})
     assert task["ownerId"] == one.subject("viewer")
+    mine = await done(one, CREATE, input={"subject": "T", "ownerId": None})
+    assert mine["ownerId"] == one.subject()  # no other member is named
     for stranger in (two.subject(), "nobody"):
         at_owner = [("VALIDATION", ["input", "ownerId"])]
         assert await problems(one, CREATE, input={"subject": "T", "ownerId": stranger}) == at_owner
         assert await problems(one, UPDATE, id=task["id"], input={"ownerId": stranger}) == at_owner
-    assert len(await told(one)) == 1
+    assert len(await told(one)) == 2
 
 
 async def test_what_is_refused_changes_nothing(one: Tenant, two: Tenant) -> None:
@@ -105,6 +107,8 @@ async def test_what_is_refused_changes_nothing(one: Tenant, two: Tenant) -> None
         ({"body": "B", "expectedVersion": 7}, ("PRECONDITION_FAILED", ["input", "expectedVersion"])),
     ):
         assert await problems(one, UPDATE, id=task["id"], input=input) == [expected]
+    refused = await one.body(CREATE, input={"subject": "T", "priority": None})  # a value with a default is no null
+    assert [error["extensions"]["code"] for error in refused["errors"]] == ["BAD_USER_INPUT"]
     assert await problems(one, UPDATE, id=note.id, input={"body": "B"}) == [("VALIDATION", ["id"])]
     for document in (COMPLETE, REOPEN):
         assert await problems(one, document, id=note.id) == [("INVALID_STATE", ["id"])]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage, StageChange
+from storage.tables import Account, Activity, Contact, Deal, DealContact, PipelineStage, StageChange, Tag, TagLink
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -322,3 +323,23 @@ async def test_deletion_takes_links_and_history_and_leaves_the_rest(one: Tenant)
     assert await one.rows(Contact.last_name) == [("C",)]
     problems = [_problem("id", message="Not found", code="NOT_FOUND")]
     assert await one.ask(DELETE, id=deal) == {"deletedId": None, "userErrors": problems}
+
+
+async def test_a_deletion_takes_along_what_was_being_put_on_the_record(one: Tenant) -> None:
+    """Somebody holds the record and tags it, or makes another that names it, while it is to be deleted."""
+    deal, account, tag = Deal(name="d"), Account(name="a"), Tag(name="vip")
+    await one.add(deal, account, tag)
+    document = """mutation($deal: ID!, $account: ID!) {
+      dealDelete(id: $deal) { userErrors { code } } accountDelete(id: $account) { userErrors { code } } }"""
+    async with one.gateway.world.database.writing(one.id) as session:
+        for model, record in ((Deal, deal), (Account, account)):
+            assert await session.find(model, id=record.id, lock=True)
+        deletion = asyncio.create_task(one.ask(document, deal=deal.id, account=account.id))
+        await asyncio.sleep(0.2)  # for it to wait for the lock; a slower machine proves less and fails nothing
+        await session.insert(TagLink(kind="deal", record_id=deal.id, tag_id=tag.id))
+        await session.insert(TagLink(kind="account", record_id=account.id, tag_id=tag.id))
+        await session.insert(Contact(last_name="C", account_id=account.id), Activity(subject="m", deal_id=deal.id))
+    assert await deletion == {"dealDelete": {"userErrors": []}, "accountDelete": {"userErrors": []}}
+    assert await one.rows(TagLink.record_id) == []
+    assert await one.rows(Contact.last_name, Contact.account_id) == [("C", None)]
+    assert await one.rows(Activity.subject, Activity.deal_id) == [("m", None)]

@@ -240,6 +240,7 @@ async def test_a_null_for_a_comparator_that_needs_a_value(shelf: Listing, filter
     error = await shelf.error(filter=filter)
     assert error["extensions"]["code"] == "VALIDATION"
     assert error["extensions"]["problems"] == [{"field": field, "message": "must not be null", "type": "null"}]
+    assert error["message"] == f"{'.'.join(field)}: must not be null"  # decision 214
     assert error["path"] == ["deals"]
 
 

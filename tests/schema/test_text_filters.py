@@ -134,12 +134,13 @@ async def test_a_deal_is_closed_when_it_is_won_or_lost_and_open_again(board: tup
 
     create = "mutation($i: DealCreateInput!) { dealCreate(input: $i) { deal { id closedAt createdAt } } }"
     made = (await tenant.ask(create, i={"name": "a", "stageId": stages["won"]}))["deal"]
-    assert made["closedAt"] >= made["createdAt"][:16]
+    assert made["closedAt"] == made["createdAt"]
     assert (await tenant.ask(create, i={"name": "b"}))["deal"]["closedAt"] is None
     assert (await move(made["id"], "open"))["closedAt"] is None
     won = await move(made["id"], "won")
     lost = await move(made["id"], "lost")
     assert won["closedAt"] < lost["closedAt"]
+    assert [each["closedAt"] for each in (won, lost)] == [each["updatedAt"] for each in (won, lost)]
     assert (await move(made["id"], None))["closedAt"] is None
 
 

@@ -15,6 +15,7 @@ from sqlmodel import col
 
 from storage.base import new_id
 from storage.database import Database
+from storage.postgres.tenant_connection import TenantConnection
 from storage.tables import Member, Organization
 
 
@@ -46,6 +47,28 @@ async def test_a_read_after_cancelled_ones(database: Database, read: Any, turns:
         await asyncio.gather(*tasks, return_exceptions=True)
         assert [await _shape(database) for _ in range(3)] == [0, 0, 0]
         assert await asyncio.gather(*(_shape(database) for _ in range(12))) == [0] * 12
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_a_connection_whose_caller_goes_while_it_is_made_is_ended(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[TenantConnection] = []
+    is_made = asyncio.Event()
+
+    async def never(self: TenantConnection, *_: object, **__: object) -> None:
+        made.append(self)
+        is_made.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(TenantConnection, "set_type_codec", never)
+    task = asyncio.create_task(_shape(database))
+    async with asyncio.timeout(30):
+        await is_made.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert [connection.is_closed() for connection in made] == [True]
+    assert database.connections.state.in_use == 0
 
 
 @pytest.mark.parametrize("turns", range(0, 60, 2))
