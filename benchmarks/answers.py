@@ -9,7 +9,7 @@ from typing import Any
 _WRAPPERS = (
     {"data"},
     {"nodes"},
-    *({field} for field in ("meetings", "deal", "dealBoard", "columns", "search", "dealCreate", "dealUpdate")),
+    *({field} for field in ("meetings", "deals", "deal", "dealBoard", "columns", "search", "dealCreate", "dealUpdate")),
 )
 """Objects that hold an answer and say nothing of it."""
 _WORDS = {"type", "source", "status", "trend", "key"}

@@ -24,6 +24,7 @@ class Target(NamedTuple):
     """At most so many times the processor time that Mercurius and PostgreSQL take together."""
 
 
+_LISTED = Target({FLOOR: 0.6})
 _PAGE_OF_20 = Target({MERCURIUS: 0.9}, 1.1)
 _STAGED = Target({MERCURIUS: 0.3}, 3.5)
 _MOVED = Target({MERCURIUS: 0.3})
@@ -33,6 +34,8 @@ TARGETS: Mapping[str, Target] = {
     "meetings_20": Target({IDIOMATIC: 9, FLOOR: 0.5, MERCURIUS: 0.9}, 1.1),
     "meetings_filtered": _PAGE_OF_20,
     "meetings_filtered_literal": _PAGE_OF_20,
+    "deals_200": _LISTED,
+    "deals_200_owned": _LISTED,
     "deal_detail": Target({IDIOMATIC: 16, FLOOR: 0.5, MERCURIUS: 1.0}, 1.0),
     "dashboard": Target({IDIOMATIC: 14, FLOOR: 0.45, MERCURIUS: 1.2}, 0.9),
     "rest_meetings_200": Target({FASTAPI: 6.4, FLOOR: 0.75}),

@@ -1,6 +1,6 @@
 """The works: the documents that go to the gateway and to Mercurius, and what the baselines are asked instead.
 
-The first six are about the largest organization, in varied requests: from another offset, or about another record.
+The first are about the largest organization, in varied requests: from another offset, or about another record.
 The others are sent by all organizations in turn. Where a document has a variable for a whole input, a work of its own
 has variables inside the input's literal.
 """
@@ -40,6 +40,7 @@ _DETAIL = "id name value currency status closeDate notes createdAt"
 _HEALTH = "id score trend snapshotAt factors { key label score weight value explanation sampleSize }"
 _PERSON = "id firstName lastName email title"
 _BOARD_DEAL = "id name value currency account { id name }"
+_LISTED_DEAL = "id name value currency status closeDate createdAt account { id name } stage { id name }"
 _CREATED = "id name value currency accountId status"
 _LINKED = "id name value currency status account { id name } stage { id name }"
 
@@ -58,6 +59,13 @@ def _meetings(count: int, fields: str, path: str, _known: Sequence[Known], varia
     ours = f"{head} {{ meetings(first: {count}, offset: $offset) {{ nodes {{ {fields} }} }} }}"
     theirs = f"{head} {{ meetings(limit: {count}, offset: $offset) {{ {fields} }} }}"
     return _by_offset(ours, theirs, path, variants)
+
+
+def _deals(_known: Sequence[Known], variants: int, *, owned: bool) -> Requests:
+    fields = f"{_LISTED_DEAL} owner {{ id name email }}" if owned else _LISTED_DEAL
+    text = f"query Deals($offset: Int!) {{ deals(first: 200, offset: $offset) {{ nodes {{ {fields} }} }} }}"
+    path = "deals_200_owned" if owned else "deals_200"
+    return _ours((graphql(text, {"offset": o}), _get(path, offset=o)) for o in range(variants))
 
 
 def _dashboard(_known: Sequence[Known], variants: int) -> Requests:
@@ -265,6 +273,8 @@ WORKS: tuple[Work, ...] = (
     Work("meetings_200", partial(_meetings, 200, _ALL_FIELDS, "meetings_200")),
     Work("meetings_20", partial(_meetings, 20, _FIVE_FIELDS, "meetings_20")),
     *_forms("meetings_filtered", _filtered),
+    Work("deals_200", partial(_deals, owned=False)),
+    Work("deals_200_owned", partial(_deals, owned=True)),
     Work("deal_detail", _detail),
     Work("dashboard", _dashboard),
     Work("board", _board),

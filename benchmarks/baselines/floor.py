@@ -120,6 +120,7 @@ _DETAIL = (
 )
 _NAMED_ACCOUNT, _NAMED_STAGE = "account { id name }", "stage { id name }"
 _BOARD_DEAL = f"id name value currency {_NAMED_ACCOUNT} {_NAMED_STAGE}"
+_DEAL = f"id name value currency status closeDate createdAt {_NAMED_ACCOUNT} {_NAMED_STAGE}"
 _CREATED = "id name value currency accountId status"
 _CHANGED = "id name value currency status account? stage?"
 
@@ -194,6 +195,8 @@ class Floor:
             "meetings_200": self._rows(sql.MEETINGS_200, _MEETING, _page(200)),
             "rest_meetings_200": self._rows(sql.MEETINGS_200, _REST_MEETING, _page(200)),
             "meetings_20": self._rows(sql.MEETINGS_20, _BRIEF, _page(20)),
+            "deals_200": self._rows(sql.DEALS_200, _DEAL, _page(200)),
+            "deals_200_owned": self._rows(sql.DEALS_200_OWNED, f"{_DEAL} owner {{ id name email }}", _page(200)),
             "meetings_before": self._rows(
                 sql.MEETINGS_BEFORE, _BRIEF, lambda values: (datetime.fromisoformat(values["before"]),)
             ),

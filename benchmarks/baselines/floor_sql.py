@@ -35,6 +35,16 @@ LEFT JOIN accounts a ON a.org_id = d.org_id AND a.id = d.account_id
 LEFT JOIN pipeline_stages s ON s.org_id = d.org_id AND s.id = d.stage_id
 WHERE d.org_id = $1 ORDER BY d.created_at DESC, d.id LIMIT $3 OFFSET $2
 """
+_LISTED = "SELECT d.id, d.name, d.value, d.currency, d.status, d.close_date, d.created_at, a.id, a.name, s.id, s.name"
+_DEALS = """ FROM deals d
+LEFT JOIN accounts a ON a.org_id = d.org_id AND a.id = d.account_id
+LEFT JOIN pipeline_stages s ON s.org_id = d.org_id AND s.id = d.stage_id
+"""
+_NEWEST = "WHERE d.org_id = $1 ORDER BY d.created_at DESC, d.id LIMIT $3 OFFSET $2"
+DEALS_200 = _LISTED + _DEALS + _NEWEST
+DEALS_200_OWNED = (
+    f"{_LISTED}, o.subject, o.name, o.email{_DEALS}LEFT JOIN members o ON o.subject = d.owner_id\n{_NEWEST}"
+)
 DASHBOARD_ACCOUNTS = """
 SELECT id, name, domain, industry FROM accounts
 WHERE org_id = $1 ORDER BY created_at DESC, id LIMIT $3 OFFSET $2

@@ -5,7 +5,11 @@ const TABLES = {
   Account: { table: "accounts", links: {} },
   Contact: { table: "contacts", links: {} },
   PipelineStage: { table: "pipeline_stages", links: {} },
-  Deal: { table: "deals", links: { account: ["Account", "account_id"], stage: ["PipelineStage", "stage_id"] } },
+  Member: { table: "members", key: "subject", links: {} },
+  Deal: {
+    table: "deals",
+    links: { account: ["Account", "account_id"], stage: ["PipelineStage", "stage_id"], owner: ["Member", "owner_id"] },
+  },
   Meeting: {
     table: "activities",
     links: { account: ["Account", "account_id"], deal: ["Deal", "deal_id"], contact: ["Contact", "contact_id"] },
@@ -34,9 +38,9 @@ function compiled(type, node) {
   const joins = [];
   const at = (column) => `row[${columns.push(column) - 1}]`;
   const object = (type, alias, node) => {
-    const { links } = TABLES[type];
+    const { links, key = "id" } = TABLES[type];
     // By its identifier a record is found by the loaders, which also read the fields that are left out here.
-    const parts = [`id: ${at(`${alias}.id`)}`];
+    const parts = [`id: ${at(`${alias}.${key}`)}`];
     for (const name of new Set(fieldsOf(node).map((field) => field.name.value))) {
       if (name === "id" || LOADED.has(name)) continue;
       if (!(name in links)) {
@@ -45,11 +49,12 @@ function compiled(type, node) {
       }
       const [target, column] = links[name];
       const joined = `${alias}_${name}`;
-      joins.push(
-        `LEFT JOIN ${TABLES[target].table} ${joined} ON ${joined}.org_id = ${alias}.org_id AND ${joined}.id = ${alias}.${column}`,
-      );
+      // People are not of one organization: they have a key of their own.
+      const { table, key } = TABLES[target];
+      const same = key === undefined ? `${joined}.org_id = ${alias}.org_id AND ` : "";
+      joins.push(`LEFT JOIN ${table} ${joined} ON ${same}${joined}.${key ?? "id"} = ${alias}.${column}`);
       const field = fieldsOf(node).find((field) => field.name.value === name);
-      parts.push(`${name}: ${at(`${joined}.id`)} === null ? null : ${object(target, joined, field)}`);
+      parts.push(`${name}: ${at(`${joined}.${key ?? "id"}`)} === null ? null : ${object(target, joined, field)}`);
     }
     return `{ ${parts.join(", ")} }`;
   };
