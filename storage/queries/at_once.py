@@ -8,7 +8,7 @@ Everything hangs on the first expression, which sets the organization for this t
 read or written only once it has been set. Rows are read behind a fence (OFFSET 0), as in storage/statements.py; rows
 are changed by inserts that meet them, since an UPDATE may look at its table before it looks at what it is joined to.
 References are checked by the foreign keys (decision 199). Whoever finds nothing written looks for the reason in a
-transaction.
+transaction. What the event changed in the record, or in others, is written with it (storage/queries/history.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +18,16 @@ from typing import TypeVar
 import asyncpg
 from sqlalchemy import (
     CTE,
+    JSON,
     Boolean,
     ColumnElement,
     Select,
     Text,
+    and_,
     bindparam,
     case,
+    cast,
+    column,
     func,
     inspect,
     literal_column,
@@ -34,7 +38,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy import delete as delete_of
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlmodel import SQLModel, UTCDateTime, col
 
 from contract.vocabulary import DealStatus, MemberState
@@ -42,6 +46,8 @@ from storage.base import Identifier, PlainText, Record, now, with_copies
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_of
 from storage.postgres.tenant_connection import SETTING
+from storage.queries import history
+from storage.queries.history import EDITS_APART, Told, draft_of
 from storage.queries.records import references_to
 from storage.statements import ORG_PARAM
 from storage.table_statements import columns_of_table
@@ -52,6 +58,7 @@ from storage.tables import (
     EventCounter,
     Person,
     PipelineStage,
+    RecordChange,
     StageChange,
     TagLink,
 )
@@ -85,6 +92,7 @@ async def change(
     event: Event,
     *,
     move: StageChange | None = None,
+    told: Sequence[Told] = (),
 ) -> R | None:
     """Change a versioned row that was read without a lock, insert the draft of its event, and give the row.
 
@@ -100,9 +108,10 @@ async def change(
     values = {n: value for n, value in all_values.items() if n in wanted} | _named("event", event)
     values |= {"id": all_values["new_id"], "seen": _named("new", row)["new_version"]}
     values |= {} if move is None else _named("move", move)
-    has_owner = changes.get("owner_id") is not None
-    build = partial(_changing, model, _stored(model, names), has_owner=has_owner, has_move=move is not None)
-    key = ("change at once", model, names, has_owner, move is not None)
+    values |= _told_values(event, told)
+    has_owner, alone = changes.get("owner_id") is not None, _alone(told)
+    build = partial(_changing, model, _stored(model, names), alone, has_owner=has_owner, has_move=move is not None)
+    key = ("change at once", model, names, alone, has_owner, move is not None)
     return await _sent(session, key, build, values, after, move)
 
 
@@ -127,22 +136,24 @@ async def _sent(
     return moved
 
 
-async def link(session: TenantSession, row: DealContact, seen: DealContact | None, event: Event) -> bool:
+async def link(
+    session: TenantSession, row: DealContact, seen: DealContact | None, event: Event, told: Sequence[Told]
+) -> bool:
     """Put a contact on a deal, or change the link that was seen, and insert the draft of the event.
 
     It is no primary one. False, and nothing is done, where the link is not as it was seen, or one of the two is not
     there.
     """
-    values = _named("new", row) | _named("event", event)
+    values = _named("new", row) | _named("event", event) | _told_values(event, told)
     values |= {} if seen is None else {"seen_role": seen.role, "seen_is_primary": seen.is_primary}
-    build = partial(_linking, is_known=seen is not None)
+    build = partial(_linking, _alone(told), is_known=seen is not None)
     try:
-        return bool(await session.at_once(("link at once", seen is None), build, **values))
+        return bool(await session.at_once(("link at once", _alone(told), seen is None), build, **values))
     except (asyncpg.ForeignKeyViolationError, asyncpg.UniqueViolationError):
         return False
 
 
-def _linking(*, is_known: bool) -> AnySelect:
+def _linking(told: Sequence[bool], *, is_known: bool) -> AnySelect:
     scope, table = _scope(), _table(DealContact)
     deal = table.c.deal_id == _parameter(DealContact, "new", "deal_id")
     contact = table.c.contact_id == _parameter(DealContact, "new", "contact_id")
@@ -163,29 +174,37 @@ def _linking(*, is_known: bool) -> AnySelect:
         changed = {n: proposed.excluded[n] for n in ("role", "is_primary")}
         proposed = proposed.on_conflict_do_update(index_elements=keys, set_=changed)
     made = proposed.returning(table.c.deal_id.label("id")).cte("made")
-    return _noted(made, has_move=False)
+    return _noted(made, told, has_move=False)
 
 
-async def delete(session: TenantSession, model: type[SQLModel], event: Event, **key: str) -> bool:
+async def delete(
+    session: TenantSession, model: type[SQLModel], event: Event, told: Sequence[Told] = (), **key: str
+) -> bool:
     """Delete the row of this key, set to null what names it, and insert the draft of its event; whether there was one.
 
     One statement of a transaction that has set its organization: rows are found by an UPDATE here.
     """
-    values = _named("event", event) | key | {"changed_at": now()}
-    return bool(await session.fetch(("delete at once", model), partial(_deleting, model, tuple(key)), **values))
+    values = _named("event", event) | _told_values(event, told) | key | {"changed_at": now()}
+    build = partial(_deleting, model, tuple(key), _alone(told))
+    return bool(await session.fetch(("delete at once", model, _alone(told)), build, **values))
 
 
-def _deleting(model: type[SQLModel], key: Sequence[str]) -> AnySelect:
+def _deleting(model: type[SQLModel], key: Sequence[str], told: Sequence[bool]) -> AnySelect:
     table = _table(model)
     own = (table.c.org_id == ORG_PARAM, *(table.c[name] == bindparam(name, type_=Identifier) for name in key))
     first = table.c[key[0]].label("id")
     there = select(first).where(*own).with_for_update().cte("there")
     wanted = select(there.c.id).scalar_subquery()
     by_table: dict[AnyColumn, list[AnyColumn]] = {}
-    for column in references_to(model) if issubclass(model, Record) else ():
-        by_table.setdefault(column.class_, []).append(column)
+    for reference in references_to(model) if issubclass(model, Record) else ():
+        by_table.setdefault(reference.class_, []).append(reference)
     gone = delete_of(table).where(*own, table.c[key[0]] == wanted).returning(first).cte("gone")
-    statement = _noted(gone, has_move=False)
+    statement = _noted(gone, told, has_move=False)
+    references = [reference for named in by_table.values() for reference in named]
+    followed = (*history.freed(references, wanted), *history.taken_off(model, wanted))
+    for number, (following, is_meant) in enumerate(followed):
+        put = history.following(following, is_meant).returning(literal_column("1").label("n"))
+        statement = statement.add_cte(put.cte(f"followed_{number}"))
     for number, (owner, columns) in enumerate(by_table.items()):  # of a statement, a row can be changed once
         changed: dict[str, AnyColumn] = {c.key: case((c == wanted, null()), else_=c) for c in columns}
         if hasattr(owner, "version"):
@@ -199,6 +218,12 @@ def _deleting(model: type[SQLModel], key: Sequence[str]) -> AnySelect:
         link = _table(TagLink).c
         its = (link.org_id == ORG_PARAM, link.kind == literal_column(f"'{kind}'"), link.record_id == wanted)
         statement = statement.add_cte(delete_of(TagLink).where(*its).returning(link.record_id).cte("untagged"))
+    subject = history.kind_of(model)
+    if subject is not None:
+        change = _table(RecordChange).c
+        of_it = (change.subject_kind == literal_column(f"'{subject}'"), change.subject_id == wanted)
+        dropped = delete_of(RecordChange).where(change.org_id == ORG_PARAM, *of_it).returning(change.id)
+        statement = statement.add_cte(dropped.cte("forgotten"))
     return statement
 
 
@@ -241,10 +266,12 @@ def _creating(model: type[SQLModel], *, has_move: bool) -> AnySelect:
         .returning(_table(model).c.id, *_standing_of(model))
         .cte("made")
     )
-    return _noted(made, has_move=has_move)
+    return _noted(made, (), has_move=has_move)
 
 
-def _changing(model: type[SQLModel], names: Sequence[str], *, has_owner: bool, has_move: bool) -> AnySelect:
+def _changing(
+    model: type[SQLModel], names: Sequence[str], told: Sequence[bool], *, has_owner: bool, has_move: bool
+) -> AnySelect:
     scope, table = _scope(), _table(model)
     is_it = table.c.id == bindparam("id", type_=Identifier)
     seen = table.c.version == bindparam("seen", type_=table.c.version.type)
@@ -283,11 +310,11 @@ def _changing(model: type[SQLModel], names: Sequence[str], *, has_owner: bool, h
         .returning(table.c.id, *_standing_of(model))
         .cte("made")
     )
-    return _noted(made, has_move=has_move)
+    return _noted(made, told, has_move=has_move)
 
 
-def _noted(made: CTE, *, has_move: bool) -> AnySelect:
-    """Where the record was written: the move, the next number of the organization's events, and the event."""
+def _noted(made: CTE, told: Sequence[bool], *, has_move: bool) -> AnySelect:
+    """Where the record was written: the move, what is told, the next number of the organization's events, the event."""
     origin = made
     if has_move:
         names = columns_of_table(StageChange)
@@ -309,7 +336,63 @@ def _noted(made: CTE, *, has_move: bool) -> AnySelect:
         insert(Event).from_select(["org_id", *names, "sequence"], noted).returning(col(Event.sequence)).cte("written")
     )
     standing = [made.c[n] if n in made.c else _UNKNOWN[n].label(n) for n in STANDING]
-    return select(written.c.sequence, *standing).select_from(written.join(made, true()))
+    statement: AnySelect = select(written.c.sequence, *standing).select_from(written.join(made, true()))
+    for number, is_alone in enumerate(told):
+        statement = statement.add_cte(_telling(made, f"told{number}", is_alone=is_alone))
+    return statement
+
+
+def _telling(made: CTE, name: str, *, is_alone: bool) -> CTE:
+    """What is told of a record: in a row of its own, or in the last one where that is extended (decision 232)."""
+    table, names = _table(RecordChange), columns_of_table(RecordChange)
+    given = {n: _parameter(RecordChange, name, n) for n in names}
+    origin: AnyColumn = made
+    extra: dict[str, AnyColumn] = {}
+    if not is_alone:
+        its = (table.c.org_id == ORG_PARAM, *(table.c[n] == given[n] for n in ("subject_kind", "subject_id")))
+        shown = [table.c[n] for n in ("id", "at", "actor", "type", "fields")]
+        found = select(*shown).where(*its).order_by(table.c.at.desc(), table.c.id).limit(literal_column("1"))
+        last = _fenced(made, select(found.subquery("newest")), "last")
+        since = bindparam(f"{name}_since", type_=table.c.at.type)
+        same = and_(last.c.at > since, *(last.c[n] == given[n] for n in ("actor", "type")))
+        extra = {
+            "id": case((same, last.c.id), else_=given["id"]),
+            "fields": case((same, _extended(last.c.fields, given["fields"])), else_=given["fields"]),
+        }
+        origin = made.outerjoin(last, true())
+    new = select(ORG_PARAM, *({**given, **extra}[n] for n in names)).select_from(origin)
+    proposed = insert(table).from_select(["org_id", *names], new, include_defaults=False)
+    changed = {n: proposed.excluded[n] for n in ("at", "fields")}
+    put = proposed.on_conflict_do_update(index_elements=["org_id", "id"], set_=changed)
+    return put.returning(table.c.id).cte(name)
+
+
+def _extended(told: AnyColumn, more: AnyColumn) -> AnyColumn:
+    """The fields of two edits as one, as `contract.timeline.extended` has them."""
+    old, new = (
+        func.json_each(fields).table_valued(column("key", Text()), column("value", JSON()), name=name)
+        for fields, name in ((told, "old"), (more, "new"))
+    )
+    before = func.coalesce(old.c.value.op("->")(literal_column("0")), new.c.value.op("->")(literal_column("0")))
+    after = func.coalesce(new.c.value.op("->")(literal_column("1")), old.c.value.op("->")(literal_column("1")))
+    name = func.coalesce(old.c.key, new.c.key)
+    both = old.join(new, old.c.key == new.c.key, full=True)
+    differs = cast(before, JSONB).is_distinct_from(cast(after, JSONB))
+    fields = func.json_object_agg(name, func.json_build_array(before, after))
+    return select(func.coalesce(fields, literal_column("'{}'::json"))).select_from(both).where(differs).scalar_subquery()
+
+
+def _told_values(event: Event, told: Sequence[Told]) -> Values:
+    """The parameters of what is told."""
+    values: Values = {}
+    for number, each in enumerate(told):
+        values |= _named(f"told{number}", draft_of(event, each))
+        values[f"told{number}_since"] = event.occurred_at - EDITS_APART
+    return values
+
+
+def _alone(told: Sequence[Told]) -> tuple[bool, ...]:
+    return tuple(each.alone for each in told)
 
 
 def _parameter(model: type[SQLModel], prefix: str, name: str) -> AnyColumn:
