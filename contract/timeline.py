@@ -20,9 +20,7 @@ _UNTOLD: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "deal": frozenset({"stage_id", "closed_at"}),
         "lead": frozenset({"capture_payload"}),
-        "campaign": frozenset(
-            {"provider", "provider_campaign_id", "provider_sync", "provider_synced_at", "revision"}
-        ),
+        "campaign": frozenset({"provider", "provider_campaign_id", "provider_sync", "provider_synced_at", "revision"}),
     }
 )
 """Fields that are told elsewhere, follow from others, or are the provider's bookkeeping."""

@@ -320,7 +320,5 @@ def _values(input: CampaignCreate | CampaignUpdate) -> Given:
     return fields
 
 
-async def _log(
-    ctx: Context, session: TenantSession, event: str, data: JsonDict, told: Sequence[Told] = ()
-) -> None:
+async def _log(ctx: Context, session: TenantSession, event: str, data: JsonDict, told: Sequence[Told] = ()) -> None:
     await changes.append_event(ctx, session, event, data, area="outreach", told=told)

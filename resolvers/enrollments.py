@@ -43,9 +43,7 @@ class Enrolled:
 
 
 @requires(ScopeGroup.OUTREACH_READ)
-async def get_enrollment(
-    ctx: Context, enrollment_id: str, selection: Selection | None = None
-) -> EnrollmentRow | None:
+async def get_enrollment(ctx: Context, enrollment_id: str, selection: Selection | None = None) -> EnrollmentRow | None:
     """The enrollment, or None."""
     return await by_id(ctx, listables.ENROLLMENTS, enrollment_id, selection)
 

@@ -26,8 +26,8 @@ from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.threads import aside
 from storage.base import Record, now
 from storage.new_rows import new_row
-from storage.queries import leads as statements
 from storage.queries import history, listables, records
+from storage.queries import leads as statements
 from storage.queries.listables import Listable
 from storage.rows import AccountRow, ContactRow, DealRow, LeadRow, RecordRow
 from storage.tables import Account, Contact, Deal, Event, Lead

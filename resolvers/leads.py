@@ -33,8 +33,8 @@ from resolvers.tags import put_names
 from storage.base import JsonDict
 from storage.columns import UPDATE
 from storage.new_rows import new_row
-from storage.queries import leads as statements
 from storage.queries import history, listables, records
+from storage.queries import leads as statements
 from storage.queries import tags as tagging
 from storage.rows import LeadRow
 from storage.tables import Lead

@@ -4,7 +4,8 @@ A timeline has activities, changes, moves of deals and enrollments (decision 235
 record itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
 
 from contract.criteria import PageWindow
 from contract.errors import CostExceeded, Problem, Problems
@@ -17,41 +18,127 @@ from resolvers.shared.lists import PageResult
 from storage.queries import timeline as statements
 from storage.queries.timeline import Feed, FeedItem, FeedPage
 
+_Read = Callable[..., Awaitable[PageResult[FeedItem]]]
 _NARROWER = {TimelineKind.ENROLLMENT: ScopeGroup.OUTREACH_READ}
 """The kinds of items that need another group than the timeline."""
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def timeline_of(
+async def timeline_of_account(
     ctx: Context,
-    subject: str,
-    record_id: str,
+    account_id: str,
     page: PageWindow,
     *,
     kinds: Sequence[TimelineKind] | None = None,
     is_upcoming: bool = False,
 ) -> PageResult[FeedItem]:
-    """A page of the timeline of a record of this kind; of the named kinds of items those that the caller may read."""
+    """A page of the timeline of an account."""
+    return await _timeline(ctx, "account", account_id, page, kinds, is_upcoming=is_upcoming)
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def timeline_of_contact(
+    ctx: Context,
+    contact_id: str,
+    page: PageWindow,
+    *,
+    kinds: Sequence[TimelineKind] | None = None,
+    is_upcoming: bool = False,
+) -> PageResult[FeedItem]:
+    """A page of the timeline of a contact."""
+    return await _timeline(ctx, "contact", contact_id, page, kinds, is_upcoming=is_upcoming)
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def timeline_of_deal(
+    ctx: Context,
+    deal_id: str,
+    page: PageWindow,
+    *,
+    kinds: Sequence[TimelineKind] | None = None,
+    is_upcoming: bool = False,
+) -> PageResult[FeedItem]:
+    """A page of the timeline of a deal."""
+    return await _timeline(ctx, "deal", deal_id, page, kinds, is_upcoming=is_upcoming)
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def timeline_of_lead(
+    ctx: Context,
+    lead_id: str,
+    page: PageWindow,
+    *,
+    kinds: Sequence[TimelineKind] | None = None,
+    is_upcoming: bool = False,
+) -> PageResult[FeedItem]:
+    """A page of the timeline of a lead."""
+    return await _timeline(ctx, "lead", lead_id, page, kinds, is_upcoming=is_upcoming)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def history_of_account(ctx: Context, account_id: str, page: PageWindow) -> PageResult[FeedItem]:
+    """A page of the changes of an account."""
+    return await _history(ctx, "account", account_id, page)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def history_of_contact(ctx: Context, contact_id: str, page: PageWindow) -> PageResult[FeedItem]:
+    """A page of the changes of a contact."""
+    return await _history(ctx, "contact", contact_id, page)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def history_of_deal(ctx: Context, deal_id: str, page: PageWindow) -> PageResult[FeedItem]:
+    """A page of the changes of a deal."""
+    return await _history(ctx, "deal", deal_id, page)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def history_of_lead(ctx: Context, lead_id: str, page: PageWindow) -> PageResult[FeedItem]:
+    """A page of the changes of a lead."""
+    return await _history(ctx, "lead", lead_id, page)
+
+
+@requires(ScopeGroup.OUTREACH_READ)
+async def history_of_campaign(ctx: Context, campaign_id: str, page: PageWindow) -> PageResult[FeedItem]:
+    """A page of the changes of a campaign."""
+    return await _history(ctx, "campaign", campaign_id, page)
+
+
+TIMELINES: Final[Mapping[str, _Read]] = {
+    "account": timeline_of_account,
+    "contact": timeline_of_contact,
+    "deal": timeline_of_deal,
+    "lead": timeline_of_lead,
+}
+HISTORIES: Final[Mapping[str, _Read]] = {
+    "account": history_of_account,
+    "contact": history_of_contact,
+    "deal": history_of_deal,
+    "lead": history_of_lead,
+    "campaign": history_of_campaign,
+}
+"""What reads the feeds of each kind of record."""
+
+
+async def _timeline(
+    ctx: Context,
+    subject: str,
+    record_id: str,
+    page: PageWindow,
+    kinds: Sequence[TimelineKind] | None,
+    *,
+    is_upcoming: bool,
+) -> PageResult[FeedItem]:
+    """A page of the items of the named kinds that the caller may read."""
     asked = frozenset(TimelineKind if kinds is None else kinds)
     scopes = ctx.caller.scopes
     readable = {kind for kind in asked if kind not in _NARROWER or _NARROWER[kind].passes(scopes)}
     return await _page(ctx, Feed(subject, frozenset(readable), page.size, is_upcoming), record_id, page)
 
 
-@requires(ScopeGroup.CRM_READ)
-async def history_of(ctx: Context, subject: str, record_id: str, page: PageWindow) -> PageResult[FeedItem]:
-    """A page of the changes of an account, a contact, a deal or a lead."""
-    return await _page(ctx, _changes(subject, page), record_id, page)
-
-
-@requires(ScopeGroup.OUTREACH_READ)
-async def history_of_campaign(ctx: Context, campaign_id: str, page: PageWindow) -> PageResult[FeedItem]:
-    """A page of the changes of a campaign."""
-    return await _page(ctx, _changes("campaign", page), campaign_id, page)
-
-
-def _changes(subject: str, page: PageWindow) -> Feed:
-    return Feed(subject, frozenset({TimelineKind.CHANGE}), page.size)
+async def _history(ctx: Context, subject: str, record_id: str, page: PageWindow) -> PageResult[FeedItem]:
+    return await _page(ctx, Feed(subject, frozenset({TimelineKind.CHANGE}), page.size), record_id, page)
 
 
 async def _page(ctx: Context, feed: Feed, record_id: str, page: PageWindow) -> PageResult[FeedItem]:

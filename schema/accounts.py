@@ -90,7 +90,9 @@ class Account(Node):
         question = listing(condition_of(filter), first=first, after=after)
         return await activities.activities_of_account(info.context, root.id, question, selected_nodes(info, "type"))
 
-    timeline: TimelineLink = timeline_field("account", "The account's feed: its activities and changes, and the stage changes of its deals.")
+    timeline: TimelineLink = timeline_field(
+        "account", "The account's feed: its activities and changes, and the stage changes of its deals."
+    )
 
     history: HistoryLink = history_field("account")
 

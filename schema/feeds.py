@@ -37,8 +37,9 @@ Upcoming = Annotated[bool | None, argument("Whether activities of the future are
 
 def timeline_field(subject: str, description: str) -> Any:
     """Make the field `timeline` of a record of this kind."""
+    read = timeline.TIMELINES[subject]
 
-    @guarded_field(timeline.timeline_of, f"{description} Items of the future only when asked for.")
+    @guarded_field(read, f"{description} Items of the future only when asked for.")
     async def feed(
         root: strawberry.Parent[Row],
         info: Info,
@@ -50,34 +51,20 @@ def timeline_field(subject: str, description: str) -> Any:
         page = listing(first=first, after=after).page
         chosen = None if kinds is UNSET else kinds
         record_id: str = root.id  # type: ignore[attr-defined]  # a record's row
-        return await timeline.timeline_of(
-            info.context, subject, record_id, page, kinds=chosen, is_upcoming=bool(include_upcoming)
-        )
+        return await read(info.context, record_id, page, kinds=chosen, is_upcoming=bool(include_upcoming))
 
     return feed
 
 
 def history_field(subject: str) -> Any:
     """Make the field `history` of a record of this kind."""
+    read = timeline.HISTORIES[subject]
 
-    @guarded_field(timeline.history_of, "What changed in the record itself.")
+    @guarded_field(read, "What changed in the record itself.")
     async def changes(
         root: strawberry.Parent[Row], info: Info, first: FirstItems = UNSET, after: After = UNSET
     ) -> HistoryLink:
         page = listing(first=first, after=after).page
-        return await timeline.history_of(info.context, subject, root.id, page)  # type: ignore[attr-defined]  # the same
-
-    return changes
-
-
-def campaign_history_field() -> Any:
-    """Make the field `history` of campaigns."""
-
-    @guarded_field(timeline.history_of_campaign, "What changed in the record itself.")
-    async def changes(
-        root: strawberry.Parent[Row], info: Info, first: FirstItems = UNSET, after: After = UNSET
-    ) -> HistoryLink:
-        page = listing(first=first, after=after).page
-        return await timeline.history_of_campaign(info.context, root.id, page)  # type: ignore[attr-defined]  # the same
+        return await read(info.context, root.id, page)  # type: ignore[attr-defined]  # the same
 
     return changes

@@ -11,13 +11,14 @@ from resolvers import activities, deals, enrollments, members
 from resolvers.shared.lists import PageResult
 from schema.activities import Activity
 from schema.adapters.strawberry import to_camel_case
-from schema.connections import EdgeOf, PageInfo, PageOfRows, RowOfPage, edges_of, nodes_of, page_info_of
+from schema.connections import PageInfo, PageOfRows, RowOfPage, edges_of, nodes_of, page_info_of
 from schema.deals import Deal, StageChange
 from schema.declare import Info, computed_field, field, guarded_field
 from schema.enrollments import Enrollment
 from schema.execution.selections import selected
 from schema.members import Member
 from storage.queries.timeline import ACTIVITIES, FeedItem
+
 
 @strawberry.type(description="One field of a change.")
 class FieldChange:

@@ -44,7 +44,9 @@ async def page_of(
         async with ctx.reading() as session:
             return await paging.count(session, listable, listing.condition)
 
-    return PageResult(partial(paging.cursor, listable, listing.order), found.rows, found.has_next, found.has_previous, total)
+    return PageResult(
+        partial(paging.cursor, listable, listing.order), found.rows, found.has_next, found.has_previous, total
+    )
 
 
 async def children(
@@ -83,7 +85,9 @@ async def children(
     async def total() -> int:
         return await ctx.loader((parent, listing.condition, "total"), load_totals).load(parent_id)
 
-    return PageResult(partial(paging.cursor, listable, listing.order), found.rows, found.has_next, found.has_previous, total)
+    return PageResult(
+        partial(paging.cursor, listable, listing.order), found.rows, found.has_next, found.has_previous, total
+    )
 
 
 async def by_id(

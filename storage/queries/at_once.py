@@ -18,16 +18,12 @@ from typing import TypeVar
 import asyncpg
 from sqlalchemy import (
     CTE,
-    JSON,
     Boolean,
     ColumnElement,
     Select,
     Text,
-    and_,
     bindparam,
     case,
-    cast,
-    column,
     func,
     inspect,
     literal_column,
@@ -38,7 +34,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy import delete as delete_of
-from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlmodel import SQLModel, UTCDateTime, col
 
 from contract.vocabulary import DealStatus, MemberState
@@ -46,8 +42,8 @@ from storage.base import Identifier, PlainText, Record, now, with_copies
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_of
 from storage.postgres.tenant_connection import SETTING
-from storage.queries import history
-from storage.queries.history import EDITS_APART, Told, draft_of
+from storage.queries import history, history_at_once
+from storage.queries.history import Told
 from storage.queries.records import references_to
 from storage.statements import ORG_PARAM
 from storage.table_statements import columns_of_table
@@ -108,8 +104,8 @@ async def change(
     values = {n: value for n, value in all_values.items() if n in wanted} | _named("event", event)
     values |= {"id": all_values["new_id"], "seen": _named("new", row)["new_version"]}
     values |= {} if move is None else _named("move", move)
-    values |= _told_values(event, told)
-    has_owner, alone = changes.get("owner_id") is not None, _alone(told)
+    values |= history_at_once.values_of(event, told)
+    has_owner, alone = changes.get("owner_id") is not None, history_at_once.alone(told)
     build = partial(_changing, model, _stored(model, names), alone, has_owner=has_owner, has_move=move is not None)
     key = ("change at once", model, names, alone, has_owner, move is not None)
     return await _sent(session, key, build, values, after, move)
@@ -144,11 +140,11 @@ async def link(
     It is no primary one. False, and nothing is done, where the link is not as it was seen, or one of the two is not
     there.
     """
-    values = _named("new", row) | _named("event", event) | _told_values(event, told)
+    values = _named("new", row) | _named("event", event) | history_at_once.values_of(event, told)
     values |= {} if seen is None else {"seen_role": seen.role, "seen_is_primary": seen.is_primary}
-    build = partial(_linking, _alone(told), is_known=seen is not None)
+    build = partial(_linking, history_at_once.alone(told), is_known=seen is not None)
     try:
-        return bool(await session.at_once(("link at once", _alone(told), seen is None), build, **values))
+        return bool(await session.at_once(("link at once", history_at_once.alone(told), seen is None), build, **values))
     except (asyncpg.ForeignKeyViolationError, asyncpg.UniqueViolationError):
         return False
 
@@ -184,9 +180,9 @@ async def delete(
 
     One statement of a transaction that has set its organization: rows are found by an UPDATE here.
     """
-    values = _named("event", event) | _told_values(event, told) | key | {"changed_at": now()}
-    build = partial(_deleting, model, tuple(key), _alone(told))
-    return bool(await session.fetch(("delete at once", model, _alone(told)), build, **values))
+    values = _named("event", event) | history_at_once.values_of(event, told) | key | {"changed_at": now()}
+    build = partial(_deleting, model, tuple(key), history_at_once.alone(told))
+    return bool(await session.fetch(("delete at once", model, history_at_once.alone(told)), build, **values))
 
 
 def _deleting(model: type[SQLModel], key: Sequence[str], told: Sequence[bool]) -> AnySelect:
@@ -338,61 +334,8 @@ def _noted(made: CTE, told: Sequence[bool], *, has_move: bool) -> AnySelect:
     standing = [made.c[n] if n in made.c else _UNKNOWN[n].label(n) for n in STANDING]
     statement: AnySelect = select(written.c.sequence, *standing).select_from(written.join(made, true()))
     for number, is_alone in enumerate(told):
-        statement = statement.add_cte(_telling(made, f"told{number}", is_alone=is_alone))
+        statement = statement.add_cte(history_at_once.telling(made, number, is_alone=is_alone))
     return statement
-
-
-def _telling(made: CTE, name: str, *, is_alone: bool) -> CTE:
-    """What is told of a record: in a row of its own, or in the last one where that is extended (decision 232)."""
-    table, names = _table(RecordChange), columns_of_table(RecordChange)
-    given = {n: _parameter(RecordChange, name, n) for n in names}
-    origin: AnyColumn = made
-    extra: dict[str, AnyColumn] = {}
-    if not is_alone:
-        its = (table.c.org_id == ORG_PARAM, *(table.c[n] == given[n] for n in ("subject_kind", "subject_id")))
-        shown = [table.c[n] for n in ("id", "at", "actor", "type", "fields")]
-        found = select(*shown).where(*its).order_by(table.c.at.desc(), table.c.id).limit(literal_column("1"))
-        last = _fenced(made, select(found.subquery("newest")), "last")
-        since = bindparam(f"{name}_since", type_=table.c.at.type)
-        same = and_(last.c.at > since, *(last.c[n] == given[n] for n in ("actor", "type")))
-        extra = {
-            "id": case((same, last.c.id), else_=given["id"]),
-            "fields": case((same, _extended(last.c.fields, given["fields"])), else_=given["fields"]),
-        }
-        origin = made.outerjoin(last, true())
-    new = select(ORG_PARAM, *({**given, **extra}[n] for n in names)).select_from(origin)
-    proposed = insert(table).from_select(["org_id", *names], new, include_defaults=False)
-    changed = {n: proposed.excluded[n] for n in ("at", "fields")}
-    put = proposed.on_conflict_do_update(index_elements=["org_id", "id"], set_=changed)
-    return put.returning(table.c.id).cte(name)
-
-
-def _extended(told: AnyColumn, more: AnyColumn) -> AnyColumn:
-    """The fields of two edits as one, as `contract.timeline.extended` has them."""
-    old, new = (
-        func.json_each(fields).table_valued(column("key", Text()), column("value", JSON()), name=name)
-        for fields, name in ((told, "old"), (more, "new"))
-    )
-    before = func.coalesce(old.c.value.op("->")(literal_column("0")), new.c.value.op("->")(literal_column("0")))
-    after = func.coalesce(new.c.value.op("->")(literal_column("1")), old.c.value.op("->")(literal_column("1")))
-    name = func.coalesce(old.c.key, new.c.key)
-    both = old.join(new, old.c.key == new.c.key, full=True)
-    differs = cast(before, JSONB).is_distinct_from(cast(after, JSONB))
-    fields = func.json_object_agg(name, func.json_build_array(before, after))
-    return select(func.coalesce(fields, literal_column("'{}'::json"))).select_from(both).where(differs).scalar_subquery()
-
-
-def _told_values(event: Event, told: Sequence[Told]) -> Values:
-    """The parameters of what is told."""
-    values: Values = {}
-    for number, each in enumerate(told):
-        values |= _named(f"told{number}", draft_of(event, each))
-        values[f"told{number}_since"] = event.occurred_at - EDITS_APART
-    return values
-
-
-def _alone(told: Sequence[Told]) -> tuple[bool, ...]:
-    return tuple(each.alone for each in told)
 
 
 def _parameter(model: type[SQLModel], prefix: str, name: str) -> AnyColumn:

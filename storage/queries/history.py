@@ -168,7 +168,9 @@ def freed(references: Iterable[AnyColumn], gone: AnyColumn) -> Iterator[tuple[Fo
     for column in references:
         kind = kind_of(column.class_)
         if kind is not None:
-            told = Following(kind, column.class_, col(column.class_.id), column.key, cast(gone, Text()), literal_column("NULL"))
+            told = Following(
+                kind, column.class_, col(column.class_.id), column.key, cast(gone, Text()), literal_column("NULL")
+            )
             yield told, column == gone
 
 

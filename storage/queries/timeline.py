@@ -233,7 +233,8 @@ def _of_each(feed: Feed, arms: Sequence[_Arm], *, is_behind: bool) -> AnySelect:
     """The same for each of the records, one after the other, as PostgreSQL can."""
     model = _MODELS[feed.subject]
     asked = select(col(model.id)).where(col(model.org_id) == ORG_PARAM, in_list(col(model.id), "ids")).cte("asked")
-    merged = _merged([_first(arm, asked.c.id, feed.size, is_behind=is_behind) for arm in arms], feed.size)
+    its = literal_column("asked.id", Identifier())  # by name: a subquery this deep would select from it anew
+    merged = _merged([_first(arm, its, feed.size, is_behind=is_behind) for arm in arms], feed.size)
     page = merged.lateral("page_of_one")
     return select(page, asked.c.id.label("parent_id")).select_from(asked.join(page, true()))
 
@@ -268,7 +269,7 @@ async def counts(session: TenantSession, subject: str, ids: Sequence[str]) -> di
 
     rows = await session.fetch(("changes counted", subject, alone), build, ids=list(ids), id=ids[0])
     made = 0 if subject in _STORED else 1
-    return {i: made for i in ids} | {row.subject_id: row.total + made for row in rows}
+    return dict.fromkeys(ids, made) | {row.subject_id: row.total + made for row in rows}
 
 
 def cursor(item: Row) -> str:
