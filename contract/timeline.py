@@ -6,14 +6,15 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from contract.limits import CHANGE_TEXT_MAX
+from contract.vocabulary import ActivityType, TimelineKind
 
 SUBJECTS: Mapping[str, str] = MappingProxyType(
     {"accounts": "account", "contacts": "contact", "deals": "deal", "leads": "lead", "campaigns": "campaign"}
 )
 """The tables whose records have a history, each with the kind that their changes name."""
 
-FEEDS = ("account", "contact", "deal", "lead")
-"""The kinds that have a timeline too."""
+ACTIVITIES = tuple(TimelineKind(kind.value) for kind in ActivityType)
+"""The kinds of items that are activities, by the same names."""
 
 _NEVER = frozenset({"org_id", "id", "created_at", "updated_at", "version"})
 _UNTOLD: Mapping[str, frozenset[str]] = MappingProxyType(

@@ -72,7 +72,6 @@ async def transfer(
             await _note(session, run.job_id, at, total)
             if ids:
                 data = {"kind": kind.value, "from": source, "to": target, "ids": ids}
-                fields = {"owner_id": [source, target]}
                 subject = history.kind_of(ownership.MODELS[kind])
                 await append_event(
                     session,
@@ -81,7 +80,7 @@ async def transfer(
                     actor=actor,
                     request_id=None,
                     data=data,
-                    told=[history.Told(subject, i, dict(fields)) for i in ids] if subject else (),
+                    told=[history.Told(subject, i, {"owner_id": [source, target]}) for i in ids] if subject else (),
                 )
 
 

@@ -15,8 +15,9 @@ from contract.vocabulary import TimelineKind
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult
+from storage.joined_rows import FeedItem
 from storage.queries import timeline as statements
-from storage.queries.timeline import Feed, FeedItem, FeedPage
+from storage.queries.timeline import Feed, FeedPage
 
 _Read = Callable[..., Awaitable[PageResult[FeedItem]]]
 _NARROWER = {TimelineKind.ENROLLMENT: ScopeGroup.OUTREACH_READ}

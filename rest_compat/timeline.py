@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 from contract.criteria import PageWindow, Selection
 from contract.errors import NotFound
 from contract.limits import PAGE_DEFAULT, TIMELINE_MAX
+from contract.timeline import ACTIVITIES
 from contract.vocabulary import TimelineKind
 from resolvers.accounts import get_account
 from resolvers.activities import get_activity
@@ -25,7 +26,7 @@ from rest_compat.activity_documents import ACTIVITY
 from rest_compat.operations import Handler, Resolver, RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import Repeatable, Whole
 from rest_compat.schemas import JsonObject
-from storage.queries.timeline import ACTIVITIES, FeedItem
+from storage.joined_rows import FeedItem
 
 _RECORDS: Final[Mapping[str, Resolver]] = {
     "account": get_account,

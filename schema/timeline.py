@@ -6,6 +6,7 @@ from datetime import datetime
 import strawberry
 from strawberry.scalars import JSON
 
+from contract.timeline import ACTIVITIES
 from contract.vocabulary import TimelineKind
 from resolvers import activities, deals, enrollments, members
 from resolvers.shared.lists import PageResult
@@ -17,7 +18,7 @@ from schema.declare import Info, computed_field, field, guarded_field
 from schema.enrollments import Enrollment
 from schema.execution.selections import selected
 from schema.members import Member
-from storage.queries.timeline import ACTIVITIES, FeedItem
+from storage.joined_rows import FeedItem
 
 
 @strawberry.type(description="One field of a change.")

@@ -199,7 +199,7 @@ def _deleting(model: type[SQLModel], key: Sequence[str], told: Sequence[bool]) -
     references = [reference for named in by_table.values() for reference in named]
     followed = (*history.freed(references, wanted), *history.taken_off(model, wanted))
     for number, (following, is_meant) in enumerate(followed):
-        put = history.following(following, is_meant).returning(literal_column("1").label("n"))
+        put: AnyColumn = history.following(following, is_meant).returning(literal_column("1").label("n"))
         statement = statement.add_cte(put.cte(f"followed_{number}"))
     for number, (owner, columns) in enumerate(by_table.items()):  # of a statement, a row can be changed once
         changed: dict[str, AnyColumn] = {c.key: case((c == wanted, null()), else_=c) for c in columns}

@@ -142,7 +142,7 @@ class _new_uuid(Dialectal[str]):
 class _told_field(Dialectal[object]):
     """The fields of a change of one field: its name, and the values before and after."""
 
-    type = Document
+    type = Document  # type: ignore[assignment]  # a type for every function, whatever its arguments
     inherit_cache = True
     name = "told_field"
     templates: ClassVar = {

@@ -17,11 +17,12 @@ from sqlalchemy.types import Integer
 from sqlmodel import UTCDateTime, col
 
 from contract.errors import Problem, Problems
-from contract.timeline import SUBJECTS
-from contract.vocabulary import SYSTEM_ACTOR, ActivityType, TimelineKind
+from contract.timeline import ACTIVITIES, SUBJECTS
+from contract.vocabulary import SYSTEM_ACTOR, TimelineKind
 from storage.base import Document, Identifier, PlainText, as_uuid, now
 from storage.event_types import event_name
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
+from storage.joined_rows import FeedItem
 from storage.new_rows import model_named
 from storage.queries.filtering import id_matches, in_list
 from storage.queries.row_size_limit import check_size_limit, with_size_limit_window
@@ -30,8 +31,6 @@ from storage.statements import ORG_PARAM
 from storage.tables import Activity, Enrollment, RecordChange, StageChange
 from storage.tenancy.sessions import TenantSession
 
-ACTIVITIES = tuple(TimelineKind(kind.value) for kind in ActivityType)
-"""The kinds of items that are activities, by the same names."""
 _MODELS: dict[str, AnyEntity] = {kind: model_named(table) for table, kind in SUBJECTS.items()}
 _STORED = frozenset({"campaign"})
 """The kinds of records that say nothing of who made them, so that their creation is kept as a change."""
@@ -45,21 +44,6 @@ class Feed:
     kinds: frozenset[TimelineKind]
     size: int
     is_upcoming: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FeedItem(Row):
-    """The columns of an item; `kind` says which of them it has. To the type checker: rows are named tuples."""
-
-    id: str
-    kind: str
-    at: datetime
-    actor: str | None
-    deal_id: str | None
-    from_stage_id: str | None
-    to_stage_id: str | None
-    type: str | None
-    fields: dict[str, list[object]] | None
 
 
 @dataclass(frozen=True, slots=True)
