@@ -14,8 +14,8 @@ from resolvers.health import refresh_many
 from storage.base import now
 from storage.database import Database
 from storage.seeding import Demo, seed_demo
-from storage.seeding.outreach import add_outreach
 from storage.seeding.history import add_history
+from storage.seeding.outreach import add_outreach
 from storage.seeding.tags import add_tags, add_targets
 from storage.tables import Credential
 

@@ -107,7 +107,7 @@ async def test_what_a_dry_run_counts_is_what_a_run_moves(world: World, workers: 
     async with world.database.reading(world.one.id) as session:
         statement = select(Event.data).where(col(Event.org_id) == world.one.id, col(Event.area) == "admin")
         assert {len(row.data["ids"]) for row in await session.rows(statement)} == {10, 5}
-    assert await histories(world) == Counter({kind: 25 for kind in ("account", "contact", "deal", "lead")})
+    assert await histories(world) == Counter(dict.fromkeys(("account", "contact", "deal", "lead"), 25))
 
 
 async def test_only_what_is_open_and_of_the_kinds(world: World, workers: Workers) -> None:
