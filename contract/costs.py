@@ -23,6 +23,7 @@ from contract.limits import (
     SEARCH_MAX,
     TAGGED_TOGETHER_MAX,
     TARGETS_TOGETHER_MAX,
+    TIMELINE_MAX,
     WEBHOOKS_MAX,
 )
 
@@ -108,6 +109,11 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Mutation.webhookTest": Cost(WORK),
     "Mutation.tagsApply": Cost(APPLIED, ("ids",), most=TAGGED_TOGETHER_MAX),
     "Mutation.salesTargetsPut": Cost(SET, ("inputs",), most=TARGETS_TOGETHER_MAX),
+    **dict.fromkeys(
+        [f"{kind}.{feed}" for kind in ("Account", "Contact", "Deal", "Lead") for feed in ("timeline", "history")]
+        + ["Campaign.history"],
+        Cost(READ, ("first",), PAGE_DEFAULT, TIMELINE_MAX),
+    ),
     "Campaign.mailboxes": Cost(READ, size=10),
     "Campaign.steps": Cost(0, size=5),
     "CompetitorDetectionPayload.detected": Cost(0, size=EVIDENCE_MAX),

@@ -66,6 +66,11 @@ TARGETS_MAX = 5_000
 TARGETS_TOGETHER_MAX = 200
 TARGET_DAYS_MAX = 366
 
+# Timelines: items of a page, characters of a text in a change, and how long edits of one person are one (decision 232).
+TIMELINE_MAX = 100
+CHANGE_TEXT_MAX = 1_000
+EDITS_SECONDS = 120
+
 # Members, and what they own (decisions 222 and 226).
 MEMBERS_MAX = 10_000
 SUBJECT_MAX = 255

@@ -263,6 +263,20 @@ class OwnedKind(StrEnum):
     ACTIVITY = "activity"
 
 
+class TimelineKind(StrEnum):
+    """The kinds of items in a timeline; the first five are those of activities."""
+
+    MEETING = "meeting"
+    TASK = "task"
+    NOTE = "note"
+    CALL = "call"
+    EMAIL = "email"
+    STAGE_CHANGE = "stage_change"
+    CHANGE = "change"
+    FILE = "file"
+    ENROLLMENT = "enrollment"
+
+
 class CredentialKind(StrEnum):
     """How the caller proved who is calling."""
 

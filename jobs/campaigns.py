@@ -13,7 +13,7 @@ from jobs import queue
 from jobs.sequences import REMOVE, REMOVE_LEAD
 from providers.sequencing import Outline, Step
 from storage.base import now
-from storage.queries import records
+from storage.queries import history, records
 from storage.rows import CampaignRow, MailboxRow
 from storage.tables import Campaign
 from storage.tenancy.sessions import TenantSession
@@ -77,9 +77,16 @@ async def block(session: TenantSession, campaign: Campaign, reason: str) -> None
 
 async def note_change(session: TenantSession, campaign: Campaign, event: str, **changes: object) -> None:
     """Write a change of state that no person made, and its event."""
+    seen = campaign
     campaign = await session.update(campaign, **changes, version=campaign.version + 1, updated_at=now())
     await records.append_event(
-        session, type=event, area="outreach", actor=SYSTEM_ACTOR, request_id=None, data=event_data(campaign)
+        session,
+        type=event,
+        area="outreach",
+        actor=SYSTEM_ACTOR,
+        request_id=None,
+        data=event_data(campaign),
+        told=history.edited(seen, campaign),
     )
 
 

@@ -8,7 +8,7 @@ from contract.vocabulary import OwnedKind
 from jobs.queue import enqueue
 from jobs.work import Run, WorkFailed, work
 from storage.base import JsonDict
-from storage.queries import jobs, members, ownership
+from storage.queries import history, jobs, members, ownership
 from storage.queries.records import append_event
 from storage.tables import Job
 from storage.tenancy.sessions import TenantSession
@@ -72,8 +72,15 @@ async def transfer(
             await _note(session, run.job_id, at, total)
             if ids:
                 data = {"kind": kind.value, "from": source, "to": target, "ids": ids}
+                subject = history.kind_of(ownership.MODELS[kind])
                 await append_event(
-                    session, type="ownership_transferred", area="admin", actor=actor, request_id=None, data=data
+                    session,
+                    type="ownership_transferred",
+                    area="admin",
+                    actor=actor,
+                    request_id=None,
+                    data=data,
+                    told=[history.Told(subject, i, {"owner_id": [source, target]}) for i in ids] if subject else (),
                 )
 
 

@@ -24,7 +24,8 @@ from resolvers.shared.lists import PageResult, by_id, page_of
 from storage.base import JsonDict, now
 from storage.new_rows import new_row
 from storage.queries import campaigns as statements
-from storage.queries import listables, records, tags
+from storage.queries import history, listables, records, tags
+from storage.queries.history import Told
 from storage.rows import CampaignRow, MailboxRow
 from storage.tables import Campaign, Mailbox
 from storage.tenancy.sessions import TenantSession
@@ -97,7 +98,8 @@ async def create_campaign(ctx: Context, input: CampaignCreate) -> Campaign:
         await _check_mailboxes(session, mailboxes)
         await session.insert(campaign)
         await statements.place_mailboxes(session, campaign.id, mailboxes)
-        await _log(ctx, session, "campaign_created", provider.event_data(campaign))
+        told = [Told("campaign", campaign.id, {"name": [None, campaign.name]}, alone=True)]
+        await _log(ctx, session, "campaign_created", provider.event_data(campaign), told)
     ctx.forget()
     return campaign
 
@@ -110,13 +112,14 @@ async def update_campaign(ctx: Context, campaign_id: str, input: CampaignUpdate)
     mailboxes = (fields.pop("mailbox_ids") or []) if "mailbox_ids" in fields else None
     not_null(fields, "name", "daily_limit", "timezone", "stop_on_reply")
     async with ctx.writing() as session:
-        campaign = await _to_change(session, campaign_id)
+        campaign = seen = await _to_change(session, campaign_id)
         changes.expect(campaign, version)
         status = CampaignStatus(campaign.status)
         if status not in CHANGEABLE:
             raise InvalidState(f"A campaign that is {status.value} cannot be changed")
         if mailboxes is not None:
             await _check_mailboxes(session, mailboxes)
+        sent_from = await _mailboxes(session, campaign.id, mailboxes)
         campaign, names = await changes.apply(session, campaign, fields)
         changed = bool(names)
         if mailboxes is not None and await statements.place_mailboxes(session, campaign.id, mailboxes) and not changed:
@@ -126,9 +129,18 @@ async def update_campaign(ctx: Context, campaign_id: str, input: CampaignUpdate)
             if status in RUNS:
                 await _check_ready(session, campaign, "stay active")
                 campaign = await provider.tell(session, campaign)
-            await _log(ctx, session, "campaign_updated", provider.event_data(campaign))
+            told = history.edited(seen, campaign)
+            if (now_from := await _mailboxes(session, campaign.id, mailboxes)) != sent_from:
+                fields = told[0].fields if told else {}
+                told = [Told("campaign", campaign.id, {**fields, "mailbox_ids": [sent_from, now_from]})]
+            await _log(ctx, session, "campaign_updated", provider.event_data(campaign), told)
     ctx.forget()
     return campaign
+
+
+async def _mailboxes(session: TenantSession, campaign_id: str, given: Sequence[str] | None) -> list[str]:
+    """The identifiers of the campaign's mailboxes, where they are to be changed."""
+    return [] if given is None else [m.id for m in (await statements.mailboxes_of(session, [campaign_id]))[campaign_id]]
 
 
 @requires(ScopeGroup.OUTREACH_MANAGE, writes=True)
@@ -181,6 +193,7 @@ async def delete_campaign(ctx: Context, campaign_id: str) -> Deletion:
             {**provider.event_data(campaign), "deleted_enrollment_count": count, "provider_outcome": outcome},
         )
         await tags.unlink(session, [campaign.id])
+        await history.forget(session, Campaign, campaign.id)
         await session.delete(campaign)
     ctx.forget()
     return Deletion(campaign.id, count, outcome)
@@ -195,8 +208,8 @@ async def _stop(ctx: Context, campaign_id: str) -> str | None:
         campaign = await _to_change(session, campaign_id)
         if CampaignStatus(campaign.status) in RUNS:
             paused = {"status": CampaignStatus.PAUSED.value, **changes.next_version(campaign)}
-            campaign = await provider.tell(session, campaign, **paused)
-            await _log(ctx, session, "campaign_paused", provider.event_data(campaign))
+            seen, campaign = campaign, await provider.tell(session, campaign, **paused)
+            await _log(ctx, session, "campaign_paused", provider.event_data(campaign), history.edited(seen, campaign))
     await ctx.commit()
     if campaign.provider != ctx.services.sequencing.name:
         return None
@@ -263,12 +276,13 @@ async def _enter(
     if action is CampaignAction.LAUNCH:
         first = timedelta(days=campaign.steps[0]["delay_days"])
         await statements.start_clocks(session, campaign.id, now() + first)
+    seen = campaign
     entered = {"status": status.value, "status_reason": None, **changes.next_version(campaign)}
     if status in RUNS or campaign.provider_campaign_id is not None:
         campaign = await provider.tell(session, campaign, **entered)
     else:
         campaign = await session.update(campaign, **entered)
-    await _log(ctx, session, _EVENTS[action], provider.event_data(campaign))
+    await _log(ctx, session, _EVENTS[action], provider.event_data(campaign), history.edited(seen, campaign))
     return campaign
 
 
@@ -306,7 +320,5 @@ def _values(input: CampaignCreate | CampaignUpdate) -> Given:
     return fields
 
 
-async def _log(ctx: Context, session: TenantSession, event: str, data: JsonDict) -> None:
-    await records.append_event(
-        session, type=event, area="outreach", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
-    )
+async def _log(ctx: Context, session: TenantSession, event: str, data: JsonDict, told: Sequence[Told] = ()) -> None:
+    await changes.append_event(ctx, session, event, data, area="outreach", told=told)

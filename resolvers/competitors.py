@@ -25,7 +25,8 @@ from resolvers.shared.inputs import Input, storable
 from resolvers.shared.threads import aside
 from storage.base import JsonDict
 from storage.new_rows import new_row
-from storage.queries import listables, paging, records
+from storage.queries import history, listables, paging, records
+from storage.queries.history import Told
 from storage.rows import CompetitorRow, DealRow
 from storage.statements import parsed
 from storage.tables import Activity, Competitor, Deal
@@ -151,7 +152,7 @@ async def detect_competitors(ctx: Context, deal_id: str, apply: bool = True) -> 
         changed, differs = await changes.apply(session, locked, {"competitors": names})
         if differs:
             data = {"deal_id": changed.id, "competitors": names, "before": locked.competitors}
-            await _log(ctx, session, "deal_competitors_detected", data)
+            await _log(ctx, session, "deal_competitors_detected", data, history.edited(locked, changed))
     ctx.forget()
     return Detection(changed, detected)
 
@@ -197,7 +198,5 @@ def _transcript(metadata: object) -> str | None:
     return text if isinstance(text, str) else None
 
 
-async def _log(ctx: Context, session: TenantSession, type: str, data: JsonDict) -> None:
-    await records.append_event(
-        session, type=type, area="crm", actor=ctx.caller.subject, request_id=ctx.request_id, data=data
-    )
+async def _log(ctx: Context, session: TenantSession, type: str, data: JsonDict, told: Sequence[Told] = ()) -> None:
+    await changes.append_event(ctx, session, type, data, told=told)

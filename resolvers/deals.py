@@ -7,6 +7,7 @@ from decimal import Decimal
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
+from contract.timeline import as_told
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
@@ -18,8 +19,9 @@ from storage.base import JsonDict, as_uuid, now
 from storage.columns import CREATE, UPDATE
 from storage.joined_rows import LinkedContactRow
 from storage.new_rows import new_row
-from storage.queries import at_once, listables, records
+from storage.queries import at_once, history, listables, records
 from storage.queries import deals as statements
+from storage.queries.history import Told
 from storage.rows import ActivityRow, DealRow, PipelineStageRow, StageChangeRow
 from storage.tables import Activity, Contact, Deal, DealContact, StageChange
 from storage.tenancy.sessions import TenantSession
@@ -214,7 +216,13 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
 def _move(ctx: Context, deal: Deal, before: str | None) -> StageChange:
     """The draft of the deal's move to the stage that it is in now."""
     return new_row(
-        StageChange, deal_id=deal.id, from_stage_id=before, to_stage_id=deal.stage_id, at=now(), by=ctx.caller.subject
+        StageChange,
+        deal_id=deal.id,
+        from_stage_id=before,
+        to_stage_id=deal.stage_id,
+        at=now(),
+        by=ctx.caller.subject,
+        account_id=deal.account_id,
     )
 
 
@@ -240,20 +248,30 @@ async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkI
             raise NotFound(field=("contact_id",))
         link = await statements.link(session, deal.id, contact)
         changed: list[str] | None = None
+        seen = link
         if link is None:
             new = new_row(DealContact, deal_id=deal.id, contact_id=contact, **input.given())
             [link] = await session.insert(new)
         else:
             link, changed = await changes.apply(session, link, input.given())
+        told = _told_of_link(link, seen)
         if input.is_primary:  # decision 22
             await statements.only_primary(session, deal.id, contact)
         if changed is None:
-            await changes.append_event(ctx, session, "contact_linked", {"deal_id": deal.id, "contact_id": contact})
+            data: JsonDict = {"deal_id": deal.id, "contact_id": contact}
+            await changes.append_event(ctx, session, "contact_linked", data, told=told)
         elif changed:
             data = {"deal_id": deal.id, "contact_id": contact, "changed": changed}
-            await changes.append_event(ctx, session, "contact_link_updated", data)
+            await changes.append_event(ctx, session, "contact_link_updated", data, told=told)
     ctx.forget()
     return LinkedContact(deal, link)
+
+
+def _told_of_link(link: DealContact, seen: DealContact | None) -> list[Told]:
+    """What the deal and the contact are told of how they are linked now, and were."""
+    values = {name: (getattr(seen, name, None), getattr(link, name)) for name in ("role", "is_primary")}
+    fields = {n: [as_told(before), as_told(after)] for n, (before, after) in values.items() if before != after}
+    return history.linked(link.deal_id, link.contact_id, was=seen is not None, stays=True, fields=fields)
 
 
 async def _linked_at_once(
@@ -280,7 +298,8 @@ async def _linked_at_once(
             return None
         type, data = "contact_link_updated", {**data, "changed": sorted(differences)}
         row = changes.as_changed(seen, differences)
-    done = await at_once.link(session, row, seen, changes.event_draft(ctx, type, data))
+    event = changes.event_draft(ctx, type, data)
+    done = await at_once.link(session, row, seen, event, _told_of_link(row, seen))
     return LinkedContact(deal, row) if done else None
 
 
@@ -291,10 +310,11 @@ async def unlink_contact(ctx: Context, deal_id: str, contact_id: str) -> None:
     if deal_key is None or contact_key is None:
         return
     data = {"deal_id": deal_key, "contact_id": contact_key}
+    told = history.linked(deal_key, contact_key, was=True, stays=False)
     async with ctx.writing() as session:
         if session.dialect == "postgresql":
             event = changes.event_draft(ctx, "contact_unlinked", data)
-            await at_once.delete(session, DealContact, event, **data)
+            await at_once.delete(session, DealContact, event, told, **data)
         elif await statements.unlink(session, deal_key, contact_key):
-            await changes.append_event(ctx, session, "contact_unlinked", data)
+            await changes.append_event(ctx, session, "contact_unlinked", data, told=told)
     ctx.forget()

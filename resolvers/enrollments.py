@@ -13,7 +13,7 @@ from jobs import campaigns as provider
 from resolvers.outreach_inputs import EnrollmentInput, Enrollments, address_key
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.lists import PageResult, children
+from resolvers.shared.lists import PageResult, by_id, children
 from storage.base import as_uuid, now
 from storage.queries import campaigns as statements
 from storage.queries import listables, records
@@ -40,6 +40,12 @@ class Enrolled:
 
     created: Sequence[Enrollment]
     skipped: Sequence[Skipped]
+
+
+@requires(ScopeGroup.OUTREACH_READ)
+async def get_enrollment(ctx: Context, enrollment_id: str, selection: Selection | None = None) -> EnrollmentRow | None:
+    """The enrollment, or None."""
+    return await by_id(ctx, listables.ENROLLMENTS, enrollment_id, selection)
 
 
 @requires(ScopeGroup.OUTREACH_READ, finds=(listables.ENROLLMENTS,))

@@ -1,11 +1,12 @@
 """Account health: a snapshot computed from the account's own rows, and what was computed before (specification 2.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from contract.criteria import ListQuery, PageWindow
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
+from contract.timeline import Fields
 from resolvers.health_formula import assess
 from resolvers.shared import changes
 from resolvers.shared.access import requires
@@ -16,6 +17,7 @@ from storage.base import as_uuid, now
 from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import health
+from storage.queries.history import Told
 from storage.queries.listables import FACTORS, SNAPSHOTS
 from storage.queries.records import lock_each
 from storage.rows import HealthFactorRow, HealthSnapshotRow
@@ -34,9 +36,15 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
         if not known:
             raise NotFound(field=("id",))
         # The time is taken behind the lock: the snapshots of an account are in the order of their commits.
-        [snapshot] = await _refresh(session, known, now())
+        [snapshot], previous = await _refresh(session, known, now())
         data = {"account_id": snapshot.account_id, "health_score_id": snapshot.id, "score": snapshot.score}
-        await changes.append_event(ctx, session, "account_health_refreshed", data)
+        seen = previous.get(snapshot.account_id)
+        fields: Fields = {
+            "health_score_id": [None if seen is None else seen.id, snapshot.id],
+            "health_score": [None if seen is None else seen.score, snapshot.score],
+        }
+        told = [Told("account", snapshot.account_id, fields, alone=True)]
+        await changes.append_event(ctx, session, "account_health_refreshed", data, told=told)
     ctx.forget()
     return snapshot
 
@@ -95,7 +103,7 @@ async def refresh_many(
     """
     async with database.writing(organization) as session:
         known = await _locked(session, account_ids)
-        return await _refresh(session, known, moment) if known else []
+        return (await _refresh(session, known, moment))[0] if known else []
 
 
 async def _locked(session: TenantSession, account_ids: Sequence[str]) -> list[str]:
@@ -103,7 +111,10 @@ async def _locked(session: TenantSession, account_ids: Sequence[str]) -> list[st
     return await lock_each(session, Account, account_ids)
 
 
-async def _refresh(session: TenantSession, account_ids: Sequence[str], moment: datetime) -> list[HealthSnapshot]:
+async def _refresh(
+    session: TenantSession, account_ids: Sequence[str], moment: datetime
+) -> tuple[list[HealthSnapshot], Mapping[str, HealthSnapshotRow]]:
+    """The new snapshots, and those before them by account."""
     facts = await health.facts(session, account_ids, moment)
     previous = await health.latest(session, account_ids, until=moment)
     snapshots, factors = [], []
@@ -139,4 +150,4 @@ async def _refresh(session: TenantSession, account_ids: Sequence[str], moment: d
         ]
     made = await session.insert(*snapshots)
     await session.insert(*factors)
-    return made
+    return made, previous

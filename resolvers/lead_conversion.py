@@ -26,8 +26,8 @@ from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.threads import aside
 from storage.base import Record, now
 from storage.new_rows import new_row
+from storage.queries import history, listables, records
 from storage.queries import leads as statements
-from storage.queries import listables, records
 from storage.queries.listables import Listable
 from storage.rows import AccountRow, ContactRow, DealRow, LeadRow, RecordRow
 from storage.tables import Account, Contact, Deal, Event, Lead
@@ -200,8 +200,10 @@ async def _convert(ctx: Context, session: TenantSession, lead: Lead, input: Lead
         await statements.link(session, deal.id, contact.id, is_primary=input.deal_id is None)
     into = {"account_id": account.id, "contact_id": contact.id, "deal_id": None if deal is None else deal.id}
     converted = {"status": LeadStatus.CONVERTED.value, "converted_at": now(), **into}
-    lead, _ = await changes.apply(session, lead, converted)
-    events.append(changes.event_draft(ctx, "lead_converted", {"lead_id": lead.id, **into}))
+    before, (lead, _) = lead, await changes.apply(session, lead, converted)
+    event = changes.event_draft(ctx, "lead_converted", {"lead_id": lead.id, **into})
+    await history.tell(session, event, history.edited(before, lead))
+    events.append(event)
     await records.append_events(session, events)
     return lead, deal if input.deal_id is None else None
 
@@ -275,9 +277,11 @@ async def _fill(
 ) -> None:
     """Set those fields of an existing record that are empty, and note it where there are any."""
     filled = {name: fact for name, fact in facts.items() if _has(fact) and not _has(getattr(record, name))}
-    if (await changes.apply(session, record, filled))[1]:
-        data = {f"{kind}_id": record.id, "changed": sorted(filled)}
-        events.append(changes.event_draft(ctx, f"{kind}_updated", data))
+    after, changed = await changes.apply(session, record, filled)
+    if changed:
+        event = changes.event_draft(ctx, f"{kind}_updated", {f"{kind}_id": record.id, "changed": sorted(filled)})
+        await history.tell(session, event, history.edited(record, after))
+        events.append(event)
 
 
 def _has(text: str | None) -> bool:

@@ -33,8 +33,8 @@ from resolvers.tags import put_names
 from storage.base import JsonDict
 from storage.columns import UPDATE
 from storage.new_rows import new_row
+from storage.queries import history, listables, records
 from storage.queries import leads as statements
-from storage.queries import listables, records
 from storage.queries import tags as tagging
 from storage.rows import LeadRow
 from storage.tables import Lead
@@ -194,10 +194,11 @@ async def _change(ctx: Context, session: TenantSession, lead: Lead, fields: Give
     payload = fields.get("capture_payload")
     if payload is not None and orjson.loads(orjson.dumps(payload)) == lead.capture_payload:
         fields = {name: value for name, value in fields.items() if name != "capture_payload"}
-    lead, changed = await changes.apply(session, lead, fields)
+    after, changed = await changes.apply(session, lead, fields)
     if changed:
-        await changes.append_event(ctx, session, "lead_updated", {"lead_id": lead.id, "changed": changed})
-    return lead
+        data, told = {"lead_id": lead.id, "changed": changed}, history.edited(lead, after)
+        await changes.append_event(ctx, session, "lead_updated", data, told=told)
+    return after
 
 
 async def _retag(session: TenantSession, lead: Lead, fields: Given) -> None:
@@ -259,9 +260,9 @@ async def disqualify_lead(ctx: Context, lead_id: str, input: Disqualification) -
         if (lead.status, lead.disqualified_reason) != (LeadStatus.DISQUALIFIED.value, input.reason):
             check_move(lead, LeadMove.DISQUALIFY, LeadStatus.DISQUALIFIED)
             fields = {"status": LeadStatus.DISQUALIFIED.value, "disqualified_reason": input.reason}
-            lead, _ = await changes.apply(session, lead, fields)
-            data = {"lead_id": lead.id, "reason": input.reason}
-            await changes.append_event(ctx, session, "lead_disqualified", data)
+            before, (lead, _) = lead, await changes.apply(session, lead, fields)
+            data, told = {"lead_id": lead.id, "reason": input.reason}, history.edited(before, lead)
+            await changes.append_event(ctx, session, "lead_disqualified", data, told=told)
     ctx.forget()
     return lead
 
@@ -273,8 +274,9 @@ async def reopen_lead(ctx: Context, lead_id: str) -> Lead:
         lead = await to_change(session, lead_id)
         check_move(lead, LeadMove.REOPEN, LeadStatus.WORKING)
         fields = {"status": LeadStatus.WORKING.value, "disqualified_reason": None}
-        lead, _ = await changes.apply(session, lead, fields)
-        await changes.append_event(ctx, session, "lead_reopened", {"lead_id": lead.id})
+        before, (lead, _) = lead, await changes.apply(session, lead, fields)
+        told = history.edited(before, lead)
+        await changes.append_event(ctx, session, "lead_reopened", {"lead_id": lead.id}, told=told)
     ctx.forget()
     return lead
 

@@ -14,7 +14,7 @@ from resolvers.shared.writing import change_record
 from storage.base import as_uuid
 from storage.columns import CREATE, UPDATE
 from storage.new_rows import new_row
-from storage.queries import deals, listables, records
+from storage.queries import deals, history, listables, records
 from storage.rows import PipelineStageRow
 from storage.tables import PipelineStage, StageChange
 from storage.tenancy.sessions import TenantSession
@@ -67,6 +67,8 @@ async def update_stage(ctx: Context, stage_id: str, input: StageUpdate) -> Pipel
 
     async def follow(session: TenantSession, stage: PipelineStage, before: Given) -> PipelineStage:
         if "type" in before:
+            event = changes.event_draft(ctx, "pipeline_stage_updated", {})
+            await history.tell_of_status(session, event, stage.id, stage.type)
             await deals.follow_stage_type(session, stage.id, stage.type)
         return stage
 

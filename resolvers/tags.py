@@ -12,6 +12,7 @@ from contract.errors import Duplicate, NotFound, Path, Problem, Problems
 from contract.limits import ORGANIZATION_TAGS_MAX, TAG_MAX, TAGGED_TOGETHER_MAX, TAGS_MAX
 from contract.normal_form import folded
 from contract.scopes import ScopeGroup
+from contract.timeline import SUBJECTS
 from contract.vocabulary import TaggedKind
 from resolvers.shared import changes
 from resolvers.shared.access import Rule, requires
@@ -22,6 +23,7 @@ from storage.base import as_uuid
 from storage.new_rows import new_row
 from storage.queries import listables, records
 from storage.queries import tags as statements
+from storage.queries.history import Told
 from storage.rows import TagRow
 from storage.tables import Tag, TagLink
 from storage.tenancy.sessions import TenantSession
@@ -239,17 +241,27 @@ async def apply_tags(ctx: Context, input: TagsApply) -> list[TaggedRecord]:
         if TaggedKind.CAMPAIGN in kinds.values():
             Rule(ScopeGroup.OUTREACH_MANAGE).enforce(ctx.principal)
         records = [i for i in dict.fromkeys(ids) if i is not None]
+        seen = await _shown(session, kinds, [i for i in records if kinds[i] in SUBJECTS.values()])
         changed = await _put(session, {i: kinds[i] for i in records}, add, remove, ids)
         for kind in dict.fromkeys(kinds[i] for i in changed):  # a statement for each kind, or two
             await statements.touch(session, kind, [i for i in changed if kinds[i] is kind])
+        shown = await _shown(session, kinds, records)
         if changed:
             data = {"ids": changed, "added": len(add), "removed": len(remove)}
-            await changes.append_event(ctx, session, "records_tagged", data)
-        shown: dict[str, list[str]] = {}
-        for kind in dict.fromkeys(kinds.values()):  # a statement for each kind
-            shown |= await statements.names_of(session, kind, [i for i in records if kinds[i] is kind])
+            told = [Told(kinds[i].value, i, {"tags": [seen[i], shown[i]]}) for i in changed if i in seen]
+            await changes.append_event(ctx, session, "records_tagged", data, told=told)
     ctx.forget()
     return [TaggedRecord(i, kinds[i], shown[i]) for i in ids if i is not None]
+
+
+async def _shown(
+    session: TenantSession, kinds: Mapping[str, TaggedKind], records: Sequence[str]
+) -> dict[str, list[str]]:
+    """The names of the tags that each of the records has."""
+    shown: dict[str, list[str]] = {}
+    for kind in dict.fromkeys(kinds[i] for i in records):  # a statement for each kind
+        shown |= await statements.names_of(session, kind, [i for i in records if kinds[i] is kind])
+    return shown
 
 
 async def _put(

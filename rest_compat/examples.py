@@ -72,6 +72,7 @@ _ARTIFACT: Final = {
 
 _TAG: Final = {"id": identifier_of("tags"), "name": "vip", "color": "#0B3D5C", "created_at": MADE_AT}
 
+_FIELD_CHANGE: Final = {"field": "close_date", "before": None, "after": "2026-12-31"}
 _COUNTS: Final = {
     "accounts": 12,
     "contacts": 40,
@@ -147,6 +148,26 @@ ANSWERS: Final[JsonObject] = {
         "open_pipeline": 90000,
     },
     "MergedTag": {"tag": _TAG, "moved": 12},
+    "FieldChange": _FIELD_CHANGE,
+    "RecordChange": {
+        "id": _RUN,
+        "at": MADE_AT,
+        "actor": "user_2mF7",
+        "type": "deal_updated",
+        "fields": [_FIELD_CHANGE],
+    },
+    "TimelineItem": {
+        "id": _RUN,
+        "kind": "change",
+        "at": MADE_AT,
+        "actor": "user_2mF7",
+        "activity": None,
+        "deal_id": None,
+        "stage_change": None,
+        "change": {"type": "deal_updated", "fields": [_FIELD_CHANGE]},
+        "file_id": None,
+        "enrollment_id": None,
+    },
     "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
     "OwnedCounts": _COUNTS,
     "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},

@@ -66,6 +66,7 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "cross-origin: any page may show the file.",
     "Content-Security-Policy": "frame-ancestors *: in a frame too; the file itself loads and runs nothing.",
     "Location": "The path of the new record.",
+    "Link": 'Where there is more, the path of the next page, with `rel="next"`.',
     "Cache-Control": "no-store; of a public file, for good.",
     "WWW-Authenticate": "Bearer",
     "Retry-After": "Seconds.",

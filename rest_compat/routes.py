@@ -25,6 +25,7 @@ from rest_compat import (
     sales_targets,
     serving,
     tags,
+    timeline,
     viewer,
 )
 from rest_compat.operations import RestOperation
@@ -42,6 +43,7 @@ _MODULES: Final = (
         leads,
         tags,
         sales_targets,
+        timeline,
         credentials,
     ),
     *(members, viewer, feedback, exchange, media, liveness),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from contract.limits import EVIDENCE_MAX, VERSION
-from contract.vocabulary import CredentialKind, JobStatus, TaggedKind
+from contract.vocabulary import CredentialKind, JobStatus, TaggedKind, TimelineKind
 from reports.content import ArtifactKind
 from resolvers.tags import TagUsage
 
@@ -178,6 +178,45 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "TaggedRecord": record_schema(
         {"id": _UUID, "kind": enumerated(TaggedKind), "tags": {"type": "array", "items": _TEXT}},
         "A record, and the names of its tags.",
+    ),
+    "FieldChange": record_schema(
+        {
+            "field": _TEXT,
+            "before": {"description": "The value before; texts over 1,000 characters are cut there."},
+            "after": {"description": "The value after; texts over 1,000 characters are cut there."},
+        },
+        "One field of a change.",
+    ),
+    "RecordChange": record_schema(
+        {
+            "id": _UUID,
+            "at": _TIME,
+            "actor": {**_TEXT, "description": "A member's subject, or system."},
+            "type": {**_TEXT, "description": "The event's type, such as deal_updated."},
+            "fields": {"type": "array", "items": reference_to("FieldChange")},
+        },
+        "One change of a record.",
+    ),
+    "TimelineItem": record_schema(
+        {
+            "id": {**_UUID, "description": "Of the activity, the change or the enrollment."},
+            "kind": enumerated(TimelineKind),
+            "at": _TIME,
+            "actor": or_null(_TEXT),
+            "activity": or_null(reference_to("Activity")),
+            "deal_id": or_null(_UUID),
+            "stage_change": or_null(
+                record_schema({"from_stage_id": or_null(_UUID), "to_stage_id": or_null(_UUID)}, "A move.")
+            ),
+            "change": or_null(
+                record_schema(
+                    {"type": _TEXT, "fields": {"type": "array", "items": reference_to("FieldChange")}}, "A change."
+                )
+            ),
+            "file_id": or_null(_UUID),
+            "enrollment_id": or_null(_UUID),
+        },
+        "What happened to a record at a moment; what is not of its kind is null.",
     ),
     "OwnedCounts": record_schema(dict.fromkeys(_COUNTED, _WHOLE), "How many records of each kind."),
     "OwnershipTransferQueued": record_schema(

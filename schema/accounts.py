@@ -12,6 +12,7 @@ from schema.connections import After, Before, Connection, First, Last, Node, Off
 from schema.declare import Info, argument, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
+from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
 from schema.filters import condition_of, order_of
 from schema.health import FACTORS
 from schema.inputs import DeletePayload, change, deletion
@@ -88,6 +89,12 @@ class Account(Node):
     ) -> Connection[ActivityLink]:
         question = listing(condition_of(filter), first=first, after=after)
         return await activities.activities_of_account(info.context, root.id, question, selected_nodes(info, "type"))
+
+    timeline: TimelineLink = timeline_field(
+        "account", "The account's feed: its activities and changes, and the stage changes of its deals."
+    )
+
+    history: HistoryLink = history_field("account")
 
 
 @record_order(t.Account)

@@ -14,6 +14,7 @@ from schema.declare import Info, argument, computed_field, enum, field, guarded_
 from schema.enrollments import Enrollment
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
+from schema.feeds import HistoryLink, history_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import change
 from schema.mailboxes import Mailbox
@@ -51,6 +52,8 @@ class CampaignStep:
 @record(t.Campaign, "A sequence of messages to enrolled recipients.", hidden=("steps", "revision"))
 class Campaign(Node):
     tags: list[str] = tags_field(TaggedKind.CAMPAIGN)
+
+    history: HistoryLink = history_field("campaign")
 
     @computed_field("The messages, in the order they are sent.", "steps")
     def steps(root: strawberry.Parent[CampaignRow]) -> list[CampaignStep]:

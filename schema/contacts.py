@@ -12,6 +12,7 @@ from schema.connections import After, Before, Connection, First, Last, Node, Off
 from schema.declare import Info, argument, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
+from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
 from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import ActivityFilterLink, ActivityLink, DealLink, MeetingLink
@@ -55,6 +56,10 @@ class Contact(Node):
     ) -> Connection[ActivityLink]:
         question = listing(condition_of(filter), first=first, after=after)
         return await activities.activities_of_contact(info.context, root.id, question, selected_nodes(info, "type"))
+
+    timeline: TimelineLink = timeline_field("contact", "The contact's feed.")
+
+    history: HistoryLink = history_field("contact")
 
 
 @record_order(t.Contact)

@@ -36,6 +36,7 @@ from schema.contacts import Contact
 from schema.declare import Info, argument, computed_field, enum, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
+from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import ActivityFilterLink, ActivityLink, MeetingLink
@@ -159,6 +160,10 @@ class Deal(Node):
     ) -> Connection[ActivityLink]:
         question = listing(condition_of(filter), first=first, after=after)
         return await activities.activities_of_deal(info.context, root.id, question, selected_nodes(info, "type"))
+
+    timeline: TimelineLink = timeline_field("deal", "The deal's feed.")
+
+    history: HistoryLink = history_field("deal")
 
 
 @record_order(t.Deal)

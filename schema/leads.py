@@ -17,6 +17,7 @@ from schema.deals import Deal
 from schema.declare import Info, argument, enum, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
+from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import change
 from schema.links import ActivityFilterLink, ActivityLink
@@ -69,6 +70,10 @@ class Lead(Node):
     ) -> Connection[ActivityLink]:
         question = listing(condition_of(filter), first=first, after=after)
         return await activities.activities_of_lead(info.context, root.id, question, selected_nodes(info, "type"))
+
+    timeline: TimelineLink = timeline_field("lead", "The lead's feed.")
+
+    history: HistoryLink = history_field("lead")
 
 
 @record_order(t.Lead)

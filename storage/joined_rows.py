@@ -114,3 +114,17 @@ class DueRow(EnrollmentRow):
     """A recipient that something is due for."""
 
     next_at: datetime
+
+
+class FeedItem(Row):
+    """An item of a timeline; `kind` says which of its columns it has. `id` is that of what it tells of."""
+
+    id: str
+    kind: str
+    at: datetime
+    actor: str | None
+    deal_id: str | None
+    from_stage_id: str | None
+    to_stage_id: str | None
+    type: str | None
+    fields: JsonDict | None

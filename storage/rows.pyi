@@ -353,6 +353,15 @@ class QueuedJobRow(Row):
     due_at: datetime.datetime
     holder: str | None
 
+class RecordChangeRow(RecordRow):
+    subject_kind: str
+    subject_id: str
+    at: datetime.datetime
+    actor: str
+    type: str
+    fields: JsonDict
+    former_owner: str | None
+
 class ReminderWatchRow(Row):
     org_id: str
     next_at: datetime.datetime
@@ -407,6 +416,7 @@ class StageChangeRow(RecordRow):
     to_stage_id: str | None
     at: datetime.datetime
     by: str | None
+    account_id: str | None
 
 class TagRow(RecordRow):
     name: str

@@ -14,6 +14,7 @@ from resolvers.health import refresh_many
 from storage.base import now
 from storage.database import Database
 from storage.seeding import Demo, seed_demo
+from storage.seeding.history import add_history
 from storage.seeding.outreach import add_outreach
 from storage.seeding.tags import add_tags, add_targets
 from storage.tables import Credential
@@ -45,6 +46,7 @@ async def prepare(settings: Settings, database: Database) -> Ready:
             async with database.writing(organization) as session:
                 await add_tags(session)
                 await add_targets(session, now(), [demo.admin, demo.member])
+                await add_history(session, now(), [demo.admin, demo.member])
     administrator = Invitation(demo.admin, demo.organization)
     return Ready(demo.created, administrator, token_for(embedded_issuer(settings), administrator))
 

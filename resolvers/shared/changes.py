@@ -1,6 +1,6 @@
 """Changes a record: under the version that the caller saw, with references that lead somewhere."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from resolvers.shared.inputs import Given
 from storage.base import JsonDict, Record, Stored, new_id, now
 from storage.new_rows import new_row
 from storage.queries import members, records
+from storage.queries.history import Told
 from storage.tables import Event
 from storage.tenancy.sessions import TenantSession
 
@@ -52,12 +53,20 @@ def next_version(record: Stored) -> Given:
     return {"version": record.version + 1, "updated_at": now()} if hasattr(record, "version") else {}
 
 
-async def append_event(ctx: Context, session: TenantSession, type: str, data: JsonDict, *, area: str = "crm") -> Event:
+async def append_event(
+    ctx: Context,
+    session: TenantSession,
+    type: str,
+    data: JsonDict,
+    *,
+    area: str = "crm",
+    told: Sequence[Told] = (),
+) -> Event:
     """Append to the organization's change log what the caller did, in the transaction that does it (part 6).
 
-    Gives the event. Its table names every type in `__events__`.
+    Gives the event. Its table names every type in `__events__`. What is `told` goes into the records' histories.
     """
-    return await records.append_event(session, **event_values(ctx, type, data, area=area))
+    return await records.append_event(session, **event_values(ctx, type, data, area=area), told=told)
 
 
 def event_draft(ctx: Context, type: str, data: JsonDict, *, area: str = "crm") -> Event:

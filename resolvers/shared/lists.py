@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
-from contract.criteria import ListQuery, Order, Selection
+from contract.criteria import ListQuery, Selection
 from contract.errors import CostExceeded
 from contract.limits import OPERATION_NODES_MAX
 from resolvers.shared.context import Context
@@ -19,18 +20,16 @@ RowT = TypeVar("RowT", bound=Row, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PageResult(Generic[RowT]):
-    """One page of a list; `total` counts the whole list, only when it is called."""
+    """One page of a list, with the function that gives the cursor of one of its rows.
 
-    listable: Listable[RowT]
-    order: Order | None
+    `total` counts the whole list, only when it is called.
+    """
+
+    cursor: Callable[[Row], str]
     rows: Sequence[RowT]
     has_next: bool
     has_previous: bool
     total: Callable[[], Awaitable[int]]
-
-    def cursor(self, row: Row) -> str:
-        """The cursor of one of the rows."""
-        return paging.cursor(self.listable, self.order, row)
 
 
 async def page_of(
@@ -45,7 +44,9 @@ async def page_of(
         async with ctx.reading() as session:
             return await paging.count(session, listable, listing.condition)
 
-    return PageResult(listable, listing.order, found.rows, found.has_next, found.has_previous, total)
+    return PageResult(
+        partial(paging.cursor, listable, listing.order), found.rows, found.has_next, found.has_previous, total
+    )
 
 
 async def children(
@@ -84,7 +85,9 @@ async def children(
     async def total() -> int:
         return await ctx.loader((listable.name, parent, listing.condition, "total"), load_totals).load(parent_id)
 
-    return PageResult(listable, listing.order, found.rows, found.has_next, found.has_previous, total)
+    return PageResult(
+        partial(paging.cursor, listable, listing.order), found.rows, found.has_next, found.has_previous, total
+    )
 
 
 async def by_id(

@@ -20,7 +20,7 @@ from storage.base import JsonDict, Record, Stored, as_uuid
 from storage.columns import WRITE, columns_of, is_versioned
 from storage.event_types import event_name
 from storage.new_rows import model_named, model_of, new_row
-from storage.queries import at_once, listables, records, tags
+from storage.queries import at_once, history, listables, records, tags
 from storage.tables import StageChange
 from storage.tenancy.sessions import TenantSession
 
@@ -159,7 +159,7 @@ async def _changed_at_once(
     name = event_name(model_of(record))
     data = {f"{name}_id": record.id, "changed": sorted(differences)}
     event = changes.event_draft(ctx, f"{name}_updated", data)
-    return await at_once.change(session, record, values, event, move=moved)
+    return await at_once.change(session, record, values, event, move=moved, told=history.edited(record, after))
 
 
 async def _changed(
@@ -175,7 +175,7 @@ async def _changed(
     differences = changes.differences(record, fields)
     if not differences:
         return record
-    before = {name: getattr(record, name) for name in differences}
+    seen, before = record, {name: getattr(record, name) for name in differences}
     if check is not None:
         check(changes.as_changed(record, differences), before)
     record, changed = await changes.apply(session, record, differences)
@@ -186,7 +186,8 @@ async def _changed(
     if then is not None:
         record = await then(session, record, before)
     name = event_name(model_of(record))
-    await changes.append_event(ctx, session, f"{name}_updated", {f"{name}_id": record.id, "changed": changed})
+    data, told = {f"{name}_id": record.id, "changed": changed}, history.edited(seen, record)
+    await changes.append_event(ctx, session, f"{name}_updated", data, told=told)
     return record
 
 
@@ -202,15 +203,17 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
     async with ctx.writing() as session:
         # A statement of its own: the next one sees what others had put on the record until they let go of it.
         record = await _to_change(session, model, identifier)
+        event = changes.event_draft(ctx, f"{name}_deleted", data)
         if session.dialect == "postgresql":
-            event = changes.event_draft(ctx, f"{name}_deleted", data)
             await at_once.delete(session, model, event, id=canonical)
         else:
-            await records.null_references(session, *records.references_to(model), value=record.id)
+            references = records.references_to(model)
+            await history.tell_of_deletion(session, event, model, references, record.id)
+            await records.null_references(session, *references, value=record.id)
             if tags.kind_of(model) is not None:
                 await tags.unlink(session, [record.id])
             await session.delete(record)
-            await changes.append_event(ctx, session, f"{name}_deleted", data)
+            await records.append_events(session, [event])
     ctx.forget()
     return canonical
 

@@ -8,7 +8,7 @@ Everything hangs on the first expression, which sets the organization for this t
 read or written only once it has been set. Rows are read behind a fence (OFFSET 0), as in storage/statements.py; rows
 are changed by inserts that meet them, since an UPDATE may look at its table before it looks at what it is joined to.
 References are checked by the foreign keys (decision 199). Whoever finds nothing written looks for the reason in a
-transaction.
+transaction. What the event changed in the record, or in others, is written with it (storage/queries/history.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +42,8 @@ from storage.base import Identifier, PlainText, Record, now, with_copies
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_of
 from storage.postgres.tenant_connection import SETTING
+from storage.queries import history, history_at_once
+from storage.queries.history import Told
 from storage.queries.records import references_to
 from storage.statements import ORG_PARAM
 from storage.table_statements import columns_of_table
@@ -52,6 +54,7 @@ from storage.tables import (
     EventCounter,
     Person,
     PipelineStage,
+    RecordChange,
     StageChange,
     TagLink,
 )
@@ -85,6 +88,7 @@ async def change(
     event: Event,
     *,
     move: StageChange | None = None,
+    told: Sequence[Told] = (),
 ) -> R | None:
     """Change a versioned row that was read without a lock, insert the draft of its event, and give the row.
 
@@ -100,9 +104,10 @@ async def change(
     values = {n: value for n, value in all_values.items() if n in wanted} | _named("event", event)
     values |= {"id": all_values["new_id"], "seen": _named("new", row)["new_version"]}
     values |= {} if move is None else _named("move", move)
-    has_owner = changes.get("owner_id") is not None
-    build = partial(_changing, model, _stored(model, names), has_owner=has_owner, has_move=move is not None)
-    key = ("change at once", model, names, has_owner, move is not None)
+    values |= history_at_once.values_of(event, told)
+    has_owner, alone = changes.get("owner_id") is not None, history_at_once.alone(told)
+    build = partial(_changing, model, _stored(model, names), alone, has_owner=has_owner, has_move=move is not None)
+    key = ("change at once", model, names, alone, has_owner, move is not None)
     return await _sent(session, key, build, values, after, move)
 
 
@@ -127,22 +132,24 @@ async def _sent(
     return moved
 
 
-async def link(session: TenantSession, row: DealContact, seen: DealContact | None, event: Event) -> bool:
+async def link(
+    session: TenantSession, row: DealContact, seen: DealContact | None, event: Event, told: Sequence[Told]
+) -> bool:
     """Put a contact on a deal, or change the link that was seen, and insert the draft of the event.
 
     It is no primary one. False, and nothing is done, where the link is not as it was seen, or one of the two is not
     there.
     """
-    values = _named("new", row) | _named("event", event)
+    values = _named("new", row) | _named("event", event) | history_at_once.values_of(event, told)
     values |= {} if seen is None else {"seen_role": seen.role, "seen_is_primary": seen.is_primary}
-    build = partial(_linking, is_known=seen is not None)
+    build = partial(_linking, history_at_once.alone(told), is_known=seen is not None)
     try:
-        return bool(await session.at_once(("link at once", seen is None), build, **values))
+        return bool(await session.at_once(("link at once", history_at_once.alone(told), seen is None), build, **values))
     except (asyncpg.ForeignKeyViolationError, asyncpg.UniqueViolationError):
         return False
 
 
-def _linking(*, is_known: bool) -> AnySelect:
+def _linking(told: Sequence[bool], *, is_known: bool) -> AnySelect:
     scope, table = _scope(), _table(DealContact)
     deal = table.c.deal_id == _parameter(DealContact, "new", "deal_id")
     contact = table.c.contact_id == _parameter(DealContact, "new", "contact_id")
@@ -163,29 +170,37 @@ def _linking(*, is_known: bool) -> AnySelect:
         changed = {n: proposed.excluded[n] for n in ("role", "is_primary")}
         proposed = proposed.on_conflict_do_update(index_elements=keys, set_=changed)
     made = proposed.returning(table.c.deal_id.label("id")).cte("made")
-    return _noted(made, has_move=False)
+    return _noted(made, told, has_move=False)
 
 
-async def delete(session: TenantSession, model: type[SQLModel], event: Event, **key: str) -> bool:
+async def delete(
+    session: TenantSession, model: type[SQLModel], event: Event, told: Sequence[Told] = (), **key: str
+) -> bool:
     """Delete the row of this key, set to null what names it, and insert the draft of its event; whether there was one.
 
     One statement of a transaction that has set its organization: rows are found by an UPDATE here.
     """
-    values = _named("event", event) | key | {"changed_at": now()}
-    return bool(await session.fetch(("delete at once", model), partial(_deleting, model, tuple(key)), **values))
+    values = _named("event", event) | history_at_once.values_of(event, told) | key | {"changed_at": now()}
+    build = partial(_deleting, model, tuple(key), history_at_once.alone(told))
+    return bool(await session.fetch(("delete at once", model, history_at_once.alone(told)), build, **values))
 
 
-def _deleting(model: type[SQLModel], key: Sequence[str]) -> AnySelect:
+def _deleting(model: type[SQLModel], key: Sequence[str], told: Sequence[bool]) -> AnySelect:
     table = _table(model)
     own = (table.c.org_id == ORG_PARAM, *(table.c[name] == bindparam(name, type_=Identifier) for name in key))
     first = table.c[key[0]].label("id")
     there = select(first).where(*own).with_for_update().cte("there")
     wanted = select(there.c.id).scalar_subquery()
     by_table: dict[AnyColumn, list[AnyColumn]] = {}
-    for column in references_to(model) if issubclass(model, Record) else ():
-        by_table.setdefault(column.class_, []).append(column)
+    for reference in references_to(model) if issubclass(model, Record) else ():
+        by_table.setdefault(reference.class_, []).append(reference)
     gone = delete_of(table).where(*own, table.c[key[0]] == wanted).returning(first).cte("gone")
-    statement = _noted(gone, has_move=False)
+    statement = _noted(gone, told, has_move=False)
+    references = [reference for named in by_table.values() for reference in named]
+    followed = (*history.freed(references, wanted), *history.taken_off(model, wanted))
+    for number, (following, is_meant) in enumerate(followed):
+        put: AnyColumn = history.following(following, is_meant).returning(literal_column("1").label("n"))
+        statement = statement.add_cte(put.cte(f"followed_{number}"))
     for number, (owner, columns) in enumerate(by_table.items()):  # of a statement, a row can be changed once
         changed: dict[str, AnyColumn] = {c.key: case((c == wanted, null()), else_=c) for c in columns}
         if hasattr(owner, "version"):
@@ -199,6 +214,12 @@ def _deleting(model: type[SQLModel], key: Sequence[str]) -> AnySelect:
         link = _table(TagLink).c
         its = (link.org_id == ORG_PARAM, link.kind == literal_column(f"'{kind}'"), link.record_id == wanted)
         statement = statement.add_cte(delete_of(TagLink).where(*its).returning(link.record_id).cte("untagged"))
+    subject = history.kind_of(model)
+    if subject is not None:
+        change = _table(RecordChange).c
+        of_it = (change.subject_kind == literal_column(f"'{subject}'"), change.subject_id == wanted)
+        dropped = delete_of(RecordChange).where(change.org_id == ORG_PARAM, *of_it).returning(change.id)
+        statement = statement.add_cte(dropped.cte("forgotten"))
     return statement
 
 
@@ -241,10 +262,12 @@ def _creating(model: type[SQLModel], *, has_move: bool) -> AnySelect:
         .returning(_table(model).c.id, *_standing_of(model))
         .cte("made")
     )
-    return _noted(made, has_move=has_move)
+    return _noted(made, (), has_move=has_move)
 
 
-def _changing(model: type[SQLModel], names: Sequence[str], *, has_owner: bool, has_move: bool) -> AnySelect:
+def _changing(
+    model: type[SQLModel], names: Sequence[str], told: Sequence[bool], *, has_owner: bool, has_move: bool
+) -> AnySelect:
     scope, table = _scope(), _table(model)
     is_it = table.c.id == bindparam("id", type_=Identifier)
     seen = table.c.version == bindparam("seen", type_=table.c.version.type)
@@ -283,11 +306,11 @@ def _changing(model: type[SQLModel], names: Sequence[str], *, has_owner: bool, h
         .returning(table.c.id, *_standing_of(model))
         .cte("made")
     )
-    return _noted(made, has_move=has_move)
+    return _noted(made, told, has_move=has_move)
 
 
-def _noted(made: CTE, *, has_move: bool) -> AnySelect:
-    """Where the record was written: the move, the next number of the organization's events, and the event."""
+def _noted(made: CTE, told: Sequence[bool], *, has_move: bool) -> AnySelect:
+    """Where the record was written: the move, what is told, the next number of the organization's events, the event."""
     origin = made
     if has_move:
         names = columns_of_table(StageChange)
@@ -309,7 +332,10 @@ def _noted(made: CTE, *, has_move: bool) -> AnySelect:
         insert(Event).from_select(["org_id", *names, "sequence"], noted).returning(col(Event.sequence)).cte("written")
     )
     standing = [made.c[n] if n in made.c else _UNKNOWN[n].label(n) for n in STANDING]
-    return select(written.c.sequence, *standing).select_from(written.join(made, true()))
+    statement: AnySelect = select(written.c.sequence, *standing).select_from(written.join(made, true()))
+    for number, is_alone in enumerate(told):
+        statement = statement.add_cte(history_at_once.telling(made, number, is_alone=is_alone))
+    return statement
 
 
 def _parameter(model: type[SQLModel], prefix: str, name: str) -> AnyColumn:

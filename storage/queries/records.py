@@ -12,7 +12,9 @@ from storage.adapters.sqlmodel import mappers
 from storage.base import JsonDict, Record, as_uuid, now
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.new_rows import new_row
+from storage.queries import history
 from storage.queries.filtering import id_matches
+from storage.queries.history import Told
 from storage.queries.listables import Listable
 from storage.queries.paging import by_ids, page
 from storage.rows import Row
@@ -114,13 +116,21 @@ async def insert_missing(session: TenantSession, record: SQLModel) -> bool:
 
 
 async def append_event(
-    session: TenantSession, *, type: str, area: str, actor: str, request_id: str | None, data: JsonDict
+    session: TenantSession,
+    *,
+    type: str,
+    area: str,
+    actor: str,
+    request_id: str | None,
+    data: JsonDict,
+    told: Sequence[Told] = (),
 ) -> Event:
-    """Write an event with the organization's next sequence number, and give it.
+    """Write an event with the organization's next sequence number, with what it changed in records, and give it.
 
     The counter's lock holds until the commit, so whatever else the transaction locks comes before.
     """
     draft = new_row(Event, sequence=0, type=type, area=area, actor=actor, request_id=request_id, data=data)
+    await history.tell(session, draft, told)
     [event] = await append_events(session, [draft])
     return event
 

@@ -80,7 +80,7 @@ DEAL = (
     *("champion_id", "notes", "parent_deal_id", "competitors", "closed_at"),
     *("owner_id", "created_at", "updated_at", "version"),
 )
-STAGE_CHANGE = ("id", "deal_id", "from_stage_id", "to_stage_id", "at", "by")
+STAGE_CHANGE = ("id", "deal_id", "from_stage_id", "to_stage_id", "at", "by", "account_id")
 DEAL_CONTACT = ("deal_id", "contact_id", "role", "is_primary", "linked_at")
 COMPETITOR = ("id", "name", "folded_name", "aliases", "domains", "created_at")
 EVENT = ("id", "sequence", "type", "area", "actor", "occurred_at", "request_id", "data")
@@ -190,7 +190,7 @@ class _Deals:
         currency = _CURRENCIES[index % len(_CURRENCIES)]
         value = None if index % 11 == 10 else _amount(random, index, currency)
         path = self._path(index)
-        moved = self._walk(deal_id, created, path, owner)
+        moved = self._walk(deal_id, account_id, created, path, owner)
         stage = path[-1] if path else None
         source = random.choice(words.DEAL_SOURCES) if index % 3 else None
         note = random.choice(words.NOTES) if index % 2 else None
@@ -234,7 +234,7 @@ class _Deals:
             return [*range(self._random.randrange(1, _WON + 1)), _LOST]
         return list(range(stage + 1))
 
-    def _walk(self, deal_id: str, created: datetime, path: list[int], by: str) -> datetime:
+    def _walk(self, deal_id: str, account_id: str | None, created: datetime, path: list[int], by: str) -> datetime:
         """Note the moves; the first is the creation in a stage. Gives the time of the last."""
         time = min(self._plan.present - created, _LONGEST) * self._random.uniform(0.2, 1)
         at = created
@@ -242,7 +242,7 @@ class _Deals:
             at = created + time * number / max(len(path) - 1, 1)
             before = self._stage_ids[path[number - 1]] if number else None
             change_id = self._change_ids(len(self.changes))
-            self.changes.append((change_id, deal_id, before, self._stage_ids[stage], at, by))
+            self.changes.append((change_id, deal_id, before, self._stage_ids[stage], at, by, account_id))
         return at
 
     def _close_date(self, index: int, stage: int | None, moved: datetime) -> date | None:

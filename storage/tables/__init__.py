@@ -13,6 +13,7 @@ from storage.tables.enrollments import Enrollment, OutreachMessage
 from storage.tables.events import Event
 from storage.tables.feedback import Feedback
 from storage.tables.health import HealthFactor, HealthSnapshot
+from storage.tables.history import RecordChange
 from storage.tables.idempotency import IdempotencyKey
 from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.leads import Lead
@@ -62,6 +63,7 @@ __all__ = [
     "Person",
     "PipelineStage",
     "QueuedJob",
+    "RecordChange",
     "ReminderWatch",
     "ResearchResult",
     "ResearchRun",

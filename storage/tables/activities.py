@@ -235,4 +235,5 @@ UNCOMPARED_INDEXES = frozenset(LISTING_INDEXES) | {
     f"ix_activities_{name}"
     for name in ("created", "occurred", "type", "account", "deal", "contact", "lead", "owner", "reminders")
 }
+UNCOMPARED_INDEXES |= {"ix_record_changes_subject", "ix_record_changes_owners", "ix_stage_changes_account"}
 """The indexes that Alembic cannot compare with the tables: not said there, or by an expression."""

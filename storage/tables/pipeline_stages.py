@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
 from sqlmodel import Field
 
 from contract.vocabulary import StageType
@@ -53,16 +53,21 @@ class PipelineStage(Record, table=True):
 
 
 class StageChange(Record, table=True):
-    """A deal moved from one stage to another; null is «no stage», or a stage that was deleted since."""
+    """A deal moved from one stage to another; null is «no stage», or a stage that was deleted since.
+
+    `account_id` is the account that the deal had then, in whose timeline the move is, too.
+    """
 
     __tablename__ = "stage_changes"
     __table_args__ = (
         tenant_key("deals", "deal_id", ondelete="CASCADE"),
         tenant_key("pipeline_stages", "from_stage_id"),
         tenant_key("pipeline_stages", "to_stage_id"),
+        tenant_key("accounts", "account_id"),
         Index(None, "org_id", "deal_id", "at"),
         Index(None, "org_id", "from_stage_id"),
         Index(None, "org_id", "to_stage_id"),
+        Index("ix_stage_changes_account", "org_id", "account_id", text("at DESC"), "id"),
     )
 
     deal_id: str = Field(sa_type=Identifier)
@@ -70,3 +75,4 @@ class StageChange(Record, table=True):
     to_stage_id: str | None = Field(default=None, sa_type=Identifier)
     at: datetime = Field(default_factory=now)
     by: str | None = Field(default=None, sa_type=PlainText)
+    account_id: str | None = Field(default=None, sa_type=Identifier)

@@ -62,6 +62,7 @@ NO_TEXT_OF_A_PERSON = {
     "memberships": {"role", "scopes"},
     "outreach_domains": {"status"},
     "pipeline_stages": {"type"},
+    "record_changes": {"subject_kind", "type", "former_owner"},
     "research_results": {"status"},
     "research_runs": {"status"},
     "sales_targets": {"currency", "currency_key"},

@@ -36,6 +36,7 @@ from storage.tables import (
     OutreachDomain,
     OutreachMessage,
     PipelineStage,
+    RecordChange,
     ResearchResult,
     ResearchRun,
     Tag,
@@ -132,6 +133,14 @@ async def fill_organization(world: World, organization: Organization, member: st
     )
     await world.add(organization, idempotency_key)
     await world.add(organization, domain, mailbox, *campaigns, *enrollments, *sending, message)
+    made = RecordChange(
+        subject_kind="campaign",
+        subject_id=campaigns[0].id,
+        actor=mark,
+        type="campaign_created",
+        fields={"name": [None, mark]},
+    )
+    await world.add(organization, made)
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = {record.name: record.row(known, mark) for record in record_types()}
     second_tag = Tag(name=f"{mark}second")

@@ -36,6 +36,7 @@ from storage.tables import (
     Mailbox,
     OutreachDomain,
     OutreachMessage,
+    RecordChange,
 )
 from tests.support.sequencing import Stub, open_transactions, services_with, work_off
 from tests.support.statements import statements
@@ -169,6 +170,11 @@ async def test_a_refusal_blocks_a_running_campaign(world: World, ctx: Context, s
     assert await work_off(world.database, stub, rounds=1) == [("campaign_tell", "failed")]
     assert await state(world) == ("blocked", "failed", None, "Stub asks for a paid plan")
     assert await events(world) == ["campaign_launched", "campaign_blocked"]
+    told = await read(world, RecordChange.type, RecordChange.fields)
+    assert {row.type: row.fields for row in told}["campaign_blocked"] == {
+        "status": ["active", "blocked"],
+        "status_reason": [None, "Stub asks for a paid plan"],
+    }
     stub.reason = "Stub asks for a paid plan"
     with pytest.raises(InvalidState, match="still blocks the campaign: Stub asks for a paid plan"):
         await resume_campaign(ctx, made.id)
@@ -441,6 +447,11 @@ async def test_what_the_provider_says_is_written_down(world: World, ctx: Context
     assert await work_off(world.database, stub, rounds=1) == [("campaign_ask", "succeeded")]
     assert (await state(world))[0] == "completed"
     assert await events(world) == ["campaign_launched", "campaign_completed"]
+    told = await read(world, RecordChange.type, RecordChange.actor, RecordChange.fields)
+    assert sorted((row.type, row.actor, row.fields["status"]) for row in told) == [
+        ("campaign_completed", "system", ["active", "completed"]),
+        ("campaign_launched", ctx.caller.subject, ["draft", "active"]),
+    ]
     assert await work_off(world.database, stub) == []
 
 

@@ -20,7 +20,7 @@ from resolvers.members import remove_member
 from resolvers.ownership import OwnershipTransfer, transfer_ownership
 from storage.base import now
 from storage.queries import members
-from storage.tables import Account, Activity, Contact, Deal, Event, Lead
+from storage.tables import Account, Activity, Contact, Deal, Event, Lead, RecordChange
 from tests.jobs.conftest import Workers, until
 from tests.jobs.test_processes import process
 from tests.support.world import World
@@ -64,6 +64,16 @@ async def moved(world: World) -> Counter[tuple[str, str]]:
     return Counter((data["kind"], identifier) for data in events for identifier in data["ids"])
 
 
+async def histories(world: World) -> Counter[str]:
+    """The kinds of the records that are told of their new owner, each once and by who asked for it."""
+    async with world.database.reading(world.one.id) as session:
+        rows = await session.find_all(select(RecordChange).where(col(RecordChange.org_id) == world.one.id))
+    assert {(r.type, r.actor, r.former_owner) for r in rows} == {("ownership_transferred", "admin@one", LEAVER)}
+    assert all(row.fields == {"owner_id": [LEAVER, HEIR]} for row in rows)
+    assert len({row.subject_id for row in rows}) == len(rows)
+    return Counter(row.subject_kind for row in rows)
+
+
 async def versions(world: World) -> set[int]:
     found = set()
     async with world.database.reading(world.one.id) as session:
@@ -97,6 +107,7 @@ async def test_what_a_dry_run_counts_is_what_a_run_moves(world: World, workers: 
     async with world.database.reading(world.one.id) as session:
         statement = select(Event.data).where(col(Event.org_id) == world.one.id, col(Event.area) == "admin")
         assert {len(row.data["ids"]) for row in await session.rows(statement)} == {10, 5}
+    assert await histories(world) == Counter(dict.fromkeys(("account", "contact", "deal", "lead"), 25))
 
 
 async def test_only_what_is_open_and_of_the_kinds(world: World, workers: Workers) -> None:

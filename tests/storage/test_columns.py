@@ -84,7 +84,7 @@ RECORDS = {
 }
 BARE = {
     *(tables.Artifact, tables.CXReport, tables.CXReportRevision, tables.Event, tables.OutreachMessage),
-    *(tables.StageChange, tables.Webhook, tables.WebhookDelivery),
+    *(tables.RecordChange, tables.StageChange, tables.Webhook, tables.WebhookDelivery),
 }
 DERIVED = RECORDS - BARE
 

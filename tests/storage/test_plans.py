@@ -7,10 +7,11 @@ them, which is what a driver's prepared statement gets after a few runs.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -21,16 +22,27 @@ from sqlalchemy import select, text
 from sqlmodel import col
 
 from contract.criteria import EVERYTHING, Compare, Condition, ListQuery, Op, Order, PageWindow, Selection
-from contract.vocabulary import SortDirection
+from contract.vocabulary import SortDirection, TimelineKind
 from storage.base import new_id
 from storage.database import Database
-from storage.queries import credentials, health, listables, paging
+from storage.queries import credentials, health, listables, paging, timeline
 from storage.queries.listables import Listable
 from storage.seeding import Plan, seed
 from storage.seeding.generate import Rows
 from storage.seeding.load import Loader
 from storage.seeding.plan import EPOCH
-from storage.tables import Activity, Contact, Credential, Deal, HealthFactor, HealthSnapshot, Member
+from storage.tables import (
+    Account,
+    Activity,
+    Contact,
+    Credential,
+    Deal,
+    HealthFactor,
+    HealthSnapshot,
+    Member,
+    RecordChange,
+    StageChange,
+)
 from tests.support.postgresql import Server
 
 PLAN = Plan(2, 4_000, 6_000, 6_000, 30_000, seed=5, largest_meetings=28_000)
@@ -324,6 +336,34 @@ async def test_the_links_come_along_row_by_row(seeded: Seeded, listable: Listabl
         listable = listable.selecting(Selection(frozenset({"id", "subject"}), links), Order("due_at"))
     [sent] = await seeded.sent(paged(listable, listing(Order("due_at"), first=SIZE)))
     await check(seeded, sent, "ix_meetings_due_desc", rows=4 * (SIZE + 10))
+
+
+async def test_pages_of_a_timeline(seeded: Seeded) -> None:
+    """The first and one far behind: each kind from its index in its order, and no more rows than a page has."""
+    account, started = Account(name="busy", created_at=EPOCH - timedelta(days=1)), EPOCH
+    deal = Deal(name="d", account_id=account.id)
+    moments = [started + timedelta(minutes=n) for n in range(4_000)]
+    async with seeded.opened.writing(seeded.organization) as session:
+        await session.insert(account, deal)
+        await session.insert(*(Activity(type="note", body="b", created_at=m, account_id=account.id) for m in moments))
+        await session.insert(*(StageChange(deal_id=deal.id, account_id=account.id, at=m) for m in moments))
+        its = {"subject_kind": "account", "subject_id": account.id, "actor": "x", "type": "t", "fields": {"a": [0, 1]}}
+        await session.insert(*(RecordChange(at=m, **its) for m in moments))
+    async with seeded.opened.directory(writing=True) as directory:
+        await directory.execute(text("ANALYZE"))
+    feed = timeline.Feed("account", frozenset(TimelineKind), 15)
+    async with seeded.session() as session:
+        [last] = (await timeline.pages(session, replace(feed, size=1), [account.id]))[account.id].rows
+    deep = base64.urlsafe_b64encode(json.dumps([moments[100].isoformat(), last.id]).encode()).decode().rstrip("=")
+    for after in (None, deep):
+        [sent] = await seeded.sent(lambda session, at=after: timeline.pages(session, feed, [account.id], after=at))
+        for plan in await explain(seeded, sent):
+            told = f"{plan}\n{sent.text}"
+            for index in ("ix_activities_account", "ix_stage_changes_account", "ix_record_changes_subject"):
+                assert index in plan.indexes, told
+            assert not [step for step in plan.scanned if "arm_" not in step and "items" not in step], told
+            assert len(plan.sorts) <= (1 if seeded.dialect == "sqlite" else 0), told  # the merge
+            assert plan.rows <= 3 * 17 + 5, told
 
 
 async def test_a_credential_by_its_key(seeded: Seeded) -> None:

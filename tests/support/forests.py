@@ -26,6 +26,7 @@ from storage.tables import (
     Mailbox,
     OutreachDomain,
     PipelineStage,
+    RecordChange,
     ResearchResult,
     ResearchRun,
     StageChange,
@@ -72,7 +73,13 @@ async def _crm(tenant: Tenant, number: int) -> None:
         await tenant.add(deal, snapshot)
         await tenant.add(
             *(DealContact(deal_id=deal.id, contact_id=contact.id, linked_at=at) for contact in contacts),
-            StageChange(deal_id=deal.id, to_stage_id=stage.id, at=at),
+            StageChange(deal_id=deal.id, to_stage_id=stage.id, at=at, account_id=account.id),
+            *(
+                RecordChange(
+                    subject_kind=kind, subject_id=record.id, at=at, actor="a", type="t", fields={"name": [None, str(k)]}
+                )
+                for kind, record in (("account", account), ("contact", contacts[k]), ("deal", deal))
+            ),
             Activity(
                 subject=f"{number}-{k}", due_at=at, account_id=account.id, deal_id=deal.id, contact_id=contacts[k].id
             ),

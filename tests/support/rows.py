@@ -139,7 +139,7 @@ async def organization(database: Database, name: str) -> Rows:
             ResearchResult(id=rows.result, run_id=rows.run, position=0, company_name=name),
             Medium(key=name, org_id=rows.org, artifact_id=rows.artifact, **_file(name)),
             DealContact(deal_id=rows.deal, contact_id=rows.contact, role=name),
-            StageChange(deal_id=rows.deal, to_stage_id=rows.stage, by=name),
+            StageChange(deal_id=rows.deal, to_stage_id=rows.stage, by=name, account_id=rows.account),
             Activity(
                 id=rows.activity,
                 subject=name,

@@ -1,0 +1,70 @@
+"""The fields `timeline` and `history` of the records that have them; `schema/timeline.py` has their types."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import strawberry
+from strawberry import UNSET
+
+from contract.vocabulary import TimelineKind
+from resolvers import timeline
+from schema.connections import After, listing
+from schema.declare import Info, argument, enum, guarded_field
+from storage.rows import Row
+
+if TYPE_CHECKING:
+    from schema.timeline import RecordChangeConnection, TimelineConnection
+
+enum(
+    TimelineKind,
+    "What an item of a timeline is.",
+    MEETING="A meeting.",
+    TASK="Something to be done.",
+    NOTE="A text.",
+    CALL="A telephone call.",
+    EMAIL="An e-mail message.",
+    STAGE_CHANGE="A deal came into another stage.",
+    CHANGE="The record itself changed.",
+    FILE="A file was attached.",
+    ENROLLMENT="The contact came into a campaign; needs OUTREACH_READ and is left out without it.",
+)
+
+TimelineLink = Annotated["TimelineConnection", strawberry.lazy("schema.timeline")]
+HistoryLink = Annotated["RecordChangeConnection", strawberry.lazy("schema.timeline")]
+FirstItems = Annotated[int | None, argument("At most this many items; 50 unless told, at most 100.")]
+Kinds = Annotated[list[TimelineKind] | None, argument("Only items of these kinds; of all unless told.")]
+Upcoming = Annotated[bool | None, argument("Whether activities of the future are shown, too.")]
+
+
+def timeline_field(subject: str, description: str) -> Any:
+    """Make the field `timeline` of a record of this kind."""
+    read = timeline.TIMELINES[subject]
+
+    @guarded_field(read, f"{description} Items of the future only when asked for.")
+    async def feed(
+        root: strawberry.Parent[Row],
+        info: Info,
+        kinds: Kinds = UNSET,
+        include_upcoming: Upcoming = False,
+        first: FirstItems = UNSET,
+        after: After = UNSET,
+    ) -> TimelineLink:
+        page = listing(first=first, after=after).page
+        chosen = None if kinds is UNSET else kinds
+        record_id: str = root.id  # type: ignore[attr-defined]  # a record's row
+        return await read(info.context, record_id, page, kinds=chosen, is_upcoming=bool(include_upcoming))
+
+    return feed
+
+
+def history_field(subject: str) -> Any:
+    """Make the field `history` of a record of this kind."""
+    read = timeline.HISTORIES[subject]
+
+    @guarded_field(read, "What changed in the record itself.")
+    async def changes(
+        root: strawberry.Parent[Row], info: Info, first: FirstItems = UNSET, after: After = UNSET
+    ) -> HistoryLink:
+        page = listing(first=first, after=after).page
+        return await read(info.context, root.id, page)  # type: ignore[attr-defined]  # the same
+
+    return changes

@@ -1,0 +1,219 @@
+"""Statements on the histories of records: what an event changed in them, written before the event.
+
+Edits of one person within two minutes become one row (decision 232). A write of one record in one statement of
+PostgreSQL does the same there (storage/queries/at_once.py).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import ClassVar
+
+from sqlalchemy import Insert, Text, and_, bindparam, cast, delete, insert, literal_column, select
+from sqlmodel import SQLModel, col
+
+from contract.limits import EDITS_SECONDS
+from contract.timeline import SUBJECTS, Fields, extended, told_fields
+from storage.base import Document, Identifier, PlainText, Stored
+from storage.expressions import AnyColumn, AnyEntity
+from storage.new_rows import as_row, model_of, new_row
+from storage.queries.dialects import Dialectal
+from storage.queries.list_conditions import TextList, any_of
+from storage.statements import ORG_PARAM
+from storage.tables import Deal, DealContact, Event, RecordChange
+from storage.tenancy.sessions import TenantSession
+
+EDITS_APART = timedelta(seconds=EDITS_SECONDS)
+"""The longest time between two edits of one person that are one change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an event changed in a record. What is told `alone` is never one with what was told before."""
+
+    kind: str
+    id: str
+    fields: Fields
+    alone: bool = False
+
+
+def kind_of(model: type[SQLModel]) -> str | None:
+    """The kind that the changes of this table's records name; None for records without a history."""
+    return SUBJECTS.get(str(model.__tablename__))
+
+
+def edited(before: Stored, after: Stored) -> list[Told]:
+    """What is told of a record that was changed from one row into the other: nothing, or one thing."""
+    kind = kind_of(model_of(after))
+    if kind is None:
+        return []
+    old, new = as_row(before), as_row(after)
+    fields = told_fields(kind, old._asdict(), new._asdict())
+    return [Told(kind, new.id, fields)] if fields else []
+
+
+def linked(deal_id: str, contact_id: str, *, was: bool, stays: bool, fields: Fields | None = None) -> list[Told]:
+    """What is told, of both, of a contact that `was` on a deal before, and is afterwards where it `stays`."""
+
+    def named(other: str) -> Fields:
+        return {"contact_id" if other == contact_id else "deal_id": [other if was else None, other if stays else None]}
+
+    more = fields or {}
+    return [
+        Told("deal", deal_id, named(contact_id) | more, alone=True),
+        Told("contact", contact_id, named(deal_id) | more, alone=True),
+    ]
+
+
+def draft_of(event: Event, told: Told) -> RecordChange:
+    """The draft of the change, as the event has its type, moment and actor."""
+    return new_row(
+        RecordChange,
+        subject_kind=told.kind,
+        subject_id=told.id,
+        at=event.occurred_at,
+        actor=event.actor,
+        type=event.type,
+        fields=told.fields,
+    )
+
+
+async def tell(session: TenantSession, event: Event, told: Sequence[Told]) -> None:
+    """Write what the event, which need not be written yet, changed; in as many statements for many records as for one.
+
+    The records are locked by their writer, so nobody else extends their last changes meanwhile.
+    """
+    if not told:
+        return
+    extending = [each for each in told if not each.alone]
+    last = await _last(session, extending, event) if extending else {}
+    new, longer = [], []
+    for each in told:
+        before = None if each.alone else last.get((each.kind, each.id))
+        if before is not None and (before.actor, before.type) == (event.actor, event.type):
+            fields = extended(before.fields, each.fields)
+            longer.append(before._replace(at=event.occurred_at, fields=fields))  # type: ignore[attr-defined]
+        else:
+            new.append(draft_of(event, each))
+    if longer:
+        await session.update_each(longer, "at", "fields")
+    if new:
+        await session.insert(*new)
+
+
+async def _last(session: TenantSession, told: Iterable[Told], event: Event) -> dict[tuple[str, str], RecordChange]:
+    """The last change of each of these records, as far as an edit may extend it."""
+    kinds, ids = sorted({each.kind for each in told}), [each.id for each in told]
+    wanted = (
+        select(RecordChange)
+        .where(
+            col(RecordChange.org_id) == session.org_id,
+            col(RecordChange.subject_kind).in_(kinds),
+            any_of(col(RecordChange.subject_id), bindparam(None, ids, type_=TextList())),
+            col(RecordChange.at) > event.occurred_at - EDITS_APART,
+        )
+        .order_by(col(RecordChange.at), col(RecordChange.id).desc())
+    )
+    return {(row.subject_kind, row.subject_id): row for row in await session.find_all(wanted)}
+
+
+async def forget(session: TenantSession, model: type[SQLModel], record_id: str) -> None:
+    """Drop the history of a record that is deleted (decision 234)."""
+    kind = kind_of(model)
+    if kind is not None:
+        own = col(RecordChange.org_id) == session.org_id, col(RecordChange.subject_kind) == kind
+        await session.execute(delete(RecordChange).where(*own, col(RecordChange.subject_id) == record_id))
+
+
+class _new_uuid(Dialectal[str]):
+    """Makes an identifier; its order among those of the same moment says nothing."""
+
+    type = Identifier()
+    inherit_cache = True
+    name = "new_uuid"
+    _SQLITE = (
+        "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' ||"
+        " substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))"
+    )
+    templates: ClassVar = {"postgresql": "gen_random_uuid()", "sqlite": _SQLITE}
+
+
+class _told_field(Dialectal[object]):
+    """The fields of a change of one field: its name, and the values before and after."""
+
+    type = Document  # type: ignore[assignment]  # a type for every function, whatever its arguments
+    inherit_cache = True
+    name = "told_field"
+    templates: ClassVar = {
+        "postgresql": "json_build_object({}, json_build_array({}, {}))",
+        "sqlite": "json_object({}, json_array({}, {}))",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Records that change because another does: what is told of each row of `table` that a condition picks."""
+
+    kind: str
+    table: AnyEntity
+    subject: AnyColumn
+    field: str
+    before: AnyColumn
+    after: AnyColumn
+
+
+def freed(references: Iterable[AnyColumn], gone: AnyColumn) -> Iterator[tuple[Following, AnyColumn]]:
+    """What is told of the records that name one that is deleted, with the condition that picks them."""
+    for column in references:
+        kind = kind_of(column.class_)
+        if kind is not None:
+            told = Following(
+                kind, column.class_, col(column.class_.id), column.key, cast(gone, Text()), literal_column("NULL")
+            )
+            yield told, column == gone
+
+
+def taken_off(model: type[SQLModel], gone: AnyColumn) -> Iterator[tuple[Following, AnyColumn]]:
+    """What is told of the deals of a contact that is deleted, and of the contacts of a deal."""
+    ends = {"contacts": ("contact", "deal"), "deals": ("deal", "contact")}
+    if (names := ends.get(str(model.__tablename__))) is not None:
+        own, other = (getattr(DealContact, f"{name}_id") for name in names)
+        told = Following(names[1], DealContact, other, own.key, cast(gone, Text()), literal_column("NULL"))
+        yield told, own == gone
+
+
+async def tell_of_deletion(
+    session: TenantSession, event: Event, model: type[SQLModel], references: Sequence[AnyColumn], record_id: str
+) -> None:
+    """Tell of a deletion what it changes elsewhere, and drop the record's own history (decision 234)."""
+    gone = bindparam("gone", type_=Identifier)
+    for told, condition in (*freed(references, gone), *taken_off(model, gone)):  # as many as there are such columns
+        await follow(session, event, told, condition, gone=record_id)
+    await forget(session, model, record_id)
+
+
+async def tell_of_status(session: TenantSession, event: Event, stage_id: str, status: str) -> None:
+    """Tell of a stage's new type what it makes of the deals in it."""
+    after = bindparam("status", type_=PlainText)
+    told = Following("deal", Deal, col(Deal.id), "status", col(Deal.status), after)
+    condition = and_(col(Deal.stage_id) == bindparam("stage_id", type_=Identifier), col(Deal.status) != after)
+    await follow(session, event, told, condition, status=status, stage_id=stage_id)
+
+
+async def follow(session: TenantSession, event: Event, told: Following, condition: AnyColumn, **values: object) -> None:
+    """Write what is told of each row that the condition picks, whose own parameters are the `values`."""
+    key = ("told of each", told.kind, str(told.subject), told.field, str(condition), *sorted(values))
+    own = {f"event_{name}": getattr(event, name) for name in ("occurred_at", "actor", "type")}
+    await session.change(key, partial(following, told, condition), **own, **values)
+
+
+def following(told: Following, condition: AnyColumn) -> Insert:
+    """An insert of what is told of each row that the condition picks, for an event by its parameters `event_…`."""
+    table: AnyEntity = RecordChange.__table__  # type: ignore[attr-defined]  # every table class has one
+    names = ["org_id", "id", "subject_kind", "subject_id", "at", "actor", "type", "fields"]
+    event = [bindparam(f"event_{n}", type_=Event.__table__.c[n].type) for n in ("occurred_at", "actor", "type")]  # type: ignore[attr-defined]
+    fields = _told_field(literal_column(f"'{told.field}'"), told.before, told.after)
+    columns: list[AnyColumn] = [ORG_PARAM, _new_uuid(), literal_column(f"'{told.kind}'"), told.subject, *event, fields]
+    rows = select(*columns).where(col(told.table.org_id) == ORG_PARAM, condition)
+    return insert(table).from_select(names, rows, include_defaults=False)
