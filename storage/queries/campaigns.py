@@ -44,13 +44,11 @@ async def place_mailboxes(session: TenantSession, campaign_id: str, mailbox_ids:
     now, wanted = {row.mailbox_id for row in rows}, set(mailbox_ids)
     if now - wanted:
         await session.execute(
-            delete(CampaignMailbox)
-            .where(
+            delete(CampaignMailbox).where(
                 col(CampaignMailbox.org_id) == session.org_id,
                 col(CampaignMailbox.campaign_id) == campaign_id,
                 col(CampaignMailbox.mailbox_id).in_(now - wanted),
             )
-            .execution_options(synchronize_session=False)
         )
     links = [CampaignMailbox(campaign_id=campaign_id, mailbox_id=i) for i in sorted(wanted - now)]
     await session.insert(*links)
@@ -106,7 +104,6 @@ async def start_clocks(session: TenantSession, campaign_id: str, at: datetime) -
         update(Enrollment)
         .where(*_of(session, campaign_id), col(Enrollment.step) == 0, col(Enrollment.status).in_(UNFINISHED))
         .values(next_at=at)
-        .execution_options(synchronize_session=False)
     )
 
 
@@ -127,19 +124,13 @@ async def told(session: TenantSession, ids: Sequence[str], at: datetime) -> set[
         .where(col(Enrollment.org_id) == session.org_id, col(Enrollment.id).in_(ids))
         .values(told_at=at)
         .returning(col(Enrollment.id))
-        .execution_options(synchronize_session=False)
     )
     return {row.id for row in rows}
 
 
 async def forget_told(session: TenantSession, campaign_id: str) -> None:
     """The sequence that knew the recipients is gone: another will have to be told of them."""
-    await session.execute(
-        update(Enrollment)
-        .where(*_of(session, campaign_id))
-        .values(told_at=None)
-        .execution_options(synchronize_session=False)
-    )
+    await session.execute(update(Enrollment).where(*_of(session, campaign_id)).values(told_at=None))
 
 
 async def due(session: TenantSession, campaign_id: str, moment: datetime, limit: int) -> Sequence[DueRow]:

@@ -224,7 +224,6 @@ def _ending(conditions: Iterable[ColumnElement[bool]], org_id: str | None) -> Up
         update(Credential)
         .where(*pin, col(Credential.id).in_(select(ended.c.id)), col(Credential.revoked_at).is_(None))
         .values(revoked_at=now())
-        .execution_options(synchronize_session=False)
     )
 
 

@@ -106,7 +106,6 @@ async def only_primary(session: TenantSession, deal_id: str, contact_id: str) ->
             col(DealContact.contact_id) != contact_id,
         )
         .values(is_primary=False)
-        .execution_options(synchronize_session=False)
     )
 
 
@@ -116,13 +115,11 @@ async def unlink(session: TenantSession, deal_id: str, contact_id: str) -> bool:
     if deal is None or contact is None:
         return False
     removed = await session.execute(
-        delete(DealContact)
-        .where(
+        delete(DealContact).where(
             col(DealContact.org_id) == session.org_id,
             col(DealContact.deal_id) == deal,
             col(DealContact.contact_id) == contact,
         )
-        .execution_options(synchronize_session=False)
     )
     return bool(removed)
 
@@ -135,7 +132,6 @@ async def follow_stage_type(session: TenantSession, stage_id: str, status: str) 
         update(Deal)
         .where(col(Deal.org_id) == session.org_id, col(Deal.stage_id) == stage_id, col(Deal.status) != status)
         .values(status=status, closed_at=closed_at, updated_at=moment, version=col(Deal.version) + 1)
-        .execution_options(synchronize_session=False)
     )
 
 
@@ -161,5 +157,4 @@ async def place_stages(session: TenantSession, ids: Sequence[str]) -> None:
         update(PipelineStage)
         .where(col(PipelineStage.org_id) == session.org_id, stage.in_(ids))
         .values(position=case(*positions))
-        .execution_options(synchronize_session=False)
     )

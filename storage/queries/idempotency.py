@@ -89,7 +89,7 @@ async def expired(session: TenantSession, moment: datetime) -> Sequence[str]:
 async def forget(session: TenantSession, ids: Sequence[str], moment: datetime) -> None:
     """Delete those of them that have expired; one may have been taken anew (a session of the directory)."""
     gone = (col(IdempotencyKey.id).in_(ids), col(IdempotencyKey.expires_at) <= moment)
-    await session.execute(delete(IdempotencyKey).where(*gone).execution_options(synchronize_session=False))
+    await session.execute(delete(IdempotencyKey).where(*gone))
 
 
 def _one(session: TenantSession, key_id: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

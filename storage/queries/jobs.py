@@ -97,11 +97,7 @@ async def ended_before(session: TenantSession, moment: datetime) -> list[str]:
 
 async def forget(session: TenantSession, ids: Sequence[str]) -> None:
     """Delete these jobs."""
-    await session.execute(
-        delete(Job)
-        .where(col(Job.org_id) == session.org_id, col(Job.id).in_(ids))
-        .execution_options(synchronize_session=False)
-    )
+    await session.execute(delete(Job).where(col(Job.org_id) == session.org_id, col(Job.id).in_(ids)))
 
 
 async def find(session: TenantSession, job_id: str, *, lock: bool = False) -> Job | None:
@@ -133,13 +129,10 @@ async def supersede(session: TenantSession, job_ids: Sequence[str]) -> list[str]
         .where(*own, col(Job.status) == JobStatus.QUEUED.value)
         .values(status=JobStatus.SUPERSEDED.value, finished_at=now())
         .returning(col(Job.id))
-        .execution_options(synchronize_session="fetch")
     )
     gone = [row.id for row in taken_back]
     await session.execute(
-        delete(QueuedJob)
-        .where(col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id).in_(gone))
-        .execution_options(synchronize_session=False)
+        delete(QueuedJob).where(col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id).in_(gone))
     )
     return gone
 
@@ -147,9 +140,7 @@ async def supersede(session: TenantSession, job_ids: Sequence[str]) -> list[str]
 async def remove(session: TenantSession, job_id: str) -> None:
     """The job has no place in the queue any more."""
     await session.execute(
-        delete(QueuedJob)
-        .where(col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id) == job_id)
-        .execution_options(synchronize_session=False)
+        delete(QueuedJob).where(col(QueuedJob.org_id) == session.org_id, col(QueuedJob.job_id) == job_id)
     )
 
 
@@ -213,7 +204,6 @@ async def claim(
             update(QueuedJob)
             .where(col(QueuedJob.org_id) == found.org_id, col(QueuedJob.job_id) == found.job_id)
             .values(holder=holder, due_at=until)
-            .execution_options(synchronize_session=False)
         )
     return found
 
@@ -225,7 +215,6 @@ async def renew(session: TenantSession, holders: Sequence[str], until: datetime)
         .where(col(QueuedJob.holder).in_(holders))
         .values(due_at=until)
         .returning(col(QueuedJob.holder))
-        .execution_options(synchronize_session=False)
     )
     return {row.holder for row in rows}
 
@@ -233,12 +222,7 @@ async def renew(session: TenantSession, holders: Sequence[str], until: datetime)
 async def beat(session: TenantSession, worker: JobWorker) -> None:
     """The worker is there; those that went without a word a day ago are forgotten (a session of the directory)."""
     moment = now()
-    noted = await session.execute(
-        update(JobWorker)
-        .where(col(JobWorker.id) == worker.id)
-        .values(beat_at=moment)
-        .execution_options(synchronize_session=False)
-    )
+    noted = await session.execute(update(JobWorker).where(col(JobWorker.id) == worker.id).values(beat_at=moment))
     if not noted:
         await session.execute(delete(JobWorker).where(col(JobWorker.beat_at) < moment - _FORGOTTEN))
         await session.insert(JobWorker(id=worker.id, started_at=worker.started_at, beat_at=moment))

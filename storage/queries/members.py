@@ -97,7 +97,6 @@ async def remove_membership(session: TenantSession, subject: str, *, issued_at: 
             col(Credential.revoked_at).is_(None),
         )
         .values(revoked_at=moment)
-        .execution_options(synchronize_session=False)
     )
     await end_of_maker(session, subject, WebhookEnd.MAKER_REMOVED)
     return True
@@ -125,7 +124,7 @@ async def suspend_before(session: TenantSession, moment: datetime, *, dry: bool)
             .where(col(Person.org_id) == session.org_id, col(Person.id).in_(subjects))
             .values(state=MemberState.DEACTIVATED.value),
         ):
-            await session.execute(statement.execution_options(synchronize_session=False))
+            await session.execute(statement)
     return len(subjects)
 
 

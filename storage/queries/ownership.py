@@ -112,12 +112,7 @@ async def move(
     if hasattr(model, "version"):
         changed |= {"version": model.version + 1, "updated_at": now()}
     if ids:
-        await session.execute(
-            update(model)
-            .where(own, col(model.id).in_(ids))
-            .values(changed)
-            .execution_options(synchronize_session=False)
-        )
+        await session.execute(update(model).where(own, col(model.id).in_(ids)).values(changed))
     return ids
 
 

@@ -99,12 +99,7 @@ async def null_references(session: TenantSession, *columns: AnyColumn, value: st
         changed: Values = {column.key: None}
         if hasattr(model, "version"):
             changed |= {"version": model.version + 1, "updated_at": now()}
-        await session.execute(
-            update(model)
-            .where(col(model.org_id) == session.org_id, column == value)
-            .values(changed)
-            .execution_options(synchronize_session=False)
-        )
+        await session.execute(update(model).where(col(model.org_id) == session.org_id, column == value).values(changed))
 
 
 async def insert_missing(session: TenantSession, record: SQLModel) -> bool:

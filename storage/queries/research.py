@@ -28,7 +28,6 @@ async def fail_pending(session: TenantSession, run_id: str, error: str) -> None:
             col(ResearchResult.status) == ResearchResultStatus.PENDING.value,
         )
         .values(status=ResearchResultStatus.FAILED.value, error=error)
-        .execution_options(synchronize_session=False)
     )
 
 

@@ -62,9 +62,9 @@ async def switch_off(session: TenantSession, webhook: Webhook, reason: WebhookEn
     """Tell the receiver nothing more, for good, and say so in the change log; the webhook is locked."""
     await session.update(webhook, active=False)
     await session.execute(
-        delete(WebhookWatch)
-        .where(col(WebhookWatch.org_id) == session.org_id, col(WebhookWatch.webhook_id) == webhook.id)
-        .execution_options(synchronize_session=False)
+        delete(WebhookWatch).where(
+            col(WebhookWatch.org_id) == session.org_id, col(WebhookWatch.webhook_id) == webhook.id
+        )
     )
     data = {"webhook_id": webhook.id, "reason": reason.value, **details}
     await append_event(session, type="webhook_disabled", area="admin", actor=SYSTEM_ACTOR, request_id=None, data=data)
@@ -98,11 +98,7 @@ async def log(session: TenantSession, delivery: WebhookDelivery) -> None:
     newest_first = select(col(WebhookDelivery.id)).where(*own).order_by(col(WebhookDelivery.id).desc())
     first_too_many = await session.scalar(newest_first.offset(DELIVERIES_KEPT).limit(1))
     if first_too_many is not None:
-        await session.execute(
-            delete(WebhookDelivery)
-            .where(*own, col(WebhookDelivery.id) <= first_too_many)
-            .execution_options(synchronize_session=False)
-        )
+        await session.execute(delete(WebhookDelivery).where(*own, col(WebhookDelivery.id) <= first_too_many))
 
 
 async def deliveries(

@@ -314,9 +314,9 @@ async def test_many_who_are_removed_meanwhile_are_one_statement(world: World, ct
     async def elsewhere() -> None:
         async with world.database.writing(world.one.id) as session:
             await session.execute(
-                delete(Enrollment)
-                .where(col(Enrollment.org_id) == world.one.id, col(Enrollment.email) != "0@example.com")
-                .execution_options(synchronize_session=False)
+                delete(Enrollment).where(
+                    col(Enrollment.org_id) == world.one.id, col(Enrollment.email) != "0@example.com"
+                )
             )
 
     stub.during["add_leads"] = elsewhere

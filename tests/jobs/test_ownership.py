@@ -160,7 +160,6 @@ async def test_an_attempt_that_was_cut_off_goes_on_where_it_was(
                 update(Account)
                 .where(col(Account.org_id) == world.one.id, col(Account.id) == first)
                 .values(owner_id=LEAVER)
-                .execution_options(synchronize_session=False)
             )
 
     workers.start()

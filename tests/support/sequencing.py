@@ -162,7 +162,7 @@ async def _claim(database: Database, hurry: bool) -> Claim | None:
     async with database.directory(writing=True) as session:
         if hurry:
             waiting = update(QueuedJob).where(col(QueuedJob.holder).is_(None)).values(due_at=now())
-            await session.execute(waiting.execution_options(synchronize_session=False))
+            await session.execute(waiting)
     async with database.directory(writing=True) as session:
         holder = new_id()
         row = await jobs.claim(session, holder, now() + timedelta(seconds=30), avoiding=[])
