@@ -11,7 +11,6 @@ import pytest
 from storage.base import new_id
 from storage.tables import Account, Activity, Contact, Deal, Event, Tag, TagLink
 from tests.isolation.requests import ERRORS
-from tests.support.statements import statements
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -189,18 +188,6 @@ async def test_many_who_make_the_same_tags_at_once_all_have_them(one: Tenant) ->
     payloads = await asyncio.gather(*(create(one, "deal", order) for order in orders))
     assert [payload["deal"]["tags"] for payload in payloads] == orders
     assert sorted(await one.rows(Tag.name)) == [("a",), ("b",), ("c",)]
-
-
-@each_record
-async def test_ten_tags_are_as_many_statements_as_one(one: Tenant, noun: str) -> None:
-    await create(one, noun, ["before"])
-    sent = []
-    for names in (["one"], [f"tag {n}" for n in range(10)]):
-        with statements(one.gateway.world.database) as texts:
-            payload = await create(one, noun, names)
-        assert payload[noun]["tags"] == names
-        sent.append(len(texts))
-    assert sent[0] == sent[1]
 
 
 @each_record
