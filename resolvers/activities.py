@@ -17,6 +17,7 @@ from resolvers.shared.inputs import Given, not_null
 from resolvers.shared.lists import PageResult, by_id, children, page_of
 from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.record_inputs import never_cleared
+from resolvers.shared.tagging import tag_new
 from resolvers.shared.writing import references_of
 from storage.base import JsonDict, now
 from storage.expressions import AnyColumn
@@ -136,12 +137,14 @@ async def create(ctx: Context, kind: ActivityType, verb: str, given: Given) -> A
     Where there is one with its Message-ID, that is the record, as it is (decision 230). Raises Problems.
     """
     values = _stored(kind, given)
+    names = values.pop("tags", None) or []
     owned = {**values, "owner_id": values.get("owner_id") or ctx.caller.subject}
     activity = new_row(Activity, **owned, type=kind.value, source=ActivitySource.MANUAL.value, org_id=ctx.org_id)
     activity_id: str | None = activity.id
     async with ctx.writing() as session:
         await changes.check_references(session, values, _REFERENCES)
         if await _inserted(session, activity):
+            await tag_new(session, activity, names)
             await tell(ctx, session, activity, verb, {name: getattr(activity, name) for name in LINKS})
         else:
             activity_id = await statements.of_message(session, values["message_id"])

@@ -10,6 +10,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Moment, RequiredLine
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Names
 from storage.columns import CREATE, UPDATE
 from storage.rows import ActivityRow
 from storage.tables import Activity
@@ -23,6 +24,7 @@ class CallLog(Input):
     subject: RequiredLine
     direction: Direction = ActivityDirection.OUTBOUND
     started_at: Moment | None = None
+    tags: Names | None = None
 
 
 @fields_of(Activity, UPDATE, only=writable(ActivityType.CALL, UPDATE))

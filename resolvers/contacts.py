@@ -8,6 +8,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input
 from resolvers.shared.lists import PageResult, by_id, children, page_of
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Names
 from resolvers.shared.writing import change_record, create_record, delete_record
 from storage.base import JsonDict
 from storage.columns import CREATE, UPDATE
@@ -19,6 +20,8 @@ from storage.tables import Activity, Contact, DealContact
 @fields_of(Contact, CREATE)
 class ContactCreate(Input):
     """A new person."""
+
+    tags: Names | None = None
 
 
 @fields_of(Contact, UPDATE)

@@ -14,6 +14,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, Line
 from resolvers.shared.lists import PageResult, by_id, children, page_of
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Names, tag_new
 from resolvers.shared.writing import change_record, created_at_once, delete_record, references_of, stage_standing
 from storage.base import JsonDict, as_uuid, now
 from storage.columns import CREATE, UPDATE
@@ -32,6 +33,8 @@ _REFERENCES = references_of(Deal)
 @fields_of(Deal, CREATE)
 class DealCreate(Input):
     """Keeps the columns to CREATE of a new deal (specification 2.2)."""
+
+    tags: Names | None = None
 
 
 @fields_of(Deal, UPDATE)
@@ -156,13 +159,17 @@ async def unstaged_deals(ctx: Context, condition: Condition, selection: Selectio
 async def create_deal(ctx: Context, input: DealCreate) -> Deal:
     """Create a deal that the caller owns, with its analytics event; the notification follows the commit."""
     fields = input.given()
+    names = fields.pop("tags", None) or []
     draft = new_row(Deal, **fields, org_id=ctx.org_id, owner_id=ctx.caller.subject)
     move = None if draft.stage_id is None else _move(ctx, draft, None)
     async with ctx.writing() as session:
-        deal = await created_at_once(ctx, session, draft, fields, "deal_created", deal_event(draft), move=move)
+        deal = None
+        if not names:
+            deal = await created_at_once(ctx, session, draft, fields, "deal_created", deal_event(draft), move=move)
         if deal is None:
             await changes.check_references(session, fields, _REFERENCES)
             deal = await _written(session, draft, move)
+            await tag_new(session, deal, names)
             await changes.append_event(ctx, session, "deal_created", deal_event(deal))
     ctx.forget()
     announce(ctx, deal)

@@ -14,6 +14,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, Line, Moment, RequiredLine
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Names
 from storage.columns import CREATE, UPDATE
 from storage.rows import ActivityRow
 from storage.tables import Activity
@@ -35,6 +36,7 @@ class EmailLog(Input):
     cc_addresses: Addresses | None = None
     message_id: MessageId | None = None
     thread_id: Line | None = None
+    tags: Names | None = None
 
 
 @fields_of(Activity, UPDATE, only=writable(ActivityType.EMAIL, UPDATE))

@@ -29,7 +29,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Domain, Email, Given, Input, Line, Text, bounded, not_null, storable, trimmed
 from resolvers.shared.lists import PageResult, by_id, page_of
 from resolvers.shared.record_inputs import fields_of
-from resolvers.tags import put_names
+from resolvers.shared.tagging import put_names
 from storage.base import JsonDict
 from storage.columns import UPDATE
 from storage.new_rows import new_row

@@ -16,6 +16,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Line, Moment, RequiredLine, Text, WebAddress, not_null
 from resolvers.shared.lists import PageResult, by_id, page_of
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Names, tag_new
 from resolvers.shared.writing import references_of
 from storage.base import JsonDict, now
 from storage.columns import CREATE, UPDATE
@@ -53,6 +54,7 @@ class MeetingLog(Input):
 
     subject: RequiredLine
     metadata: Metadata | None = None
+    tags: Names | None = None
 
 
 class MeetingCompletion(Input):
@@ -86,6 +88,7 @@ async def list_meetings(
 async def log_meeting(ctx: Context, input: MeetingLog) -> ActivityRow | None:
     """Log a meeting by hand; the caller owns it."""
     fields = input.given()
+    names = fields.pop("tags", None) or []
     details = _metadata(None, fields.pop("metadata", None))
     meeting = new_row(
         Activity,
@@ -98,6 +101,7 @@ async def log_meeting(ctx: Context, input: MeetingLog) -> ActivityRow | None:
     async with ctx.writing() as session:
         await changes.check_references(session, fields, _REFERENCES)
         await session.insert(meeting)
+        await tag_new(session, meeting, names)
         references = {name: getattr(meeting, name) for name in _REFERENCES}
         await changes.append_event(ctx, session, "meeting_logged", {"meeting_id": meeting.id, **references})
         row = await records.one(session, listables.MEETINGS, meeting.id)

@@ -14,6 +14,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, storable
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Names
 from storage.columns import CREATE, UPDATE
 from storage.rows import ActivityRow
 from storage.tables import Activity
@@ -36,6 +37,7 @@ class NoteCreate(Input):
     """A new note, on one record at least."""
 
     body: NoteText
+    tags: Names | None = None
 
 
 @fields_of(Activity, UPDATE, only=writable(ActivityType.NOTE, UPDATE))

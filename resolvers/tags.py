@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StrictStr, WithJsonSchema
 
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection, UsedOn
-from contract.errors import Duplicate, NotFound, Path, Problem, Problems
-from contract.limits import ORGANIZATION_TAGS_MAX, TAG_MAX, TAGGED_TOGETHER_MAX, TAGS_MAX
+from contract.errors import Duplicate, NotFound, Problem, Problems
+from contract.limits import TAGGED_TOGETHER_MAX, TAGS_MAX
 from contract.normal_form import folded
 from contract.scopes import ScopeGroup
 from contract.timeline import SUBJECTS
@@ -17,8 +17,9 @@ from contract.vocabulary import TaggedKind
 from resolvers.shared import changes
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Input, storable, trimmed
+from resolvers.shared.inputs import Input
 from resolvers.shared.lists import PageResult, page_of
+from resolvers.shared.tagging import Name, Names, check_room, made
 from storage.base import as_uuid
 from storage.new_rows import new_row
 from storage.queries import listables, records
@@ -37,8 +38,6 @@ def _color(value: str) -> str:
     return value.upper()
 
 
-Name = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable)]
-Names = Annotated[list[Name], Field(max_length=TAGS_MAX)]
 Color = Annotated[
     StrictStr, AfterValidator(_color), WithJsonSchema({"type": "string", "pattern": f"^{_COLOR.pattern}$"})
 ]
@@ -159,7 +158,7 @@ def _usage(counts: Mapping[str, int]) -> TagUsage:
 async def create_tag(ctx: Context, input: TagCreate) -> Tag:
     """Make a tag. Raises Duplicate where there is one of the name."""
     async with ctx.writing() as session:
-        await _check_room(session, 1, ("input",))
+        await check_room(session, 1, ("input",))
         tag = new_row(Tag, **input.given(), org_id=ctx.org_id)
         if not await records.insert_missing(session, tag):
             raise _taken()
@@ -296,32 +295,6 @@ async def _put(
     return [record for record, places in before.items() if record in linked or gone & places.keys()]
 
 
-async def made(session: TenantSession, names: Sequence[str], at: Path) -> dict[str, Tag]:
-    """The tags of these names in their order, by what they fold to; those that there are not are made now.
-
-    Raises Problems at this path where the organization has no room for them.
-    """
-    keys = list(dict.fromkeys(map(folded, names)))
-    found = await statements.named(session, names) if keys else {}
-    if missing := [name for name in names if folded(name) not in found]:
-        await _check_room(session, len(set(map(folded, missing))), at)
-        await statements.make_missing(session, missing)
-        found = await statements.named(session, names)
-    return {key: found[key] for key in keys}
-
-
-async def put_names(session: TenantSession, kind: TaggedKind, record_id: str, names: Sequence[str]) -> list[str]:
-    """Have a record these tags and no others; their names as the tags have them."""
-    tags = await made(session, names, ("input", "tags"))
-    await statements.unlink(session, [record_id])
-    links = [
-        new_row(TagLink, kind=kind.value, record_id=record_id, tag_id=tag.id, position=n)
-        for n, tag in enumerate(tags.values())
-    ]
-    await statements.link(session, links)
-    return [tag.name for tag in tags.values()]
-
-
 async def _to_change(session: TenantSession, tag_id: str) -> Tag:
     found = await statements.lock_tags(session, [tag_id])
     if not found:
@@ -331,8 +304,3 @@ async def _to_change(session: TenantSession, tag_id: str) -> Tag:
 
 def _taken() -> Duplicate:
     return Duplicate("there is a tag of this name", field=("input", "name"))
-
-
-async def _check_room(session: TenantSession, more: int, at: Path) -> None:
-    if await statements.number(session) + more > ORGANIZATION_TAGS_MAX:
-        raise Problems([Problem(at, f"there can be at most {ORGANIZATION_TAGS_MAX} tags", "too_long")])

@@ -12,6 +12,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Line, Moment, RequiredLine
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Names
 from storage.base import now
 from storage.columns import CREATE, UPDATE
 from storage.queries import listables, records
@@ -31,6 +32,7 @@ class TaskCreate(Input):
 
     subject: RequiredLine
     owner_id: Line | None = None
+    tags: Names | None = None
 
 
 @fields_of(Activity, UPDATE, only=_own(writable(ActivityType.TASK, UPDATE)))

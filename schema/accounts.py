@@ -28,7 +28,7 @@ from schema.links import (
 )
 from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
-from schema.tags import TagsFilter, on_tags, tags_field
+from schema.tags import TagsFilter, first_tags, on_tags, tags_field
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.rows import AccountRow
@@ -112,6 +112,8 @@ class AccountFilter:
 @record_input(t.Account, CREATE, "A new account.")
 class AccountCreateInput:
     """Creates an account."""
+
+    tags: list[str] | None = first_tags()
 
 
 @record_input(t.Account, UPDATE, "Changes to an account; an explicit null clears a field, an omitted one stays.")

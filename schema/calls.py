@@ -14,6 +14,7 @@ from schema.declare import Info, argument, computed_field, field, operation_fiel
 from schema.errors import UserError
 from schema.inputs import change
 from schema.records import record, record_input
+from schema.tags import first_tags
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.rows import ActivityRow
@@ -42,6 +43,7 @@ class CallLogInput:
     subject: str = field("The title, not empty.")
     direction: ActivityDirection = field("Who called whom.", default=ActivityDirection.OUTBOUND)
     started_at: datetime | None = field("When it started.", default=UNSET)
+    tags: list[str] | None = first_tags()
 
 
 @record_input(

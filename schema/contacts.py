@@ -18,7 +18,7 @@ from schema.inputs import DeletePayload, change, deletion
 from schema.links import ActivityFilterLink, ActivityLink, DealLink, MeetingLink
 from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
-from schema.tags import TagsFilter, on_tags, tags_field
+from schema.tags import TagsFilter, first_tags, on_tags, tags_field
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.rows import ContactRow
@@ -78,6 +78,8 @@ class ContactFilter:
 @record_input(t.Contact, CREATE, "A new contact.")
 class ContactCreateInput:
     """Creates a contact."""
+
+    tags: list[str] | None = first_tags()
 
 
 @record_input(t.Contact, UPDATE, "Changes to a contact; an explicit null clears a field, an omitted one stays.")

@@ -43,7 +43,7 @@ from schema.links import ActivityFilterLink, ActivityLink, MeetingLink
 from schema.members import Member, owner_link
 from schema.pipeline_stages import PipelineStage
 from schema.records import record, record_filter, record_input, record_order
-from schema.tags import TagsFilter, on_tags, tags_field
+from schema.tags import TagsFilter, first_tags, on_tags, tags_field
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.joined_rows import LinkedContactRow
@@ -201,6 +201,8 @@ class DealFilter:
 @record_input(t.Deal, CREATE, "A new deal: only what is kept on creation; the rest is set with dealUpdate.")
 class DealCreateInput:
     """Creates a deal (specification 2.2): the columns to CREATE with."""
+
+    tags: list[str] | None = first_tags()
 
 
 @record_input(t.Deal, UPDATE, "Changes to a deal; an explicit null clears a nullable field, an omitted one stays.")

@@ -14,6 +14,7 @@ from schema.declare import Info, argument, computed_field, field, operation_fiel
 from schema.errors import UserError
 from schema.inputs import change
 from schema.records import record, record_input
+from schema.tags import first_tags
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.rows import ActivityRow
@@ -48,6 +49,7 @@ class EmailLogInput:
     cc_addresses: list[str] | None = field("The addresses that got a copy, at most 500.", default=UNSET)
     message_id: str | None = field("The Message-ID header; the same again answers the same record.", default=UNSET)
     thread_id: str | None = field("The conversation, in the provider's terms.", default=UNSET)
+    tags: list[str] | None = first_tags()
 
 
 @record_input(

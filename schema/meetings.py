@@ -18,7 +18,7 @@ from schema.execution.selections import selected, selected_nodes
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.records import record, record_filter, record_input, record_order
-from schema.tags import TagsFilter, on_tags
+from schema.tags import TagsFilter, first_tags, on_tags
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.rows import ActivityRow
@@ -91,6 +91,7 @@ class MeetingLogInput:
 
     subject: str = field("The title, not empty.")
     metadata: MeetingMetadataInput | None = field("What else is known.", default=UNSET)
+    tags: list[str] | None = first_tags()
 
 
 @record_input(

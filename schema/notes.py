@@ -12,6 +12,7 @@ from schema.declare import Info, argument, field, operation_field
 from schema.errors import UserError
 from schema.inputs import change
 from schema.records import record, record_input
+from schema.tags import first_tags
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.tables.activities import COLUMNS
@@ -30,6 +31,7 @@ class NoteCreateInput:
 
     body: str = field("The text, 1 to 500,000 characters, not blank.")
     is_pinned: bool = field("Whether front ends show it above the others.", default=False)
+    tags: list[str] | None = first_tags()
 
 
 @record_input(

@@ -53,6 +53,11 @@ def on_tags() -> Any:
     return field("On the tags.", default=UNSET)
 
 
+def first_tags() -> Any:
+    """Make the field `tags` of the input of a new record."""
+    return field("Names of its tags, at most 100; those that there are not are made.", default=UNSET)
+
+
 @strawberry.type(description="How many records of each kind have a tag.")
 class TagUsage:
     accounts: int = field("Accounts.")

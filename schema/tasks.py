@@ -14,6 +14,7 @@ from schema.declare import Info, argument, computed_field, enum, field, operatio
 from schema.errors import UserError
 from schema.inputs import change
 from schema.records import record, record_input
+from schema.tags import first_tags
 from storage import tables as t
 from storage.columns import CREATE, UPDATE
 from storage.rows import ActivityRow
@@ -47,6 +48,7 @@ class TaskCreateInput:
     subject: str = field("The title, not empty.")
     owner_id: str | None = field("The subject of the owning member.", default=UNSET)
     priority: TaskPriority = field("How pressing it is.", default=TaskPriority.NORMAL)
+    tags: list[str] | None = first_tags()
 
 
 @record_input(

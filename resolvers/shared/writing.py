@@ -16,6 +16,7 @@ from resolvers.shared import changes
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, not_null
 from resolvers.shared.record_inputs import never_cleared
+from resolvers.shared.tagging import tag_new
 from storage.base import JsonDict, Record, Stored, as_uuid
 from storage.columns import WRITE, columns_of, is_versioned
 from storage.event_types import event_name
@@ -43,16 +44,18 @@ def references_of(model: type[Record]) -> Mapping[str, type[Record]]:
 async def create_record(ctx: Context, model: type[R], input: Input, told: Callable[[R], JsonDict] | None = None) -> R:
     """A new record that the caller owns; `told` is what its event says of it, the identifier unless told.
 
-    Raises Problems for a reference that leads nowhere (decision 14).
+    Raises Problems for a reference that leads nowhere (decision 14), or where there is no room for its tags.
     """
     fields = input.given()
+    names = fields.pop("tags", None) or []
     record = new_row(model, **{**fields, "org_id": ctx.org_id, "owner_id": ctx.caller.subject})
     name = event_name(model)
     data = {f"{name}_id": record.id} if told is None else told(record)
     async with ctx.writing() as session:
-        if not await created_at_once(ctx, session, record, fields, f"{name}_created", data):
+        if names or not await created_at_once(ctx, session, record, fields, f"{name}_created", data):
             await changes.check_references(session, fields, references_of(model))
             await session.insert(record)
+            await tag_new(session, record, names)
             await changes.append_event(ctx, session, f"{name}_created", data)
     ctx.forget()
     return record

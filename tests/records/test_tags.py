@@ -164,7 +164,7 @@ async def test_what_is_wrong_is_told_at_its_field(one: Tenant) -> None:
 
 
 async def test_an_organization_s_tags_are_full_some_time(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resolvers.tags.ORGANIZATION_TAGS_MAX", 2)
+    monkeypatch.setattr("resolvers.shared.tagging.ORGANIZATION_TAGS_MAX", 2)
     deal, lead = Deal(name="d"), await _lead(one, ["a"])
     await one.add(deal)
     create = f"mutation($i: TagInput!) {{ tagCreate(input: $i) {{ tag {{ name }} {ERRORS} }} }}"

@@ -105,6 +105,20 @@ async def test_each_write_takes_its_round_trips(ctx: Context, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_a_new_record_with_tags_takes_as_many_for_one_as_for_ten(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await create_account(ctx, AccountCreate(name="Acme"))
+    await create_deal(ctx, DealCreate(name="Deal", account_id=account.id, tags=["before"]))
+    found = []
+    for names in (["one"], [f"tag {number}" for number in range(10)]):
+        deal = DealCreate(name="Deal", account_id=account.id, tags=names)
+        numbers = [await of(monkeypatch, create_deal(ctx, deal)) for _ in ("tags to make", "tags to find")]
+        found.append(numbers)
+    assert found == [[11, 8], [11, 8]]
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_a_batch_takes_as_many_for_ten_as_for_a_hundred(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = []
     for count in (10, 10, 100):

@@ -320,6 +320,17 @@ def _addresses(field: str) -> Callable[[int], dict[str, Any]]:
     return lambda size: {"subject": "s", field: [f"a{number}@example.com" for number in range(size)]}
 
 
+def _with_tags(field: str, kind: str, **needed: str) -> Batch:
+    """A new record that comes with tags."""
+    return _put(field, kind, lambda size: {**needed, "tags": [f"t{number}" for number in range(size)]})
+
+
+async def _note(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    account = Account(name="a")
+    await tenant.add(account)
+    return await _with_tags("noteCreate", "NoteCreateInput", body="b", accountId=account.id)(tenant, size)
+
+
 def _steps(size: int) -> dict[str, Any]:
     return {"name": "c", "steps": [{"delayDays": 1, "subject": "s", "body": "b"} for _ in range(size)]}
 
@@ -353,6 +364,14 @@ BATCHES: dict[str, Batch] = {
     "cardCaptureConfirm input.tags": _put(
         "cardCaptureConfirm", "CardCaptureInput", lambda size: {"name": "n", "tags": [f"t{n}" for n in range(size)]}
     ),
+    "accountCreate input.tags": _with_tags("accountCreate", "AccountCreateInput", name="n"),
+    "contactCreate input.tags": _with_tags("contactCreate", "ContactCreateInput", lastName="n"),
+    "dealCreate input.tags": _with_tags("dealCreate", "DealCreateInput", name="n"),
+    "taskCreate input.tags": _with_tags("taskCreate", "TaskCreateInput", subject="s"),
+    "noteCreate input.tags": _note,
+    "callLog input.tags": _with_tags("callLog", "CallLogInput", subject="s"),
+    "emailLog input.tags": _with_tags("emailLog", "EmailLogInput", subject="s"),
+    "meetingLog input.tags": _with_tags("meetingLog", "MeetingLogInput", subject="s"),
     "leadUpdate input.tags": _change(
         "leadUpdate", "LeadUpdateInput", _LEAD, lambda size: {"tags": [f"t{number}" for number in range(size)]}
     ),

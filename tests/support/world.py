@@ -24,7 +24,7 @@ from identity.tokens import EmbeddedIssuer
 from providers.artifacts import ArtifactMissing, Pieces, checked
 from providers.notifications import Notification
 from resolvers.shared.context import Context, Services
-from resolvers.tags import put_names
+from resolvers.shared.tagging import put_names
 from storage.base import Tenant, new_id
 from storage.change_feed import ChangeFeed
 from storage.database import Database
