@@ -110,7 +110,6 @@ async def test_a_reader_sees_each_item_once_while_others_write(world: World, wri
             dates[newest.id] = moment
             continue
         await world.add(world.one, record)
-        last = None if kind == "move" else last
         dates[record.id] = getattr(record, "at", None) or record.due_at
     if not has_begun:
         kept = set(dates)
