@@ -149,6 +149,8 @@ async def _changed_at_once(
         return None  # whether the owner that it has is still active (decision 223)
     if not differences:
         return record
+    if move is not None and "stage_id" in differences and differences["stage_id"] is None:
+        return None  # out of every stage: there is none to take the status from
     values = {**differences, **changes.next_version(record)}
     after, before = changes.as_changed(record, values), {name: getattr(record, name) for name in differences}
     try:
@@ -157,8 +159,6 @@ async def _changed_at_once(
     except Problems:  # what is wrong with a reference is said before
         return None
     moved = None if move is None else move(after, before)
-    if moved is not None and moved.to_stage_id is None:
-        return None
     name = event_name(model_of(record))
     data = {f"{name}_id": record.id, "changed": sorted(differences)}
     event = changes.event_draft(ctx, f"{name}_updated", data)
