@@ -129,10 +129,14 @@ class Player:
         return Got(answer.status_code, _kept(answer.headers), answer.content)
 
     async def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of the organization and of the directory, but for the search's, which are each database's own."""
+        """Every row of the organization and of the directory, but for the search's, which are each database's own.
+
+        So are the identifiers of changes: of those that follow from another record's the database draws them.
+        """
         self.gateway.world.one = self.organization
         rows = await self.gateway.world.dump()
         del rows["search_entries"]
+        rows["record_changes"] = sorted(((row[0], *row[2:]) for row in rows["record_changes"]), key=repr)
         return rows
 
 
