@@ -13,17 +13,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from storage import migrate
 from storage.database import Database
 from tests.support.postgresql import Server
 
 _numbers = count()
-
-# An example may take as long as a busy machine makes it; the profile that CI gets by itself says so too.
-settings.register_profile("timeless", parent=settings(), deadline=None)
-settings.load_profile("timeless")
 
 # What is collected stays to the end: the collector would look through it again and again while it grows.
 gc.disable()
