@@ -1,4 +1,4 @@
-"""What answers say, however they spell it, and where two of them differ."""
+"""Reads what answers say, however they spell it, and finds where two of them differ."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plain(value: Any, dropped: frozenset[str], key: str = "") -> Any:
 
 
 def difference(ours: Any, theirs: Any, us: str, them: str, at: str = "") -> str:
-    """Where the first difference lies."""
+    """Tells where the first difference lies."""
     if isinstance(ours, dict) and isinstance(theirs, dict) and set(ours) == set(theirs):
         key = next(key for key in ours if ours[key] != theirs[key])
         return difference(ours[key], theirs[key], us, them, f"{at}.{key}")

@@ -1,4 +1,4 @@
-"""What is asked of whom: requests, the works that they belong to, and the names of the contestants."""
+"""Has what is asked of whom: requests, the works that they belong to, and the names of the contestants."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Work:
     """Keys whose values differ by nature."""
 
     def answer(self, body: bytes) -> Any:
-        """What the response says, the same for all contestants however they spell it."""
+        """Reads what the response says, the same for all contestants however they spell it."""
         return plain(json.loads(body, parse_float=Decimal), self.dropped)
 
 

@@ -110,7 +110,7 @@ def gateway(
 
 
 def _key(contestant: Contestant, issuer: EmbeddedIssuer, known: Known) -> dict[str, str]:
-    """What a request carries: a key of the organization, which its administrator makes."""
+    """Returns what a request carries: a key of the organization, which its administrator makes."""
     scopes = sorted(Role.ADMIN.scopes)
     token = issuer.mint(known.admin, organization=known.organization, scopes=scopes, ttl=3600)
     contestant.headers = {LARGEST: {"Authorization": f"Bearer {token}"}}

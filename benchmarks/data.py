@@ -58,7 +58,7 @@ QUICK = Profile("quick", Plan(3, 300, 600, 300, 3_000, largest_meetings=2_000), 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What to ask an organization for: accounts, open stages, and deals that have an account and contacts."""
+    """Names what to ask an organization for: accounts, open stages, and deals that have an account and contacts."""
 
     organization: str
     admin: str
@@ -68,7 +68,7 @@ class Known:
 
 
 def known(profile: Profile) -> list[Known]:
-    """What each organization holds, the largest first, without looking into a database: the seed decides it."""
+    """Tells what each organization holds, the largest first, without looking into a database: the seed decides it."""
     return [_known(blueprint, profile.variants) for blueprint in blueprints(profile.plan)]
 
 
