@@ -1,6 +1,6 @@
 """Activities of every type: read in one list, and written by what tasks, notes, calls and e-mails have in common."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Final
 
@@ -93,6 +93,15 @@ async def activities_of_lead(
 ) -> PageResult[ActivityRow]:
     """A page of the activities with the lead, latest first."""
     return await _of_parent(ctx, Activity.lead_id, lead_id, listing, selection)
+
+
+OF_RECORD: Final[Mapping[str, Callable[..., Awaitable[PageResult[ActivityRow]]]]] = {
+    "account": activities_of_account,
+    "contact": activities_of_contact,
+    "deal": activities_of_deal,
+    "lead": activities_of_lead,
+}
+"""What reads the activities of each kind of record."""
 
 
 async def _of_parent(

@@ -6,18 +6,17 @@ import strawberry
 from strawberry import UNSET
 
 from contract.vocabulary import TaggedKind
-from resolvers import accounts, activities
+from resolvers import accounts
 from resolvers import health as scores
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.declare import Info, argument, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
 from schema.filters import condition_of, order_of
 from schema.health import FACTORS
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import (
-    ActivityFilterLink,
     ActivityLink,
     ContactLink,
     DealFilterLink,
@@ -79,16 +78,7 @@ class Account(Node):
     ) -> Connection[SnapshotLink]:
         return await scores.health_history(info.context, root.id, listing(first=first, after=after).page)
 
-    @guarded_field(activities.activities_of_account, "Activities of every type on the account, latest first.")
-    async def activities(
-        root: strawberry.Parent[AccountRow],
-        info: Info,
-        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-    ) -> Connection[ActivityLink]:
-        question = listing(condition_of(filter), first=first, after=after)
-        return await activities.activities_of_account(info.context, root.id, question, selected_nodes(info, "type"))
+    activities: Connection[ActivityLink] = activities_field("account", "on")
 
     timeline: TimelineLink = timeline_field(
         "account", "The account's feed: its activities and changes, and the stage changes of its deals."

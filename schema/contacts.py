@@ -6,16 +6,16 @@ import strawberry
 from strawberry import UNSET
 
 from contract.vocabulary import TaggedKind
-from resolvers import accounts, activities, contacts
+from resolvers import accounts, contacts
 from schema.accounts import Account, AccountFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.declare import Info, argument, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
 from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
-from schema.links import ActivityFilterLink, ActivityLink, DealLink, MeetingLink
+from schema.links import ActivityLink, DealLink, MeetingLink
 from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
 from schema.tags import TagsFilter, first_tags, on_tags, tags_field
@@ -46,16 +46,7 @@ class Contact(Node):
         question = listing(first=first, after=after)
         return await contacts.meetings_of_contact(info.context, root.id, question, selected_nodes(info))
 
-    @guarded_field(activities.activities_of_contact, "Activities of every type with the contact, latest first.")
-    async def activities(
-        root: strawberry.Parent[ContactRow],
-        info: Info,
-        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-    ) -> Connection[ActivityLink]:
-        question = listing(condition_of(filter), first=first, after=after)
-        return await activities.activities_of_contact(info.context, root.id, question, selected_nodes(info, "type"))
+    activities: Connection[ActivityLink] = activities_field("contact", "with")
 
     timeline: TimelineLink = timeline_field("contact", "The contact's feed.")
 

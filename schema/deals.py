@@ -12,7 +12,7 @@ import strawberry
 from strawberry import UNSET
 
 from contract.vocabulary import DealStatus, GeoScope, TaggedKind
-from resolvers import accounts, activities, contacts, deals, members, pipeline_stages
+from resolvers import accounts, contacts, deals, members, pipeline_stages
 from resolvers.shared.lists import PageResult
 from schema.accounts import Account, AccountFilter
 from schema.connections import (
@@ -36,10 +36,10 @@ from schema.contacts import Contact
 from schema.declare import Info, argument, computed_field, enum, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
-from schema.links import ActivityFilterLink, ActivityLink, MeetingLink
+from schema.links import ActivityLink, MeetingLink
 from schema.members import Member, owner_link
 from schema.pipeline_stages import PipelineStage
 from schema.records import record, record_filter, record_input, record_order
@@ -150,16 +150,7 @@ class Deal(Node):
     async def stage_history(root: strawberry.Parent[DealRow], info: Info) -> list[StageChange]:
         return await deals.stage_history(info.context, root.id)
 
-    @guarded_field(activities.activities_of_deal, "Activities of every type on the deal, latest first.")
-    async def activities(
-        root: strawberry.Parent[DealRow],
-        info: Info,
-        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-    ) -> Connection[ActivityLink]:
-        question = listing(condition_of(filter), first=first, after=after)
-        return await activities.activities_of_deal(info.context, root.id, question, selected_nodes(info, "type"))
+    activities: Connection[ActivityLink] = activities_field("deal", "on")
 
     timeline: TimelineLink = timeline_field("deal", "The deal's feed.")
 

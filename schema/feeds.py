@@ -1,4 +1,4 @@
-"""The fields `timeline` and `history` of the records that have them; `schema/timeline.py` has their types."""
+"""The fields `activities`, `timeline` and `history` of the records that have them."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -6,9 +6,12 @@ import strawberry
 from strawberry import UNSET
 
 from contract.vocabulary import TimelineKind
-from resolvers import timeline
-from schema.connections import After, listing
+from resolvers import activities, timeline
+from schema.connections import After, Connection, First, listing
 from schema.declare import Info, argument, enum, guarded_field
+from schema.execution.selections import selected_nodes
+from schema.filters import condition_of
+from schema.links import ActivityFilterLink, ActivityLink
 from storage.rows import Row
 
 if TYPE_CHECKING:
@@ -35,6 +38,25 @@ Kinds = Annotated[list[TimelineKind] | None, argument("Only items of these kinds
 Upcoming = Annotated[bool | None, argument("Whether activities of the future are shown, too.")]
 
 
+def activities_field(subject: str, how: str) -> Any:
+    """Make the field `activities` of a record of this kind; how says how an activity stands to it: on, with."""
+    read = activities.OF_RECORD[subject]
+
+    @guarded_field(read, f"Activities of every type {how} the {subject}, latest first.")
+    async def listed(
+        root: strawberry.Parent[Row],
+        info: Info,
+        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+    ) -> Connection[ActivityLink]:
+        question = listing(condition_of(filter), first=first, after=after)
+        record_id: str = root.id  # type: ignore[attr-defined]  # a record's row
+        return await read(info.context, record_id, question, selected_nodes(info, "type"))
+
+    return listed
+
+
 def timeline_field(subject: str, description: str) -> Any:
     """Make the field `timeline` of a record of this kind."""
     read = timeline.TIMELINES[subject]
@@ -50,7 +72,7 @@ def timeline_field(subject: str, description: str) -> Any:
     ) -> TimelineLink:
         page = listing(first=first, after=after).page
         chosen = None if kinds is UNSET else kinds
-        record_id: str = root.id  # type: ignore[attr-defined]  # a record's row
+        record_id: str = root.id  # type: ignore[attr-defined]  # the same
         return await read(info.context, record_id, page, kinds=chosen, is_upcoming=bool(include_upcoming))
 
     return feed

@@ -7,26 +7,25 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from contract.vocabulary import CaptureSource, LeadStatus
-from resolvers import accounts, activities, contacts, deals, lead_conversion, leads
+from resolvers import accounts, contacts, deals, lead_conversion, leads
 from resolvers.lead_conversion import Converted
 from resolvers.shared.context import Context
 from schema.accounts import Account
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.contacts import Contact
 from schema.deals import Deal
-from schema.declare import Info, argument, enum, field, guarded_field, link_field, operation_field
+from schema.declare import Info, argument, enum, field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import change
-from schema.links import ActivityFilterLink, ActivityLink
+from schema.links import ActivityLink
 from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
 from schema.tags import TagsFilter, on_tags
 from storage import tables as t
 from storage.columns import UPDATE
-from storage.rows import LeadRow
 
 enum(
     CaptureSource,
@@ -60,16 +59,7 @@ class Lead(Node):
 
     owner: Member | None = owner_link()
 
-    @guarded_field(activities.activities_of_lead, "Activities of every type with the lead, latest first.")
-    async def activities(
-        root: strawberry.Parent[LeadRow],
-        info: Info,
-        filter: Annotated[ActivityFilterLink | None, argument("Which activities.")] = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-    ) -> Connection[ActivityLink]:
-        question = listing(condition_of(filter), first=first, after=after)
-        return await activities.activities_of_lead(info.context, root.id, question, selected_nodes(info, "type"))
+    activities: Connection[ActivityLink] = activities_field("lead", "with")
 
     timeline: TimelineLink = timeline_field("lead", "The lead's feed.")
 
