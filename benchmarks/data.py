@@ -165,7 +165,7 @@ def _say(profile: Profile, dialect: str) -> None:
 
 async def _fill(url: str, profile: Profile) -> None:
     await migrate.upgrade(url)
-    database = Database(url)
+    database = Database(url, statement_seconds=None)  # ANALYZE of so much takes longer than a request may
     try:
         await seed(database, profile.plan)
         accounts = next(rows for rows in records(profile.largest)[0] if rows.model is Account)

@@ -87,7 +87,7 @@ class Asking:
 
 async def _gather(url: str, organization: str, account: str) -> list[str]:
     """Give an account a tenth of the activities; the identifiers of the deals that get tags."""
-    database = Database(url)
+    database = Database(url, statement_seconds=None)
     try:
         async with database.writing(organization) as session:
             total = await session.scalar(select(func.count()).select_from(Activity))

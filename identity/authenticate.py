@@ -5,12 +5,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
+from operator import attrgetter
 
 from contract.errors import GatewayError, OrganizationMismatch, Unauthenticated
 from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import directory, exchange
 from identity.auth_failures import Failures
+from identity.coalescing import CoalescedReads
 from identity.exchange import AccessToken, Grant
 from identity.issuers import Verifier
 from identity.principal import Belonging, Principal
@@ -34,6 +37,13 @@ class Identity:
     failures: Failures | None = None
     _touching: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
     _proven: Proven = field(default_factory=Proven, init=False)
+    _credentials: CoalescedReads[directory.Row] = field(init=False)
+    _memberships: CoalescedReads[directory.Row] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have what is asked for at the same time read together."""
+        self._credentials = CoalescedReads(partial(exchange.known, self.database), attrgetter("key_id"))
+        self._memberships = CoalescedReads(partial(directory.known, self.database), attrgetter("subject"))
 
     async def authenticate(
         self, authorization: str | None, service_org: str | None, address: str | None = None
@@ -78,7 +88,9 @@ class Identity:
         if failures is not None:
             failures.admit(token, address)
         try:
-            grant = await exchange.by_secret(self.database, token, self.pepper, self._proven, failures)
+            grant = await exchange.by_secret(
+                self.database, self._credentials, token, self.pepper, self._proven, failures
+            )
         except Unauthenticated:
             if failures is not None:
                 await failures.refused(token, address)
@@ -123,11 +135,11 @@ class Identity:
                 if claims.credential_id is None:
                     raise Unauthenticated() from None
                 return claims, ()
-            return claims, await directory.learn(self.database, claims)
+            return claims, await directory.learn(self.database, self._memberships, claims)
         claims = await self._own(token)
         if claims.credential_id is not None:
             return claims, ()
-        rows = await directory.memberships(self.database, claims.subject)
+        rows = directory.current(await self._memberships.of(claims.subject))
         if not rows:
             raise Unauthenticated()
         known = replace(claims, name=claims.name or rows[0].name, email=claims.email or rows[0].email)
@@ -141,7 +153,7 @@ class Identity:
 
     async def _minted(self, claims: Claims, key_id: str, service_org: str | None) -> Principal:
         """An exchanged token acts as its credential does now, in the organization that it was minted for."""
-        grant = await exchange.by_key_id(self.database, key_id)
+        grant = await exchange.by_key_id(self._credentials, key_id)
         minted_for = claims.organizations[0] if claims.organizations else None
         if grant.kind is CredentialKind.ORGANIZATION_KEY:
             return grant.principal(service_org, exchanged=True)

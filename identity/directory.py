@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from contract.errors import Unavailable
 from contract.scopes import Role, Scope
+from identity.coalescing import CoalescedReads
 from identity.principal import Belonging, Organization
 from identity.tokens import Claims
 from storage.base import is_identifier, new_id
@@ -28,28 +29,34 @@ def belonging(row: Row) -> Belonging:
 
 async def memberships(database: Database, subject: str) -> Sequence[Row]:
     """The member's organizations by name."""
-    return [row for row in await _known(database, subject) if row.ended_at is None]
+    return current(await known(database, (subject,)))
 
 
-async def _known(database: Database, subject: str) -> Sequence[Row]:
+def current(rows: Sequence[Row]) -> Sequence[Row]:
+    """Those memberships that have not ended."""
+    return [row for row in rows if row.ended_at is None]
+
+
+async def known(database: Database, subjects: Sequence[str]) -> Sequence[Row]:
+    """The memberships of these subjects, those that ended among them, by the organizations' names."""
     async with database.directory() as session:
-        return await statements.memberships(session, subject)
+        return await statements.memberships(session, subjects)
 
 
-async def learn(database: Database, claims: Claims) -> tuple[Belonging, ...]:
+async def learn(database: Database, reads: CoalescedReads[Row], claims: Claims) -> tuple[Belonging, ...]:
     """The organizations of an external session, remembered for the credentials that its subject makes.
 
     Written only when the token is newer than the last one seen, or says something else at the same second; a token
     issued earlier changes nothing, though it is still good for its own call. It is not where the membership has ended
     since (decision 153).
     """
-    rows = {row.external_id: row for row in await _known(database, claims.subject)}
+    rows = {row.external_id: row for row in await reads.of(claims.subject)}
     news = [name for name in claims.organizations if _is_news(rows.get(name), claims)]
     gone = [row.org_id for row in rows.values() if _is_gone(row, claims)]
     if news or gone:
         is_newest = all((row.token_issued_at or 0) <= (claims.issued_at or 0) for row in rows.values())
         await _remember(database, claims, news, gone, with_name=is_newest)
-        rows = {row.external_id: row for row in await _known(database, claims.subject)}
+        rows = {row.external_id: row for row in await reads.of(claims.subject)}
     scopes = claims.scopes & KNOWN_SCOPES
     held = [rows[name] for name in claims.organizations if name in rows and rows[name].ended_at is None]
     return tuple(Belonging(belonging(row).organization, scopes) for row in held)

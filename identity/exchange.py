@@ -12,6 +12,7 @@ from contract.limits import ACCESS_TOKEN_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import secrets
 from identity.auth_failures import Failures
+from identity.coalescing import CoalescedReads
 from identity.directory import KNOWN_SCOPES, Row
 from identity.principal import Belonging, Organization, Principal
 from identity.proven import Proven
@@ -80,8 +81,19 @@ def together(belongings: Sequence[Belonging]) -> frozenset[str]:
     return frozenset[str]().union(*(b.scopes for b in belongings))
 
 
+async def known(database: Database, key_ids: Sequence[str]) -> Sequence[Row]:
+    """These credentials beside the memberships that they can act with."""
+    async with database.directory() as session:
+        return await statements.with_memberships(session, key_ids)
+
+
 async def by_secret(
-    database: Database, text: str, pepper: bytes, proven: Proven, failures: Failures | None = None
+    database: Database,
+    reads: CoalescedReads[Row],
+    text: str,
+    pepper: bytes,
+    proven: Proven,
+    failures: Failures | None = None,
 ) -> Grant:
     """Finds what a presented credential stands for. Raises Unauthenticated, after the same work for every reason.
 
@@ -92,15 +104,13 @@ async def by_secret(
     parsed = secrets.parse(text)
     prefix, key_id, secret = parsed or ("", "", text)
     matched = proven.stored_hash(text)
-    read = statements.nearest_with_memberships if matched is None else statements.with_memberships
-    async with database.directory() as session:
-        rows = await read(session, key_id)
-    known = bool(rows) and rows[0].key_id == key_id
-    stored = rows[0].secret_hash if known and rows[0].kind == PREFIXES.get(prefix) else None
+    rows = await (_nearest(database, key_id) if matched is None else reads.of(key_id))
+    is_known = bool(rows) and rows[0].key_id == key_id
+    stored = rows[0].secret_hash if is_known and rows[0].kind == PREFIXES.get(prefix) else None
     is_equal = (matched is not None and matched == stored) or secrets.matches(secret, stored, pepper)
     holds = _holds(rows)
     if failures is not None:  # whatever the prefix: an attempt with the other one takes nothing from the valid key
-        failures.remember(key_id, rows[0].secret_hash if known and holds else None)
+        failures.remember(key_id, rows[0].secret_hash if is_known and holds else None)
     if not (is_equal and holds and stored is not None):
         raise Unauthenticated()
     grant = _grant(rows)
@@ -110,10 +120,14 @@ async def by_secret(
     return replace(grant, renewed=secrets.stored(secret, pepper))
 
 
-async def by_key_id(database: Database, key_id: str) -> Grant:
-    """The same for an access token that was minted from the credential: it ends when the credential does."""
+async def _nearest(database: Database, key_id: str) -> Sequence[Row]:
     async with database.directory() as session:
-        rows = await statements.with_memberships(session, key_id)
+        return await statements.nearest_with_memberships(session, key_id)
+
+
+async def by_key_id(reads: CoalescedReads[Row], key_id: str) -> Grant:
+    """The same for an access token that was minted from the credential: it ends when the credential does."""
+    rows = await reads.of(key_id)
     if not _holds(rows):
         raise Unauthenticated()
     return _grant(rows)

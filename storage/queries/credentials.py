@@ -1,6 +1,6 @@
 """Statements on organization keys and user tokens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import (
@@ -24,6 +24,7 @@ from contract.vocabulary import CredentialKind
 from storage.base import as_uuid, now
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import CredentialReachRow
+from storage.queries.list_conditions import TextList, any_of
 from storage.rows import CredentialRow
 from storage.tables import Credential, Member, Membership, Organization, Person
 from storage.tenancy.sessions import TenantSession
@@ -42,14 +43,14 @@ _PUBLIC: tuple[AnyColumn, ...] = (
 )
 
 
-async def with_memberships(session: TenantSession, key_id: str) -> Sequence[CredentialReachRow]:
-    """The credential beside each membership that it can act with, in one read.
+async def with_memberships(session: TenantSession, key_ids: Sequence[str]) -> Sequence[CredentialReachRow]:
+    """Each of the credentials beside each membership that it can act with, in one read.
 
     One row per organization of the owner, for an organization key only its own; one row without a membership
     (`external_id` is None) where the owner has none; no row where the key is unknown. `scopes` is JSON, as text.
     `maker_revoked_at` is when the first of those ended that it was made with, directly or not.
     """
-    return await session.fetch("with_memberships", _with_memberships, key_id=key_id)
+    return await session.fetch("with_memberships", _with_memberships, key_ids=list(key_ids))
 
 
 async def nearest_with_memberships(session: TenantSession, key_id: str) -> Sequence[CredentialReachRow]:
@@ -61,17 +62,20 @@ async def nearest_with_memberships(session: TenantSession, key_id: str) -> Seque
 
 
 def _with_memberships() -> AnySelect:
-    return _beside_memberships(bindparam("key_id", type_=Text))
+    key_ids = bindparam("key_ids", type_=TextList())
+    return _beside_memberships(lambda key_id: any_of(key_id, key_ids))
 
 
 def _nearest() -> AnySelect:
     other = aliased(Credential)
     first = select(func.min(other.key_id))
     behind = first.where(col(other.key_id) >= bindparam("key_id", type_=Text))
-    return _beside_memberships(func.coalesce(behind.scalar_subquery(), first.scalar_subquery()))
+    nearest = func.coalesce(behind.scalar_subquery(), first.scalar_subquery())
+    return _beside_memberships(lambda key_id: key_id == nearest)
 
 
-def _beside_memberships(key_id: ColumnElement[str]) -> AnySelect:
+def _beside_memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) -> AnySelect:
+    """The credentials whose key ids are meant, beside their memberships."""
     reaches = and_(
         col(Membership.subject) == Credential.owner_subject,
         col(Membership.ended_at).is_(None),
@@ -82,7 +86,7 @@ def _beside_memberships(key_id: ColumnElement[str]) -> AnySelect:
             *_PUBLIC,
             col(Credential.secret_hash),
             col(Credential.revoked_at),
-            _maker_revoked_at(key_id).label("maker_revoked_at"),
+            _maker_revoked_at(is_meant).label("maker_revoked_at"),
             col(Member.name).label("member_name"),
             col(Member.email).label("member_email"),
             col(Membership.org_id).label("membership_org_id"),
@@ -94,19 +98,19 @@ def _beside_memberships(key_id: ColumnElement[str]) -> AnySelect:
         .join(Member, col(Member.subject) == Credential.owner_subject)
         .outerjoin(Membership, reaches)
         .outerjoin(Organization, col(Organization.id) == Membership.org_id)
-        .where(col(Credential.key_id) == key_id)
+        .where(is_meant(col(Credential.key_id)))
         .order_by(col(Organization.name), col(Organization.id))
     )
 
 
-def _maker_revoked_at(key_id: ColumnElement[str]) -> ColumnElement[datetime | None]:
+def _maker_revoked_at(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) -> ColumnElement[datetime | None]:
     """The chain of makers is walked only for a credential that has one: the databases leave the branch alone else."""
     own, maker = aliased(Credential), aliased(Credential)
-    chain = select(col(own.id), col(own.made_by), col(own.revoked_at)).where(col(own.key_id) == key_id)
-    makers = chain.cte("makers", recursive=True)
-    further = select(col(maker.id), col(maker.made_by), col(maker.revoked_at))
+    chain: AnySelect = select(col(own.id).label("made"), col(own.id), col(own.made_by), col(own.revoked_at))
+    makers = chain.where(is_meant(col(own.key_id))).cte("makers", recursive=True)
+    further = select(makers.c.made, col(maker.id), col(maker.made_by), col(maker.revoked_at))
     makers = makers.union(further.join(makers, col(maker.id) == makers.c.made_by))
-    first = select(func.min(makers.c.revoked_at)).scalar_subquery()
+    first = select(func.min(makers.c.revoked_at)).where(makers.c.made == col(Credential.id)).scalar_subquery()
     return case((col(Credential.made_by).is_not(None), first))
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Text, bindparam, select
+from sqlalchemy import bindparam, select
 from sqlmodel import col
 
 from storage.database import Database
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import BelongingRow
+from storage.queries.list_conditions import TextList, any_of
 from storage.queries.records import insert_missing
 from storage.tables import EventCounter, Member, Membership, Organization
 from storage.tenancy.sessions import TenantSession
@@ -32,12 +33,12 @@ async def all_ids(session: TenantSession) -> Sequence[str]:
     return [row.id for row in rows]
 
 
-async def memberships(session: TenantSession, subject: str) -> Sequence[BelongingRow]:
-    """The member's organizations by name, each with role, scopes and the member's own name and e-mail.
+async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequence[BelongingRow]:
+    """The organizations of these members by name, each with role, scopes and the member's own name and e-mail.
 
     Those that ended are among them, with `ended_at`.
     """
-    return await session.fetch("memberships", _memberships, subject=subject)
+    return await session.fetch("memberships", _memberships, subjects=list(subjects))
 
 
 def _memberships() -> AnySelect:
@@ -45,7 +46,7 @@ def _memberships() -> AnySelect:
         select(*_MEMBERSHIP)
         .join(Organization, col(Organization.id) == Membership.org_id)
         .join(Member, col(Member.subject) == Membership.subject)
-        .where(col(Membership.subject) == bindparam("subject", type_=Text))
+        .where(any_of(col(Membership.subject), bindparam("subjects", type_=TextList())))
         .order_by(col(Organization.name), col(Organization.id))
     )
 

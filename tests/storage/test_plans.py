@@ -376,7 +376,7 @@ async def test_a_credential_by_its_key(seeded: Seeded) -> None:
 
     seeded.opened.send = keeping  # type: ignore[method-assign]
     async with seeded.opened.directory() as session:
-        assert await credentials.with_memberships(session, "key7")
+        assert await credentials.with_memberships(session, ["key7"])
         assert await credentials.nearest_with_memberships(session, "key7")
         assert await credentials.nearest_with_memberships(session, "key7x")
         assert await credentials.nearest_with_memberships(session, "z")
