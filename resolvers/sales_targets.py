@@ -1,10 +1,10 @@
 """Sales targets of the organization and of members, and how far they are reached (decisions 244 and 245)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Final
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
@@ -66,6 +66,11 @@ class TargetAttainment:
     open_pipeline: Decimal
 
 
+PARTS: Final = frozenset(each.name for each in fields(TargetAttainment))
+_OF_OTHERS: Final = frozenset({"other_currencies", "without_value"})
+"""The parts that deals in other currencies than the target's make."""
+
+
 @requires(ScopeGroup.CRM_READ, finds=(listables.SALES_TARGETS,))
 async def get_target(ctx: Context, target_id: str, selection: Selection | None = None) -> SalesTargetRow | None:
     """The target, or None."""
@@ -103,22 +108,26 @@ def wanted(
 
 
 @requires(ScopeGroup.CRM_READ)
-async def attainment_of(ctx: Context, target_id: str) -> TargetAttainment:
+async def attainment_of(ctx: Context, target_id: str, parts: Collection[str] = PARTS) -> TargetAttainment:
     """How far the target is reached, computed from the deals now; those of a page come in the same two statements.
 
-    Raises NotFound.
+    `parts` are the names of the parts that are wanted: what others take is not read. Raises NotFound.
     """
+    asked = statements.Asked(
+        is_whole=not _OF_OTHERS.isdisjoint(parts),
+        has_open="open_pipeline" in parts,
+    )
 
     async def load(ids: list[str]) -> list[TargetAttainment | None]:
         async with ctx.reading() as session:
             targets = await by_ids(session, listables.SALES_TARGETS, ids)
-            rows = await statements.reached(session, ids)
+            rows = await statements.reached(session, ids, asked)
         of_target: dict[str, list[ReachedRow]] = {i: [] for i in ids}
         for row in rows:
             of_target[row.target_id].append(row)
         return [_attainment(targets[i], of_target[i]) if i in targets else None for i in ids]
 
-    attainment: TargetAttainment | None = await ctx.loader("attainment_of", load).load(target_id)
+    attainment: TargetAttainment | None = await ctx.loader(("attainment_of", asked), load).load(target_id)
     if attainment is None:
         raise NotFound(field=("id",))
     return attainment

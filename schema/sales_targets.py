@@ -61,7 +61,7 @@ class SalesTarget(Node):
 
     @guarded_field(sales_targets.attainment_of, "What has been reached, computed from the deals now.")
     async def attainment(root: strawberry.Parent[SalesTargetRow], info: Info) -> TargetAttainment:
-        return await sales_targets.attainment_of(info.context, root.id)
+        return await sales_targets.attainment_of(info.context, root.id, selected(info).columns)
 
 
 @strawberry.input(description="Which targets.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import (
     ColumnElement,
@@ -50,7 +51,13 @@ async def with_memberships(session: TenantSession, key_ids: Sequence[str]) -> Se
     (`external_id` is None) where the owner has none; no row where the key is unknown. `scopes` is JSON, as text.
     `maker_revoked_at` is when the first of those ended that it was made with, directly or not.
     """
-    return await session.fetch("with_memberships", _with_memberships, key_ids=list(key_ids))
+    if len(key_ids) == 1:  # most often: PostgreSQL keeps the plan of an equality, and makes one for each list
+        own = bindparam("key_id", type_=Text)
+        build = partial(_beside_memberships, lambda key_id: key_id == own)
+        return await session.fetch("with_memberships_of_one", build, key_id=key_ids[0])
+    listed = bindparam("key_ids", type_=TextList())
+    build = partial(_beside_memberships, lambda key_id: any_of(key_id, listed))
+    return await session.fetch("with_memberships", build, key_ids=list(key_ids))
 
 
 async def nearest_with_memberships(session: TenantSession, key_id: str) -> Sequence[CredentialReachRow]:
@@ -59,11 +66,6 @@ async def nearest_with_memberships(session: TenantSession, key_id: str) -> Seque
     No row where there is no credential at all.
     """
     return await session.fetch("nearest_with_memberships", _nearest, key_id=key_id)
-
-
-def _with_memberships() -> AnySelect:
-    key_ids = bindparam("key_ids", type_=TextList())
-    return _beside_memberships(lambda key_id: any_of(key_id, key_ids))
 
 
 def _nearest() -> AnySelect:

@@ -1,8 +1,9 @@
 """The directory's statements: organizations, members, memberships."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import ColumnElement, Text, bindparam, select
 from sqlmodel import col
 
 from storage.database import Database
@@ -38,15 +39,21 @@ async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequen
 
     Those that ended are among them, with `ended_at`.
     """
-    return await session.fetch("memberships", _memberships, subjects=list(subjects))
+    if len(subjects) == 1:  # like that of credentials
+        own = bindparam("subject", type_=Text)
+        build = partial(_memberships, lambda subject: subject == own)
+        return await session.fetch("memberships_of_one", build, subject=subjects[0])
+    listed = bindparam("subjects", type_=TextList())
+    build = partial(_memberships, lambda subject: any_of(subject, listed))
+    return await session.fetch("memberships", build, subjects=list(subjects))
 
 
-def _memberships() -> AnySelect:
+def _memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) -> AnySelect:
     return (
         select(*_MEMBERSHIP)
         .join(Organization, col(Organization.id) == Membership.org_id)
         .join(Member, col(Member.subject) == Membership.subject)
-        .where(any_of(col(Membership.subject), bindparam("subjects", type_=TextList())))
+        .where(is_meant(col(Membership.subject)))
         .order_by(col(Organization.name), col(Organization.id))
     )
 

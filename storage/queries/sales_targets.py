@@ -1,8 +1,10 @@
 """Statements on sales targets, and on the deals that count for them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
-from sqlalchemy import ColumnElement, and_, func, literal_column, select, union_all
+from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, union_all
 from sqlmodel import col
 
 from contract.vocabulary import DealStatus
@@ -40,36 +42,56 @@ async def number(session: TenantSession) -> int:
     return counted
 
 
-async def reached(session: TenantSession, target_ids: Sequence[str]) -> Sequence[ReachedRow]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which deals are counted besides those that make the target's own sum."""
+
+    is_whole: bool = True
+    """Those that are won in the period in other currencies."""
+    has_open: bool = True
+    """Those that are expected to close in the period."""
+
+
+async def reached(session: TenantSession, target_ids: Sequence[str], asked: Asked) -> Sequence[ReachedRow]:
     """The deals that count for targets, by target, status and currency: how many, of these with a value, and its sum.
 
     Won ones by when they were closed, open ones by the day on which they are expected to close.
     """
-
-    def build() -> AnySelect:
-        won = and_(
-            col(Deal.status) == literal_column(f"'{DealStatus.WON.value}'"),
-            col(Deal.closed_at) >= col(SalesTarget.begins_at),
-            col(Deal.closed_at) < col(SalesTarget.ends_before),
-        )
-        is_open = and_(
-            col(Deal.status) == literal_column(f"'{DealStatus.OPEN.value}'"),
-            col(Deal.close_date) >= col(SalesTarget.starts_on),
-            col(Deal.close_date) <= col(SalesTarget.ends_on),
-        )
-        of_all = col(SalesTarget.owner_id).is_(None)
-        of_one = col(Deal.owner_id) == col(SalesTarget.owner_id)
-        # Of members and of the organization apart: each has an index that begins with what it asks for.
-        each = union_all(*(_counted(counts, whose) for counts in (won, is_open) for whose in (of_one, of_all)))
-        found = each.subquery()
-        return select(
-            found.c.target_id, found.c.status, found.c.currency, found.c.deals, found.c.valued, found.c.amount
-        )
-
-    return await session.fetch("targets_reached", build, ids=list(target_ids))
+    return await session.fetch(("targets_reached", asked), partial(_reached, asked), ids=list(target_ids))
 
 
-def _counted(counts: ColumnElement[bool], whose: ColumnElement[bool]) -> AnySelect:
+def _reached(asked: Asked) -> AnySelect:
+    """Each way to count is a select of its own, which has an index that begins with what it asks for."""
+    is_won = and_(
+        col(Deal.status) == _word(DealStatus.WON),
+        col(Deal.closed_at) >= col(SalesTarget.begins_at),
+        col(Deal.closed_at) < col(SalesTarget.ends_before),
+    )
+    is_open = and_(
+        col(Deal.status) == _word(DealStatus.OPEN),
+        col(Deal.closed_at).is_(None),  # which an open deal has never been; the index has it before the day
+        col(Deal.close_date) >= col(SalesTarget.starts_on),
+        col(Deal.close_date) <= col(SalesTarget.ends_on),
+    )
+    of_one = col(Deal.owner_id) == col(SalesTarget.owner_id)
+    of_all = col(SalesTarget.owner_id).is_(None)
+    of_numbers = col(SalesTarget.currency).is_(None)
+    is_same = col(Deal.currency) == col(SalesTarget.currency)
+    wanted = [is_won, *([is_open] if asked.has_open else [])]
+    arms: list[tuple[ColumnElement[bool], ...]]
+    arms = [arm for deals in wanted for arm in ((deals, of_all, is_same), (deals, of_all, of_numbers))]
+    arms += [(deals, of_one, or_(is_same, of_numbers)) for deals in wanted]
+    if asked.is_whole:
+        arms += [(is_won, whose, col(Deal.currency) != col(SalesTarget.currency)) for whose in (of_one, of_all)]
+    found = union_all(*(_counted(*arm) for arm in arms)).subquery()
+    return select(found.c.target_id, found.c.status, found.c.currency, found.c.deals, found.c.valued, found.c.amount)
+
+
+def _word(status: DealStatus) -> ColumnElement[str]:
+    return literal_column(f"'{status.value}'")
+
+
+def _counted(*counts: ColumnElement[bool]) -> AnySelect:
     return (
         select(
             col(SalesTarget.id).label("target_id"),
@@ -80,7 +102,7 @@ def _counted(counts: ColumnElement[bool], whose: ColumnElement[bool]) -> AnySele
             money_sum(col(Deal.value)).label("amount"),
         )
         .select_from(SalesTarget)
-        .join(Deal, and_(col(Deal.org_id) == col(SalesTarget.org_id), counts, whose))
+        .join(Deal, and_(col(Deal.org_id) == col(SalesTarget.org_id), *counts))
         .where(col(SalesTarget.org_id) == ORG_PARAM, in_list(col(SalesTarget.id), "ids"))
         .group_by(col(SalesTarget.id), col(Deal.status), col(Deal.currency))
     )

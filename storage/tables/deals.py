@@ -59,6 +59,7 @@ class Deal(Record, table=True):
         Index(None, "org_id", "champion_id"),
         Index(None, "org_id", "status", "closed_at"),
         Index(None, "org_id", "status", "close_date"),
+        Index(None, "org_id", "status", "currency", "closed_at", "close_date", "value"),
         Index(None, "org_id", "owner_id", "status", "closed_at"),
         Index(None, "org_id", "parent_deal_id"),
     )

@@ -134,6 +134,32 @@ async def test_attainment_adds_one_currency_and_tells_the_others(one: Tenant) ->
     }
 
 
+async def test_parts_of_an_attainment_are_what_they_are_in_the_whole(one: Tenant) -> None:
+    """What is not asked for is not read, and changes nothing."""
+    member = (await one.ask("{ members { nodes { id } } }"))["nodes"][0]["id"]
+    await put(one, target(), target(ownerId=member), target(metric="WON_DEALS", currency=None, amount="8"))
+    for owner in (None, member):
+        for currency in ("EUR", "USD", "JPY"):
+            at = datetime(2026, 3, 15, tzinfo=UTC)
+            await one.add(won("5", at, currency, owner), won(None, at, currency, owner))
+            coming = date(2026, 3, 9)
+            await one.add(Deal(name="d", value=Decimal(2), currency=currency, close_date=coming, owner_id=owner))
+    whole = [node["attainment"] for node in await listed(one)]
+    assert sorted(each["actual"] for each in whole) == ["10", "12", "5"]
+    asked = "{{ salesTargets {{ nodes {{ attainment {{ {} }} }} }} }}"
+    for part, shown in (("otherCurrencies", " { currency amount count }"), *((name, "") for name in sorted(whole[0]))):
+        if part != "otherCurrencies" or shown:
+            nodes = (await one.ask(asked.format(part + shown)))["nodes"]
+            assert [node["attainment"] for node in nodes] == [{part: each[part]} for each in whole]
+    twice = (
+        "{ salesTargets { nodes { a: attainment { actual } b: attainment { openPipeline ...F } } } } "
+        "fragment F on TargetAttainment { withoutValue }"
+    )
+    for node, each in zip((await one.ask(twice))["nodes"], whole, strict=True):
+        assert node["a"] == {"actual": each["actual"]}
+        assert node["b"] == {name: each[name] for name in ("openPipeline", "withoutValue")}
+
+
 async def test_what_is_wrong_is_told_at_its_field_and_nothing_is_set(one: Tenant, two: Tenant) -> None:
     theirs = (await two.ask("{ members { nodes { id } } }"))["nodes"][0]["id"]
     for wrong, field in (
