@@ -78,10 +78,14 @@ class Not:
 
 
 class TagMatch(StrEnum):
-    """How tags are named: one, one of several or each of them by what their names fold to, or one by its very name."""
+    """How tags are named: one, one of several or each of them by what their names fold to, or one by its very name.
+
+    FEW is each of a few names, which have a place each among the parameters; EACH is of a list of them in one place.
+    """
 
     ONE = "one"
     SOME = "some"
+    FEW = "few"
     EACH = "each"
     EXACT = "exact"
 
@@ -94,7 +98,7 @@ class HasTag:
     """
 
     kind: TaggedKind
-    names: Any  # Any: the place of the names among a statement's parameters
+    names: Any  # Any: the place of the names among a statement's parameters, or several
     match: TagMatch = TagMatch.SOME
     number: Any = None  # Any: the place of the number of names, where each is asked for
 

@@ -45,6 +45,7 @@ from storage.queries.list_conditions import (
     is_empty_list,
     tagged,
     tagged_with_each,
+    tagged_with_few,
     used_on,
 )
 from storage.queries.listables import Listable
@@ -190,7 +191,10 @@ def _bind_tags(op: Op, value: Any, kind: TaggedKind, values: Values) -> Conditio
             return NEVER
         if len(names) > TAGS_MAX:
             return NEVER
-        parts = [HasTag(kind, _slot(PlainText, name, values), TagMatch.ONE) for name in names[:_APART]]
+        apart = tuple(_slot(PlainText, name, values) for name in names[:_APART])
+        if len(apart) == 1:
+            return HasTag(kind, apart[0], TagMatch.ONE)
+        parts = [HasTag(kind, apart, TagMatch.FEW)] if apart else []
         if len(names) > _APART:
             number = _slot(Integer(), len(names), values)
             parts.append(HasTag(kind, _slot(TextList(), names, values), TagMatch.EACH, number))
@@ -291,6 +295,8 @@ def _where(condition: Condition, links: _Links) -> ColumnElement[bool]:
         case Related(link, inner):
             behind = links.through(link)
             return and_(behind.entity.id.is_not(None), _where(inner, behind))
+        case HasTag(kind, names, TagMatch.FEW):
+            return tagged_with_few(links.entity, kind, [name.parameter for name in names])
         case HasTag(kind, names, match, number):
             of_names = None if names is None else names.parameter
             clause: ColumnElement[bool] = (

@@ -1,9 +1,21 @@
 """What a list has in it, as SQL: a JSON list of a row, a list that is one parameter, and the tags of a record."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 import orjson
-from sqlalchemy import BindParameter, Boolean, ColumnElement, Text, and_, exists, func, literal_column, select
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Text,
+    and_,
+    exists,
+    func,
+    intersect,
+    literal_column,
+    select,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -110,6 +122,22 @@ class is_empty_list(Dialectal[bool]):
     templates: ClassVar = {"postgresql": "(json_array_length({0}) = 0)", "sqlite": "(json_array_length({0}) = 0)"}
 
 
+class _is_in_whole(Dialectal[bool]):
+    """Whether a value is among the rows of a subquery, which is read whole before: no planner guesses what it gives.
+
+    PostgreSQL takes an array to have ten items, and goes from these to the rows that are asked for.
+    """
+
+    type = Boolean()
+    inherit_cache = True
+    name = "is_in_whole"
+    templates: ClassVar = {"postgresql": "({0} IN (SELECT unnest(ARRAY{1})))", "sqlite": "({0} IN {1})"}
+
+    def self_group(self, against: object = None) -> Self:
+        """Stays as it is, like `any_of`."""
+        return self
+
+
 def used_on(entity: AnyEntity, kinds: BindParameter[object]) -> ColumnElement[bool]:
     """Whether a tag is on at least one record of one of the kinds."""
     own = and_(col(TagLink.org_id) == entity.org_id, col(TagLink.tag_id) == entity.id)
@@ -133,6 +161,19 @@ def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | N
     wanted = ids.where(name == names)
     # Where there is none such no record is looked at.
     return and_(exists(wanted), exists(links.where(col(TagLink.tag_id) == wanted.scalar_subquery())))
+
+
+def tagged_with_few(entity: AnyEntity, kind: TaggedKind, names: Sequence[BindParameter[object]]) -> ColumnElement[bool]:
+    """Whether the record has each of a few tags: the index of the links is read once for each, and intersected."""
+    own = (col(TagLink.org_id) == ORG_PARAM, col(TagLink.kind) == literal_column(f"'{kind.value}'"))
+    ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM)
+    having = [
+        select(col(TagLink.record_id)).where(
+            *own, col(TagLink.tag_id) == ids.where(col(Tag.folded_name) == name).scalar_subquery()
+        )
+        for name in names
+    ]
+    return _is_in_whole(entity.id, intersect(*having).scalar_subquery())
 
 
 def tagged_with_each(
