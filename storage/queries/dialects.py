@@ -1,14 +1,17 @@
 """Functions that each database writes its own way."""
 
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from sqlalchemy import BindParameter
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from storage.adapters.sqlalchemy import SQLCompiler
 
 T = TypeVar("T")
+AnyParameter = Any
+"""A parameter in an expression. Any: to the type checker a function of a parameter has another type than itself."""
 
 
 class Dialectal(FunctionElement[T]):
@@ -22,3 +25,20 @@ class Dialectal(FunctionElement[T]):
 def _written(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     parts = (compiler.process(part, **kw) for part in element.clauses)
     return str(element.templates[compiler.dialect.name].format(*parts))
+
+
+class _unseen(Dialectal[object]):
+    inherit_cache = True
+    name = "unseen"
+    templates: ClassVar = {"postgresql": "(SELECT {0})", "sqlite": "{0}"}
+
+
+def unseen(parameter: BindParameter[object]) -> AnyParameter:
+    """The parameter, of whose value PostgreSQL's planner learns nothing, so that it keeps one plan for all values.
+
+    For a value that it sees it may find that a plan of its own is cheaper, each time anew, and planning takes longer
+    than what is planned. It is for shapes that have one good plan, whatever the value (decision 197).
+    """
+    hidden = _unseen(parameter)
+    hidden.type = parameter.type
+    return hidden

@@ -35,7 +35,7 @@ from contract.normal_form import folded
 from contract.vocabulary import TaggedKind
 from storage.base import DomainText, Identifier, Money, PlainText, as_uuid, folded_copies
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, AnyType, Values
-from storage.queries.dialects import Dialectal
+from storage.queries.dialects import Dialectal, unseen
 from storage.queries.list_conditions import (
     TextList,
     any_of,
@@ -54,13 +54,13 @@ from storage.rows import Row
 
 def in_list(column: AnyColumn, name: str) -> ColumnElement[bool]:
     """Whether the column's value is in the list that is bound by this name."""
-    return any_of(column, bindparam(name, type_=TextList()))
+    return any_of(column, unseen(bindparam(name, type_=TextList())))
 
 
 def id_matches(column: AnyColumn, alone: bool) -> ColumnElement[bool]:
     """Whether the column is the identifier bound as `id`, if it is asked for alone, or else one of those in `ids`.
 
-    For a list PostgreSQL makes a new plan each time, since it does not know how long it is.
+    PostgreSQL reads a list in the longer way, since it does not know how long it is.
     """
     return column == bindparam("id", type_=column.type) if alone else in_list(column, "ids")
 

@@ -63,8 +63,8 @@ class any_of(FunctionElement[bool]):
 @compiles(any_of, "postgresql")
 def _any(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     column, values = element.clauses
-    suffix = "::UUID[]" if isinstance(column.type, Identifier) else ""
-    return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}{suffix}))"
+    suffix = "UUID" if isinstance(column.type, Identifier) else "TEXT"
+    return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}::{suffix}[]))"
 
 
 @compiles(any_of, "sqlite")

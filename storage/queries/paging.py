@@ -29,6 +29,7 @@ from contract.errors import Problem, Problems
 from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
+from storage.queries.dialects import AnyParameter, unseen
 from storage.queries.filtering import bind, id_matches, in_list, is_storable_text, narrowed
 from storage.queries.listables import Key, Listable
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
@@ -37,6 +38,9 @@ from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
 
 RowT = TypeVar("RowT", bound=Row, covariant=True)
+
+Place = Callable[[BindParameter[Any]], AnyParameter]
+"""The function that places a parameter in a statement. Any: it is of any type."""
 
 _OFFSET_MAX = 2**62
 """Beyond any table, and within the integers of both databases."""
@@ -105,18 +109,25 @@ class _PageStatement:
     def build(self) -> AnySelect:
         listable = self.listable
         statement = narrowed(listable.select(ORG_PARAM), listable, self.condition)
+        # Which plan is good depends on the values of a condition; without one the order's index is, whatever comes.
+        is_plain = self.condition == EVERYTHING
+        place: Place = unseen if is_plain else _seen
         if self.parent is not None:
-            statement = statement.where(self.parent == bindparam("parent_id", type_=Identifier))
+            statement = statement.where(self.parent == place(bindparam("parent_id", type_=Identifier())))
         terms = listable.terms(self.order)
-        statement = statement.where(_of_phase(listable, terms, self.phase, reverse=self.backward))
+        statement = statement.where(_of_phase(listable, terms, self.phase, place, reverse=self.backward))
         statement = statement.order_by(*_order_by(listable, terms, reverse=self.backward))
         if self.has_offset:
-            statement = statement.offset(bindparam("offset", type_=BigInteger))
+            statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
         statement = statement.limit(literal_column(str(self.limit), Integer))
         if not self.is_bounded:
             return statement
-        is_at_hand = self.condition == EVERYTHING and not self.has_offset
+        is_at_hand = is_plain and not self.has_offset
         return with_size_limit(statement) if is_at_hand else with_size_limit_window(statement)
+
+
+def _seen(parameter: AnyParameter) -> AnyParameter:
+    return parameter
 
 
 def _windowed(found: Sequence[RowT], window: PageWindow) -> PageRows[RowT]:
@@ -157,7 +168,7 @@ async def pages_by_parent(
 
     def build() -> AnySelect:
         children = listable.select(ORG_PARAM, beside=(parent.label("parent_id"), _rank(listable, parent, order)))
-        behind = or_(*(_of_phase(listable, listable.terms(order), phase, reverse=False) for phase in phases))
+        behind = or_(*(_of_phase(listable, listable.terms(order), phase, unseen, reverse=False) for phase in phases))
         ranked = narrowed(children.where(in_list(parent, "ids"), behind), listable, shape).subquery()
         first = with_size_limit_window(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
         return first.order_by(first.selected_columns.rank)
@@ -242,13 +253,18 @@ def _phases(listable: Listable[Row], order: Order, at: Sequence[object] | None, 
 
 
 def _of_phase(
-    listable: Listable[Row], terms: Sequence[tuple[Key, bool]], phase: str, *, reverse: bool
+    listable: Listable[Row],
+    terms: Sequence[tuple[Key, bool]],
+    phase: str,
+    place: Place,
+    *,
+    reverse: bool,
 ) -> ColumnElement[bool]:
     directions = [
         (
             listable.column(key.name),
             descending is not reverse,
-            bindparam(f"c{index}", type_=listable.column(key.name).type),
+            place(bindparam(f"c{index}", type_=listable.column(key.name).type)),
         )
         for index, (key, descending) in enumerate(terms)
     ]
@@ -265,7 +281,7 @@ def _of_phase(
     return true()
 
 
-def _beyond(directions: Sequence[tuple[AnyColumn, bool, BindParameter[object]]]) -> ColumnElement[bool]:
+def _beyond(directions: Sequence[tuple[AnyColumn, bool, AnyParameter]]) -> ColumnElement[bool]:
     """Lexicographically behind the cursor; the bound on the first column is what an index can start from."""
     column, descending, value = directions[0]
     strictly: ColumnElement[bool] = column < value if descending else column > value

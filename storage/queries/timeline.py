@@ -24,6 +24,7 @@ from storage.event_types import event_name
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.joined_rows import FeedItem
 from storage.new_rows import model_named
+from storage.queries.dialects import unseen
 from storage.queries.filtering import id_matches, in_list
 from storage.queries.row_size_limit import check_size_limit, with_size_limit_window
 from storage.rows import Row
@@ -91,7 +92,7 @@ class _Arm:
     @property
     def behind(self) -> AnyColumn:
         """Whether the row is behind the cursor; the first bound is what an index can start from."""
-        at, last = bindparam("c0", type_=UTCDateTime()), bindparam("c1", type_=Identifier())
+        at, last = unseen(bindparam("c0", type_=UTCDateTime())), unseen(bindparam("c1", type_=Identifier()))
         return and_(self.at <= at, or_(self.at < at, self.entity.id > last))
 
 
@@ -138,7 +139,7 @@ def _activities(feed: Feed, kinds: Sequence[TimelineKind]) -> _Arm:
     if len(kinds) < len(ACTIVITIES):
         wanted.append(col(Activity.type).in_([_word(kind) for kind in kinds]))
     if not feed.is_upcoming:
-        wanted.append(col(Activity.occurred_at) <= bindparam("present", type_=UTCDateTime()))
+        wanted.append(col(Activity.occurred_at) <= unseen(bindparam("present", type_=UTCDateTime())))
     parent = getattr(Activity, f"{feed.subject}_id")
     at, actor = col(Activity.occurred_at), col(Activity.owner_id)
     return _Arm(Activity, parent, col(Activity.type), at, actor, tuple(wanted))
@@ -209,7 +210,7 @@ def _merged(selects: Sequence[AnySelect], size: int) -> AnySelect:
 
 
 def _of_one(arms: Sequence[_Arm], size: int, *, is_behind: bool) -> AnySelect:
-    parent = bindparam("id", type_=Identifier())
+    parent = unseen(bindparam("id", type_=Identifier()))
     return _merged([_first(arm, parent, size, is_behind=is_behind) for arm in arms], size)
 
 

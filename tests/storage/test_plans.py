@@ -366,6 +366,46 @@ async def test_pages_of_a_timeline(seeded: Seeded) -> None:
             assert plan.rows <= 3 * 17 + 5, told
 
 
+async def test_the_plan_of_a_shape_is_kept(seeded: Seeded) -> None:
+    """Whatever cursor, place, parent or identifiers come: planning takes longer than reading (decision 197)."""
+    if seeded.dialect == "sqlite":
+        pytest.skip("SQLite plans a statement when it is prepared")
+    async with seeded.session() as session:
+        first = await paging.page(session, listables.MEETINGS, ListQuery(page=PageWindow(first=SIZE)))
+        accounts = [row.id for row in (await paging.page(session, listables.ACCOUNTS, ListQuery())).rows]
+    window = PageWindow(first=SIZE, after=paging.cursor(listables.MEETINGS, None, first.rows[-1]))
+    behind = ListQuery(page=window)
+    feed = timeline.Feed("account", frozenset(TimelineKind), SIZE)
+    account = col(Activity.account_id)
+    last = timeline.cursor((await _feed_of(seeded, feed, accounts[0])).rows[-1])
+    works: dict[str, Callable[[Any], Awaitable[Any]]] = {
+        "a page": lambda s: paging.page(s, listables.MEETINGS, ListQuery(page=PageWindow(first=SIZE))),
+        "behind a cursor": lambda s: paging.page(s, listables.MEETINGS, behind),
+        "at a place": lambda s: paging.page(s, listables.MEETINGS, ListQuery(page=PageWindow(first=SIZE, offset=40))),
+        "below a record": lambda s: paging.page(
+            s, listables.MEETINGS, ListQuery(page=PageWindow(first=SIZE)), parent=account, parent_id=accounts[0]
+        ),
+        "below records": lambda s: paging.pages_by_parent(s, listables.MEETINGS, account, accounts, ListQuery()),
+        "by identifiers": lambda s: paging.by_ids(s, listables.ACCOUNTS, accounts),
+        "a timeline": lambda s: timeline.pages(s, feed, accounts[:1]),
+        "a timeline behind a cursor": lambda s: timeline.pages(s, feed, accounts[:1], after=last),
+    }
+    for name, work in works.items():
+        sent = (await seeded.sent(work))[-1]
+        taken = await seeded.opened.connections.take(seeded.organization)
+        for _ in range(12):
+            await taken.driver.fetch(sent.text, *sent.parameters)
+        told = "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement = $1"
+        [(generic, custom)] = await taken.driver.fetch(told, sent.text)
+        await seeded.opened.connections.give_back(taken)
+        assert generic >= 7, (name, generic, custom)
+
+
+async def _feed_of(seeded: Seeded, feed: timeline.Feed, account: str) -> timeline.FeedPage:
+    async with seeded.session() as session:
+        return (await timeline.pages(session, feed, [account]))[account]
+
+
 async def test_a_credential_by_its_key(seeded: Seeded) -> None:
     kept: list[Sent] = []
     send = seeded.opened.send
