@@ -12,6 +12,11 @@ from typing import Literal
 _FEW = 30
 """Marks on one letter. No language needs more, and so few are put in order at once (UAX 15, Stream-Safe Text)."""
 
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and a symbol that stand for nothing: Hangul's fillers, and Braille's pattern without dots."""
+_UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Zl", "Zp", "Zs"})
+"""Controls, formats, blanks, and marks, which need a letter. What Python does not know yet may be a new symbol."""
+
 
 def normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """The text in the normal form."""
@@ -23,6 +28,11 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()  # the same, in a tenth of the time
     return normal_form("NFKC", normal_form("NFKC", text).casefold())
+
+
+def is_invisible(text: str) -> bool:
+    """Whether a text shows nothing, whatever shows it."""
+    return all(c in _FILLERS or unicodedata.category(c) in _UNSEEN for c in text)
 
 
 def ordered(text: str) -> str:

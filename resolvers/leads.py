@@ -20,7 +20,7 @@ from contract.limits import (
     TAG_MAX,
     TAGS_MAX,
 )
-from contract.normal_form import folded
+from contract.normal_form import folded, is_invisible
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CaptureSource, LeadStatus, TaggedKind
 from resolvers.shared import changes
@@ -29,6 +29,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Domain, Email, Given, Input, Line, Text, bounded, not_null, storable, trimmed
 from resolvers.shared.lists import PageResult, by_id, page_of
 from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.tagging import Name as TagName
 from resolvers.shared.tagging import put_names
 from storage.base import JsonDict
 from storage.columns import UPDATE
@@ -42,13 +43,13 @@ from storage.tenancy.sessions import TenantSession
 
 
 def _once(tags: list[str]) -> list[str]:
-    return list(dict.fromkeys(tag for tag in tags if tag))
+    return list(dict.fromkeys(tag for tag in tags if not is_invisible(tag)))
 
 
 def _is_blank(name: str, value: object) -> bool:
     if name == "tags" and isinstance(value, list) and value:
         return all(_is_blank("tag", tag) for tag in value)
-    return isinstance(value, str) and not value.strip()
+    return isinstance(value, str) and (is_invisible(value) if name == "tag" else not value.strip())
 
 
 def _without_blanks(fields: object) -> object:
@@ -92,8 +93,7 @@ def _plain(value: object, depth: int) -> object:
 Name = Annotated[str, trimmed(LEAD_NAME_MAX), AfterValidator(storable)]
 CardId = Annotated[str, bounded(CARD_ID_MAX, shortest=1), AfterValidator(storable)]
 Phone = Annotated[str, bounded(PHONE_MAX), AfterValidator(storable)]
-Tag = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable)]
-Tags = Annotated[list[Tag], Field(max_length=TAGS_MAX), AfterValidator(_once)]
+Tags = Annotated[list[TagName], Field(max_length=TAGS_MAX), AfterValidator(_once)]
 CapturedTag = Annotated[str, trimmed(TAG_MAX, shortest=0), AfterValidator(storable)]
 CapturedTags = Annotated[list[CapturedTag], Field(max_length=TAGS_MAX), AfterValidator(_once)]
 Capture = Annotated[

@@ -27,7 +27,7 @@ from pydantic_core import ErrorDetails
 from contract.domains import kept_domain
 from contract.errors import Path, Problem, Problems
 from contract.limits import EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
-from contract.normal_form import ordered
+from contract.normal_form import is_invisible, ordered
 from contract.web_address import is_web_address
 from storage.base import as_uuid, plain_decimal
 
@@ -76,6 +76,13 @@ def storable(text: str) -> str:
     if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
         raise ValueError("must be valid Unicode text")
     return ordered(text)
+
+
+def shown(text: str) -> str:
+    """The text, where somebody can see something of it. Raises ValueError for one that shows nothing (decision 191)."""
+    if is_invisible(text):
+        raise ValueError("must have a visible character")
+    return text
 
 
 def _amount(value: object) -> Decimal:

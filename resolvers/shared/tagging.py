@@ -9,14 +9,14 @@ from contract.errors import Path, Problem, Problems
 from contract.limits import ORGANIZATION_TAGS_MAX, TAG_MAX, TAGS_MAX
 from contract.normal_form import folded
 from contract.vocabulary import TaggedKind
-from resolvers.shared.inputs import storable, trimmed
+from resolvers.shared.inputs import shown, storable, trimmed
 from storage.base import Record
 from storage.new_rows import model_of, new_row
 from storage.queries import tags as statements
 from storage.tables import Tag, TagLink
 from storage.tenancy.sessions import TenantSession
 
-Name = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable)]
+Name = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable), AfterValidator(shown)]
 Names = Annotated[list[Name], Field(max_length=TAGS_MAX)]
 
 _AT: Path = ("input", "tags")
@@ -55,11 +55,12 @@ async def made(session: TenantSession, names: Sequence[str], at: Path) -> dict[s
     Raises Problems at this path where the organization has no room for them.
     """
     keys = list(dict.fromkeys(map(folded, names)))
-    found = await statements.named(session, names) if keys else {}
-    if missing := [name for name in names if folded(name) not in found]:
-        await check_room(session, len(set(map(folded, missing))), at)
-        await statements.make_missing(session, missing)
-        found = await statements.named(session, names)
+    found: dict[str, Tag] = {}
+    while missing := [key for key in keys if key not in found]:  # again only where another deleted one meanwhile
+        found |= await statements.named(session, missing)
+        if new := [name for name in names if folded(name) not in found]:
+            await check_room(session, len(set(map(folded, new))), at)
+            found |= await statements.make_missing(session, new)
     return {key: found[key] for key in keys}
 
 

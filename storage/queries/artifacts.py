@@ -1,13 +1,12 @@
 """Statements on the files of an organization and the keys under which they are public."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from secrets import token_hex
 
 from sqlalchemy import Text, bindparam, delete, select
 from sqlmodel import col
 
 from storage.expressions import AnyColumn, AnySelect
-from storage.joined_rows import FileRow
 from storage.rows import MediumRow
 from storage.tables import Artifact, Medium
 from storage.tenancy.sessions import TenantSession
@@ -39,20 +38,6 @@ async def publish(session: TenantSession, *artifacts: Artifact) -> list[str]:
     ]
     await session.insert(*media)
     return [medium.key for medium in media]
-
-
-async def of_revision(session: TenantSession, subject_id: str, revision: int) -> Sequence[FileRow]:
-    """The public files of one revision, each with its `key`, in the order of their kinds."""
-    return await session.rows(
-        select(Artifact.__table__, col(Medium.key))  # type: ignore[attr-defined]  # which every table class has
-        .join(Medium, (col(Medium.org_id) == Artifact.org_id) & (col(Medium.artifact_id) == Artifact.id))
-        .where(
-            col(Artifact.org_id) == session.org_id,
-            col(Artifact.subject_id) == subject_id,
-            col(Artifact.revision) == revision,
-        )
-        .order_by(col(Artifact.kind), col(Artifact.id))
-    )
 
 
 async def remove_before(session: TenantSession, subject_id: str, revision: int) -> list[str]:

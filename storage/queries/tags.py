@@ -80,10 +80,11 @@ async def named(session: TenantSession, names: Iterable[str]) -> dict[str, Tag]:
     return {tag.folded_name: tag for tag in rows}
 
 
-async def make_missing(session: TenantSession, names: Iterable[str]) -> None:
-    """Make a tag of each name that there is none of; of several who do so at once none fails."""
+async def make_missing(session: TenantSession, names: Iterable[str]) -> dict[str, Tag]:
+    """Make a tag of each name that there is none of, and give these; of several who do so at once none fails."""
     distinct = {folded(name): name for name in reversed(list(names))}  # of two spellings the first
-    await session.insert_each_missing([new_row(Tag, name=distinct[key]) for key in sorted(distinct)])
+    made = await session.insert_each_missing([new_row(Tag, name=distinct[key]) for key in sorted(distinct)])
+    return {folded(tag.name): tag for tag in made}
 
 
 async def lock_records(session: TenantSession, ids: Sequence[str]) -> dict[str, TaggedKind]:

@@ -26,6 +26,7 @@ MERGE = (
     f"mutation($from: [ID!]!, $into: ID!) {{ tagMerge(from: $from, into: $into) {{ tag {{ name }} moved {ERRORS} }} }}"
 )
 RENAME = f"mutation($id: ID!, $i: TagInput!) {{ tagUpdate(id: $id, input: $i) {{ tag {{ name color }} {ERRORS} }} }}"
+INVISIBLE = ("\u200b", "\ufeff\u200d", "\u3164", "\u00ad \u202e", "\ufe0f", "\u0301", "\u2800", "\U000e0041", "\x07")
 
 
 def records() -> list[Any]:
@@ -143,6 +144,7 @@ async def test_what_is_wrong_is_told_at_its_field(one: Tenant) -> None:
         ({"ids": [deal.id] * 501}, ["ids"]),
         ({"ids": [deal.id], "add": ["x" * 101]}, ["add", "0"]),
         ({"ids": [deal.id], "add": ["x", " "]}, ["add", "1"]),
+        ({"ids": [deal.id], "add": ["x", "\u200b\u2060"]}, ["add", "1"]),  # decision 191
         ({"ids": [deal.id], "remove": ["\x00"]}, ["remove", "0"]),
         ({"ids": [deal.id], "add": [f"{n}" for n in range(101)]}, ["add"]),
     ):
@@ -156,6 +158,7 @@ async def test_what_is_wrong_is_told_at_its_field(one: Tenant) -> None:
     for given, code, field in (
         ({}, "VALIDATION", ["input", "name"]),
         ({"name": "\u2003"}, "VALIDATION", ["input", "name"]),
+        *(({"name": name}, "VALIDATION", ["input", "name"]) for name in INVISIBLE),
         ({"name": "n", "color": "red"}, "VALIDATION", ["input", "color"]),
         ({"name": "1"}, "DUPLICATE", ["input", "name"]),
     ):
@@ -492,3 +495,24 @@ RECORD = RecordType(
         "Mutation.tagsApply": _apply,
     },
 )
+
+
+async def test_names_that_show_anything_are_names(one: Tenant) -> None:
+    deal = Deal(name="d")
+    await one.add(deal)
+    names = [
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\U0001f468\u200d\U0001f469",
+        "\U0001fae9",
+        "\ue000",
+        "#\ufe0f\u20e3",
+    ]
+    assert (await apply(one, [deal.id], names))["records"][0]["tags"] == names
+
+
+async def test_a_lead_s_tags_show_something_or_are_blank(one: Tenant) -> None:
+    lead = await _lead(one, ["\u200b", "fair"])
+    assert lead["tags"] == ["fair"]
+    update = f"mutation($id: ID!, $t: [String!]) {{ leadUpdate(id: $id, input: {{tags: $t}}) {{ {ERRORS} }} }}"
+    [problem] = (await one.ask(update, id=lead["id"], t=["x", "\u3164"]))["userErrors"]
+    assert (problem["code"], problem["field"]) == ("VALIDATION", ["input", "tags", "1"])
