@@ -83,6 +83,29 @@ _COUNTS: Final = {
     "open_tasks": 0,
 }
 
+_DIMENSION: Final = {
+    "name": "status",
+    "description": "Open, won or lost.",
+    "kind": "text",
+    "values": ["open", "won", "lost"],
+    "is_date": False,
+}
+_ENTITY: Final = {
+    "name": "deals",
+    "description": "Deals, with their amounts and the way they went.",
+    "dimensions": [_DIMENSION],
+    "measures": [
+        {
+            "name": "count",
+            "description": "The number of deals.",
+            "kind": "integer",
+            "values": None,
+            "is_date": False,
+        }
+    ],
+    "links": ["account"],
+}
+
 ANSWERS: Final[JsonObject] = {
     "LeadId": {"lead_id": _LEAD_ID},
     "LeadConversionResult": {
@@ -171,6 +194,9 @@ ANSWERS: Final[JsonObject] = {
     "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
     "OwnedCounts": _COUNTS,
     "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
+    "AnalyticsCatalog": {"entities": [_ENTITY]},
+    "AnalyticsEntity": _ENTITY,
+    "AnalyticsField": _DIMENSION,
     "Viewer": {
         "subject": "user_2mF7",
         "name": "Ada Park",

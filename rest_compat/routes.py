@@ -9,6 +9,7 @@ from starlette.routing import Route
 from resolvers.shared.context import Services
 from rest_compat import (
     activities,
+    analytics,
     competitors,
     credentials,
     cx_reports,
@@ -45,6 +46,7 @@ _MODULES: Final = (
         sales_targets,
         timeline,
         credentials,
+        analytics,
     ),
     *(members, viewer, feedback, exchange, media, liveness),
 )

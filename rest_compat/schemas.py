@@ -7,6 +7,7 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any, Final
 
+from contract.catalog import ColumnKind
 from contract.limits import EVIDENCE_MAX, VERSION
 from contract.vocabulary import CredentialKind, JobStatus, TaggedKind, TimelineKind
 from reports.content import ArtifactKind
@@ -217,6 +218,29 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "enrollment_id": or_null(_UUID),
         },
         "What happened to a record at a moment; what is not of its kind is null.",
+    ),
+    "AnalyticsCatalog": record_schema(
+        {"entities": {"type": "array", "items": reference_to("AnalyticsEntity")}}, "What can be asked."
+    ),
+    "AnalyticsEntity": record_schema(
+        {
+            "name": {**_TEXT, "description": "For example deals."},
+            "description": _TEXT,
+            "dimensions": {"type": "array", "items": reference_to("AnalyticsField")},
+            "measures": {"type": "array", "items": reference_to("AnalyticsField")},
+            "links": {"type": "array", "items": _TEXT, "description": "Entities that it leads to."},
+        },
+        "A kind of record.",
+    ),
+    "AnalyticsField": record_schema(
+        {
+            "name": {**_TEXT, "description": "For example close_date."},
+            "description": _TEXT,
+            "kind": enumerated(ColumnKind),
+            "values": or_null({"type": "array", "items": _TEXT}, "Its values, where they are few and fixed."),
+            "is_date": {"type": "boolean", "description": "Whether it has grains."},
+        },
+        "A dimension or a measure.",
     ),
     "OwnedCounts": record_schema(dict.fromkeys(_COUNTED, _WHOLE), "How many records of each kind."),
     "OwnershipTransferQueued": record_schema(

@@ -10,6 +10,7 @@ from strawberry.tools import merge_types
 from schema import (
     accounts,
     activities,
+    analytics,
     calls,
     campaigns,
     competitors,
@@ -67,6 +68,7 @@ MODULES = (
         notes,
         calls,
         emails,
+        analytics,
     ),
 )
 """Every module with fields of Query or Mutation, its `QUERIES` and `MUTATIONS`; the printed schema has their order."""

@@ -6,6 +6,7 @@ Those of a record type with a module in `tests/records` stand there.
 from __future__ import annotations
 
 from contract.criteria import EVERYTHING, ListQuery, PageWindow
+from tests.isolation.analytics import CASES as ANALYTICS
 from tests.isolation.requests import EACH_LINK, ERRORS, Case, Graph, Rest, by_id, change, fill, names, of, put, q
 from tests.support.record_types import record_types
 
@@ -652,5 +653,6 @@ CASES: dict[str, Case] = {
     "events.watch_events": Case(
         "CRM_READ", (q("subscription($after: String) { events(after: $after) { type data } }", after=_BEGINNING),)
     ),
+    **ANALYTICS,
     **{name: case for record in record_types() for name, case in record.cases.items()},
 }

@@ -27,6 +27,7 @@ CALLERS = ["admin@two", "of both"]
 
 NAMING_NOTHING = {
     "accounts.create_account",
+    "analytics.get_catalog",
     "competitors.create_competitor",
     "competitors.list_competitors",
     "costs.estimate_cost",

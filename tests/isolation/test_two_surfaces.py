@@ -34,6 +34,7 @@ from storage.tables import (
     ResearchResult,
     ResearchRun,
 )
+from tests.isolation.analytics import COMPARED as ANALYTICS
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.reading_surfaces import COMPARED as READING
 from tests.isolation.records import fill_organization, missing, send
@@ -669,6 +670,7 @@ COMPARED: dict[str, Compare] = {
     **_credentials("/organization-pats", "organizationKey", KEY_FIELDS, plain),
     **_credentials("/user-pats", "userToken", TOKEN_FIELDS, token),
     **READING,
+    **ANALYTICS,
     **{graphql_field: compare for record in record_types() for graphql_field, compare in record.compared.items()},
 }
 

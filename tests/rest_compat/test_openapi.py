@@ -12,6 +12,7 @@ from contract.scopes import ScopeGroup
 from rest_compat import examples
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import OPERATIONS
+from tests.isolation.analytics import PATHS as ANALYTICS
 from tests.support import documented
 from tests.support.record_types import record_types
 
@@ -74,6 +75,7 @@ PATHS = {
     ("GET", "/media/{key}"): (None, False, 200, None),
     ("GET", "/health"): (None, False, 200, None),
     ("GET", "/ready"): (None, False, 200, None),
+    **ANALYTICS,
     **{path: said for record in record_types() for path, said in record.paths.items()},
 }
 

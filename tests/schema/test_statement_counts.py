@@ -61,7 +61,7 @@ LISTS = sorted(set(list_fields(SCHEMA)))
 ELSEWHERE = {"DetectedCompetitor.evidence", "UserError.field"}
 GROWS_NOT = {
     *("CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"),
-    "Viewer.permissions",
+    *("Viewer.permissions", "AnalyticsCatalog.entities", "AnalyticsEntity.dimensions", "AnalyticsEntity.measures"),
 }
 
 

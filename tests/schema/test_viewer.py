@@ -124,6 +124,7 @@ TOKENS = {
     "pats:create": {"userTokenCreate", "userTokenRename"},
     "pats:delete": {"userTokenRevoke"},
 }
+ASK = {"analyticsCatalog"}
 ANYBODY = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
 
 
@@ -191,7 +192,7 @@ async def test_a_user_token_with_and_without_an_organization(one: Tenant, two: T
 
 async def test_what_each_role_can(one: Tenant) -> None:
     keys, tokens = set().union(*KEYS.values()), set().union(*TOKENS.values())
-    read = ANYBODY | READ_MEETINGS | READ_CRM | READ_OUTREACH
+    read = ANYBODY | READ_MEETINGS | READ_CRM | READ_OUTREACH | ASK
     manage = read | MANAGE_CRM | MANAGE_OUTREACH | keys | tokens
     assert await allowed(one, one.headers("viewer")) == read
     assert await allowed(one, one.headers("member")) == manage
@@ -208,6 +209,7 @@ async def test_what_each_scope_can(one: Tenant) -> None:
     }
     expected |= {f"{area}:manage": ANYBODY | READ_CRM | READ_MEETINGS | MANAGE_CRM for area in manages.split()}
     expected["organizations:manage"] |= ADMINISTER
+    expected["data:access"] |= ASK
     expected["outreach:read"] = ANYBODY | READ_OUTREACH
     expected["outreach:manage"] = expected["outreach:read"] | MANAGE_OUTREACH
     expected["outreach:provision"] = expected["outreach:manage"] | PROVISION

@@ -1,0 +1,54 @@
+"""Serves GET /analytics/catalog: what the caller may ask about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from contract.catalog import Field
+from resolvers.analytics import get_catalog
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
+from rest_compat.schemas import JsonObject
+
+
+async def catalog(call: RestRequest) -> RestResponse:
+    """Answers with the part of the catalogue that the caller's scopes leave."""
+    entities = [
+        {
+            "name": one.name,
+            "description": one.text,
+            "dimensions": _shown(one.dimensions.values()),
+            "measures": _shown(one.measures.values()),
+            "links": list(one.links),
+        }
+        for one in await get_catalog(call.ctx)
+    ]
+    return RestResponse({"entities": entities})
+
+
+def _shown(fields: Iterable[Field]) -> list[JsonObject]:
+    return [
+        {
+            "name": one.name,
+            "description": one.text,
+            "kind": one.kind.value,
+            "values": None if one.values is None else [value.value for value in one.values],
+            "is_date": one.is_date,
+        }
+        for one in fields
+    ]
+
+
+OPERATIONS: Final = (
+    RestOperation(
+        "GET",
+        "/analytics/catalog",
+        catalog,
+        "What can be asked",
+        resolver=get_catalog,
+        answer="AnalyticsCatalog",
+        graphql_field="Query.analyticsCatalog",
+        description="Kinds of records with their dimensions, measures and links, narrowed by the caller's other "
+        "scopes.",
+    ),
+)

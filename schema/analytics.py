@@ -1,0 +1,87 @@
+"""What can be asked, on the GraphQL surface."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import strawberry
+
+from contract import catalog
+from contract.catalog import ColumnKind
+from resolvers import analytics
+from schema.declare import Info, computed_field, enum, field, operation_field
+
+enum(
+    ColumnKind,
+    "What a column holds.",
+    "AnalyticsColumnKind",
+    TEXT="A text.",
+    INTEGER="A whole number.",
+    DECIMAL="An exact decimal, sent as a string.",
+    FLOAT="A number that may be rounded.",
+    DATE="A day, YYYY-MM-DD.",
+    DATETIME="A moment in UTC.",
+    BOOLEAN="True or false.",
+    ID="The identifier of a record.",
+)
+
+
+@strawberry.type(description="A dimension or a measure.")
+class AnalyticsField:
+    name: str = field("For example close_date.")
+    kind: ColumnKind = field("What it holds.")
+    is_date: bool = field("Whether it has grains.")
+
+    @computed_field("What it is.", "text")
+    def description(root: strawberry.Parent[catalog.Field]) -> str:
+        return root.text
+
+    @computed_field("Its values, where they are few and fixed.", "values")
+    def values(root: strawberry.Parent[catalog.Field]) -> list[str] | None:
+        return None if root.values is None else [value.value for value in root.values]
+
+
+@strawberry.type(description="A kind of record.")
+class AnalyticsEntity:
+    name: str = field("For example deals.")
+
+    @computed_field("What it is.", "text")
+    def description(root: strawberry.Parent[catalog.Entity]) -> str:
+        return root.text
+
+    @computed_field("What it can be grouped and filtered by.", "dimensions")
+    def dimensions(root: strawberry.Parent[catalog.Entity]) -> list[AnalyticsField]:
+        return list(root.dimensions.values())  # type: ignore[arg-type]  # which the type reads
+
+    @computed_field("What can be counted or added up.", "measures")
+    def measures(root: strawberry.Parent[catalog.Entity]) -> list[AnalyticsField]:
+        return list(root.measures.values())  # type: ignore[arg-type]  # which the type reads
+
+    @computed_field("Entities that it leads to.", "links")
+    def links(root: strawberry.Parent[catalog.Entity]) -> list[str]:
+        return list(root.links)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogOf:
+    """The part of the catalogue that a caller sees."""
+
+    entities: Sequence[catalog.Entity]
+
+
+@strawberry.type(description="What can be asked.")
+class AnalyticsCatalog:
+    entities: list[AnalyticsEntity] = field("The kinds of records, for semantic queries.")
+
+
+@strawberry.type
+class AnalyticsQueries:
+    @operation_field(
+        analytics.get_catalog,
+        "What the caller may ask about: entities with their dimensions, measures and links. Narrowed by the caller's "
+        "other scopes.",
+    )
+    async def analytics_catalog(self, info: Info) -> AnalyticsCatalog:
+        return CatalogOf(await analytics.get_catalog(info.context))
+
+
+QUERIES = AnalyticsQueries
