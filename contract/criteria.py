@@ -6,6 +6,7 @@ from typing import Any
 
 from contract.errors import Problem, Problems
 from contract.limits import PAGE_DEFAULT, PAGE_MAX
+from contract.scopes import ScopeGroup
 from contract.vocabulary import SortDirection, TaggedKind
 
 
@@ -173,9 +174,29 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The columns that are wanted of each row, and of the rows that its to-one links lead to, theirs."""
+    """The columns that are wanted of each row, and of the rows that its to-one links lead to, theirs.
+
+    `along` has what may come in the statement of a record that is asked for alone.
+    """
 
     columns: frozenset[str]
     links: frozenset[tuple[str, frozenset[str]]] = frozenset()
+    along: tuple["Along", ...] = ()
     sources: dict[tuple[str, str], object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The sources that lists made of it, by record type and order: made once for the operation it stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A list that is wanted below a record: its name, which page of it, and how many rows that takes.
+
+    It is below the record itself, or below the one that a to-one `link` of that leads to. Without a page, and without a
+    number, it is all rows. Who is in none of the scopes of `group` does not get it.
+    """
+
+    name: str
+    link: str | None
+    listing: ListQuery | None
+    rows: int | None
+    selection: Selection
+    group: ScopeGroup | None = None

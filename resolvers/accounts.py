@@ -30,12 +30,14 @@ class AccountUpdate(Input):
 
 
 @requires(ScopeGroup.CRM_READ, finds=(listables.ACCOUNTS,))
-async def get_account(ctx: Context, account_id: str | None = None, domain: str | None = None) -> AccountRow | None:
+async def get_account(
+    ctx: Context, account_id: str | None = None, domain: str | None = None, selection: Selection | None = None
+) -> AccountRow | None:
     """The account by exactly one of the two, or None. Raises Problems where both or neither are given."""
     if (account_id is None) == (domain is None):
         raise Problems([Problem(("id",), "give exactly one of id and domain", "exactly_one")])
     if domain is None:
-        return await by_id(ctx, listables.ACCOUNTS, account_id)
+        return await by_id(ctx, listables.ACCOUNTS, account_id, selection)
     async with ctx.reading() as session:
         return await records.by_text(session, listables.ACCOUNTS, "domain", domain)
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
-from contract.criteria import ListQuery, PageWindow
+from contract.criteria import ListQuery, PageWindow, Selection
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
 from contract.timeline import Fields
@@ -15,14 +16,18 @@ from resolvers.shared.lists import PageResult, children
 from resolvers.shared.loader import Loader
 from storage.base import as_uuid, now
 from storage.database import Database
+from storage.expressions import AnyColumn
 from storage.new_rows import new_row
 from storage.queries import health
+from storage.queries.along import key_of
 from storage.queries.history import Told
-from storage.queries.listables import FACTORS, SNAPSHOTS
+from storage.queries.listables import FACTORS, SNAPSHOTS, Listable
 from storage.queries.records import lock_each
-from storage.rows import HealthFactorRow, HealthSnapshotRow
+from storage.rows import HealthFactorRow, HealthSnapshotRow, Row
 from storage.tables import Account, HealthFactor, HealthSnapshot
 from storage.tenancy.sessions import TenantSession
+
+RowT = TypeVar("RowT", bound=Row)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
@@ -50,11 +55,17 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
 
 
 @requires(ScopeGroup.MEETINGS_READ, finds=(SNAPSHOTS, FACTORS))
-async def latest_health(ctx: Context, account_id: str, *, with_factors: bool = False) -> HealthSnapshotRow | None:
+async def latest_health(
+    ctx: Context, account_id: str, selection: Selection | None = None, *, with_factors: bool = False
+) -> HealthSnapshotRow | None:
     """The most recent snapshot; None for an account that was never scored or is unknown (specification 4.6).
 
-    With its factors, `factors_of` has them at hand.
+    With its factors, or where they are selected, `factors_of` has them at hand.
     """
+    with_factors = with_factors or (selection is not None and any(one.name == "factors" for one in selection.along))
+    came = _came(ctx, SNAPSHOTS, HealthSnapshot.account_id, account_id, selection)
+    if came is not None:
+        return next(iter(came), None)
 
     async def load(ids: list[str]) -> list[HealthSnapshotRow | None]:
         async with ctx.reading() as session:
@@ -72,10 +83,20 @@ async def latest_health(ctx: Context, account_id: str, *, with_factors: bool = F
 
 
 @requires(ScopeGroup.MEETINGS_READ)
-async def factors_of(ctx: Context, snapshot_id: str) -> Sequence[HealthFactorRow]:
+async def factors_of(ctx: Context, snapshot_id: str, selection: Selection | None = None) -> Sequence[HealthFactorRow]:
     """The factors of a snapshot, oldest-inserted first (specification 2.3)."""
+    came = _came(ctx, FACTORS, HealthFactor.health_score_id, snapshot_id, selection)
+    if came is not None:
+        return came
     canonical = as_uuid(snapshot_id)
     return [] if canonical is None else await _factors(ctx).load(canonical)
+
+
+def _came(
+    ctx: Context, listable: Listable[RowT], parent: AnyColumn, parent_id: str, selection: Selection | None
+) -> Sequence[RowT] | None:
+    """What came along with the record that it hangs on."""
+    return ctx.came_along(lambda: key_of(listable.selecting(selection), parent, None), parent_id)
 
 
 def _factors(ctx: Context) -> Loader[str, Sequence[HealthFactorRow]]:

@@ -14,7 +14,6 @@ from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
 from schema.filters import condition_of, order_of
-from schema.health import FACTORS
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import (
     ActivityLink,
@@ -39,14 +38,14 @@ class Account(Node):
 
     owner: Member | None = owner_link()
 
-    @guarded_field(accounts.contacts_of_account, "The people at the account, newest first.")
+    @guarded_field(accounts.contacts_of_account, "The people at the account, newest first.", along="contacts")
     async def contacts(
         root: strawberry.Parent[AccountRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[ContactLink]:
         question = listing(first=first, after=after)
         return await accounts.contacts_of_account(info.context, root.id, question, selected_nodes(info))
 
-    @guarded_field(accounts.deals_of_account, "The account's deals, newest first.")
+    @guarded_field(accounts.deals_of_account, "The account's deals, newest first.", along="deals")
     async def deals(
         root: strawberry.Parent[AccountRow],
         info: Info,
@@ -57,7 +56,11 @@ class Account(Node):
         question = listing(condition_of(filter), first=first, after=after)
         return await accounts.deals_of_account(info.context, root.id, question, selected_nodes(info))
 
-    @guarded_field(accounts.meetings_of_account, "The account's meetings, latest first, those without a time last.")
+    @guarded_field(
+        accounts.meetings_of_account,
+        "The account's meetings, latest first, those without a time last.",
+        along="meetings",
+    )
     async def meetings(
         root: strawberry.Parent[AccountRow],
         info: Info,
@@ -68,9 +71,13 @@ class Account(Node):
         question = listing(condition_of(filter), first=first, after=after)
         return await accounts.meetings_of_account(info.context, root.id, question, selected_nodes(info))
 
-    @guarded_field(scores.latest_health, "The most recent snapshot; null when the account has never been scored.")
+    @guarded_field(
+        scores.latest_health,
+        "The most recent snapshot; null when the account has never been scored.",
+        along="health",
+    )
     async def health(root: strawberry.Parent[AccountRow], info: Info) -> SnapshotLink | None:
-        return await scores.latest_health(info.context, root.id, with_factors=FACTORS in selected(info).columns)
+        return await scores.latest_health(info.context, root.id, selected(info))
 
     @guarded_field(scores.health_history, "All snapshots, newest first.")
     async def health_history(
@@ -141,7 +148,7 @@ class AccountQueries:
         domain: Annotated[str | None, argument("The account's Internet domain.")] = UNSET,
     ) -> Account | None:
         given = {name: value for name, value in (("account_id", id), ("domain", domain)) if value is not UNSET}
-        return await accounts.get_account(info.context, **given)
+        return await accounts.get_account(info.context, **given, selection=selected(info))
 
     @operation_field(accounts.list_accounts, "The organization's accounts.")
     async def accounts(

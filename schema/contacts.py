@@ -32,14 +32,18 @@ class Contact(Node):
 
     owner: Member | None = owner_link()
 
-    @guarded_field(contacts.deals_of_contact, "The deals that the contact is on, newest first.")
+    @guarded_field(contacts.deals_of_contact, "The deals that the contact is on, newest first.", along="deals")
     async def deals(
         root: strawberry.Parent[ContactRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[DealLink]:
         question = listing(first=first, after=after)
         return await contacts.deals_of_contact(info.context, root.id, question, selected_nodes(info))
 
-    @guarded_field(contacts.meetings_of_contact, "The contact's meetings, latest first, those without a time last.")
+    @guarded_field(
+        contacts.meetings_of_contact,
+        "The contact's meetings, latest first, those without a time last.",
+        along="meetings",
+    )
     async def meetings(
         root: strawberry.Parent[ContactRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[MeetingLink]:

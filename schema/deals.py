@@ -132,14 +132,18 @@ class Deal(Node):
 
     owner: Member | None = owner_link()
 
-    @guarded_field(deals.contacts_of_deal, "The contacts on the deal, in the order they were put there.")
+    @guarded_field(
+        deals.contacts_of_deal, "The contacts on the deal, in the order they were put there.", along="contacts"
+    )
     async def contacts(
         root: strawberry.Parent[DealRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> DealContactConnection:
         question = listing(first=first, after=after)
         return await deals.contacts_of_deal(info.context, root.id, question, selected_nodes(info))
 
-    @guarded_field(deals.meetings_of_deal, "The deal's meetings, latest first, those without a time last.")
+    @guarded_field(
+        deals.meetings_of_deal, "The deal's meetings, latest first, those without a time last.", along="meetings"
+    )
     async def meetings(
         root: strawberry.Parent[DealRow], info: Info, first: First = UNSET, after: After = UNSET
     ) -> Connection[MeetingLink]:

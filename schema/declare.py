@@ -34,6 +34,9 @@ NEEDS = "needs"
 SECRET = "secret"
 """The key, in a field's metadata, of whether it shows a new secret, this once."""
 
+ALONG = "along"
+"""The key, in a field's metadata, of the name of the list that it gives, which may come along with a record."""
+
 RULES: dict[str, Rule] = {}
 """The rule of every field of Query and Mutation, by the field's name."""
 
@@ -81,14 +84,17 @@ class Guarded:
     is_method: bool
 
 
-def guarded_field(resolver: _Serve, description: str, *needs: str) -> Callable[[_Serve], _Field]:
+def guarded_field(
+    resolver: _Serve, description: str, *needs: str, along: str | None = None
+) -> Callable[[_Serve], _Field]:
     """A field of an object type that this resolver serves; its rule comes before a look at the arguments.
 
-    `needs` names the columns of the row that its method reads; the record's id unless told. A root field that was
-    called already gives what it gave, or raises what it raised (schema/execution/fallback.py).
+    `needs` names the columns of the row that its method reads; the record's id unless told. `along` names the list that
+    it gives among those that come along with a record (storage/queries/along.py). A root field that was called already
+    gives what it gave, or raises what it raised (schema/execution/fallback.py).
     """
     rule = rule_of(resolver)
-    metadata = {NEEDS: needs} if needs else None
+    metadata = _metadata(needs, along)
     directives = _directives(rule)
 
     def declare(method: _Serve) -> _Field:
@@ -175,9 +181,13 @@ def secret_field(description: str) -> _Field:
     return strawberry.field(description=description, metadata={SECRET: True})
 
 
-def computed_field(description: str, *needs: str) -> _Declare:
-    """A field that a method works out, free to whoever has the object; `needs` names the columns that it reads."""
-    return lambda method: strawberry.field(method, description=description, metadata={NEEDS: needs} if needs else None)
+def computed_field(description: str, *needs: str, along: str | None = None) -> _Declare:
+    """A field that a method works out, free to whoever has the object; `needs` and `along` are as for a guarded one."""
+    return lambda method: strawberry.field(method, description=description, metadata=_metadata(needs, along))
+
+
+def _metadata(needs: tuple[str, ...], along: str | None) -> dict[str, object] | None:
+    return ({NEEDS: needs} if needs else {}) | ({ALONG: along} if along else {}) or None
 
 
 def argument(description: str, name: str | None = None) -> object:

@@ -6,6 +6,7 @@ from contract.vocabulary import HealthFactorKey, HealthTrend
 from resolvers import health
 from schema.connections import Node
 from schema.declare import Info, computed_field, enum, field
+from schema.execution.selections import selected
 from schema.records import record
 from storage import tables as t
 from storage.rows import HealthSnapshotRow
@@ -32,10 +33,6 @@ enum(
 )
 
 
-FACTORS = "factors"
-"""Among the selected columns of a snapshot: its factors, which can come along with it."""
-
-
 @record(t.HealthFactor, "One of the nine inputs of a health score.", hidden=("position",))
 class HealthFactor(Node):
     org_id: strawberry.ID = field("The owning organization.")
@@ -45,6 +42,6 @@ class HealthFactor(Node):
 class HealthSnapshot(Node):
     org_id: strawberry.ID = field("The owning organization.")
 
-    @computed_field("The nine factors, oldest-inserted first.", "id", FACTORS)
+    @computed_field("The nine factors, oldest-inserted first.", "id", along="factors")
     async def factors(root: strawberry.Parent[HealthSnapshotRow], info: Info) -> list[HealthFactor]:
-        return await health.factors_of(info.context, root.id)
+        return await health.factors_of(info.context, root.id, selected(info))

@@ -253,3 +253,8 @@ def _link(places: Mapping[str, int]) -> Callable[[Any], Any]:
 
 
 _row_kind = lru_cache(maxsize=500)(row_of)
+
+
+def reader(keys: tuple[str, ...], decoders: tuple[Decode | None, ...]) -> Callable[[Sequence[AnyValue]], list[AnyRow]]:
+    """A function from lists of values under these keys to rows, which are as those of a statement."""
+    return _reader_of(_row_kind(keys), decoders)

@@ -1,7 +1,7 @@
 """Holds what a resolver has at hand for one request: the services, the caller, and loaders that batch its look-ups."""
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,8 @@ from resolvers.shared.loader import Batch, K, Loader, V
 from resolvers.shared.settling import Settling
 from storage.change_feed import ChangeFeed
 from storage.database import Database
+from storage.queries.along import Came
+from storage.statements import AnyRow
 from storage.tenancy.sessions import TenantSession
 
 
@@ -108,6 +110,8 @@ class Context:
     """The key under which the writes of this request are made once (resolvers/shared/idempotency.py)."""
     _loaders: dict[Hashable, Loader[Any, Any]] = field(default_factory=dict)  # Any: what is under a key is its own
 
+    _came: dict[tuple[Hashable, str], Sequence[AnyRow]] = field(default_factory=dict)
+
     @property
     def caller(self) -> Principal:
         """The caller. Raises Unauthenticated."""
@@ -163,6 +167,16 @@ class Context:
             found = self._loaders[key] = Loader(batch)
         return found
 
+    def bring(self, lists: Iterable[Came]) -> None:
+        """Keep the lists that came along with a record, for the fields below it."""
+        for came in lists:
+            self._came[came.key, came.parent_id] = came.rows
+
+    def came_along(self, key: Callable[[], Hashable], parent_id: str) -> Sequence[AnyRow] | None:
+        """The rows that came along with their parent under this key (`storage/queries/along.py`), if they did."""
+        return self._came.get((key(), parent_id)) if self._came else None
+
     def forget(self) -> None:
-        """Drop what the loaders hold; a mutation calls it after its commit, so that later fields see its effect."""
+        """Drop what was read; a mutation calls it after its commit, so that later fields see its effect."""
         self._loaders.clear()
+        self._came.clear()

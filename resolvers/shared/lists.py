@@ -11,7 +11,7 @@ from contract.limits import OPERATION_NODES_MAX
 from resolvers.shared.context import Context
 from storage.base import as_uuid
 from storage.expressions import AnyColumn
-from storage.queries import paging
+from storage.queries import along, paging
 from storage.queries.listables import Listable
 from storage.rows import Row
 
@@ -63,6 +63,7 @@ async def children(
     their pages together are more than one answer may have: how many they are was not known before (decision 86).
     """
     listable = listable.selecting(selection, listing.order)
+    came = ctx.came_along(lambda: along.key_of(listable, parent, listing), parent_id)
 
     async def load_pages(ids: list[str]) -> list[paging.PageRows[RowT]]:
         rows = len(ids) * listing.page.size
@@ -80,7 +81,10 @@ async def children(
             totals = await paging.counts_by_parent(session, listable, parent, ids, listing.condition)
         return [totals[i] for i in ids]
 
-    found = await ctx.loader((listable, parent, listing, "page"), load_pages).load(parent_id)
+    if came is not None:
+        found = paging.windowed(came, listing.page)
+    else:
+        found = await ctx.loader((listable, parent, listing, "page"), load_pages).load(parent_id)
 
     async def total() -> int:
         return await ctx.loader((listable.name, parent, listing.condition, "total"), load_totals).load(parent_id)
@@ -99,11 +103,22 @@ async def by_id(
 
 
 async def by_key(ctx: Context, listable: Listable[RowT], key: str, selection: Selection | None = None) -> RowT | None:
-    """Find the row with this identifier as rows have it; otherwise as `by_id`."""
+    """Find the row with this identifier as rows have it; otherwise as `by_id`.
+
+    One that is asked for alone brings selected lists along, which the fields below it find at hand (decision 247).
+    """
     listable = listable.selecting(selection)
 
     async def load(ids: list[str]) -> list[RowT | None]:
         async with ctx.reading() as session:
+            if len(ids) == 1 and selection is not None and selection.along and session.dialect == "postgresql":
+                scopes = ctx.caller.scopes
+                wanted = along.wanted_of(listable, selection)
+                allowed = [w for w in wanted if w.along.group is None or w.along.group.passes(scopes)]
+                if allowed:
+                    row, came = await along.with_children(session, listable, ids[0], allowed)
+                    ctx.bring(came)
+                    return [row]
             found = await paging.by_ids(session, listable, ids, is_bounded=selection is not None)
         return [found.get(i) for i in ids]
 

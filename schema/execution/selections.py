@@ -9,13 +9,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from contract.criteria import Selection
+from graphql import GraphQLList, get_nullable_type
+from strawberry import UNSET
+
+from contract.criteria import Along, ListQuery, PageWindow, Selection
+from contract.errors import Problems
 from schema.adapters.strawberry import raw_info
-from schema.declare import LINK, NEEDS, Info
+from schema.connections import is_page
+from schema.declare import ALONG, LINK, NEEDS, Guarded, Info
+from schema.execution.arguments import Unbuilt, arguments_of
 from schema.execution.known import plain_columns, unknown_of
+from schema.execution.sources import Unguarded
 from schema.execution.tree import Field, Tree, tree_of_run
 
 T = TypeVar("T")
+
+ALONG_MAX = 8
+"""The most lists that come in the statement of their record: what it takes to plan grows with them."""
 
 
 @dataclass(slots=True)
@@ -100,17 +110,53 @@ def _of_nodes(field: Field) -> Selection:
 def _selection(fields: Iterable[Field]) -> Selection:
     columns: set[str] = set()
     links: dict[str, set[str]] = {}
+    along: list[Along | None] = []
     for field in fields:
         link = _link_of(field)
         if link is None:
             columns |= _needs(field)
+            along.append(_along(field, None))
             continue
         columns.add(f"{link}_id")
         wanted = links.setdefault(link, set())
         for inner in field.fields:
             nested = _link_of(inner)
             wanted |= _needs(inner) if nested is None else {f"{nested}_id"}
-    return Selection(frozenset(columns), frozenset((name, frozenset(wanted)) for name, wanted in links.items()))
+            along.append(_along(inner, link))
+    linked = frozenset((name, frozenset(wanted)) for name, wanted in links.items())
+    return Selection(frozenset(columns), linked, tuple(dict.fromkeys(one for one in along if one))[:ALONG_MAX])
+
+
+def _along(field: Field, link: str | None) -> Along | None:
+    """The list that the field gives, where all that is asked of it stands in the text: a page from its start at most.
+
+    Lists below the rows of a page do not come along: these are many.
+    """
+    name = None if field.declared is None else field.declared.metadata.get(ALONG)
+    if name is None:
+        return None
+    source, group = field.source, None
+    if isinstance(source, Guarded):
+        group = source.rule.group
+    elif not isinstance(source, Unguarded):
+        return None
+    if not is_page(field.kind):
+        one = None if isinstance(get_nullable_type(field.schema_field.type), GraphQLList) else 1
+        return Along(name, link, None, one, _selection(_of_any_type(field)), group)
+    page = _first_of(field)
+    if page is None:
+        return None
+    return Along(name, link, ListQuery(page=page), page.size + 1, replace(_of_nodes(field), along=()), group)
+
+
+def _first_of(field: Field) -> PageWindow | None:
+    """The page from a list's start that the text of the field asks for; None where it asks for anything else."""
+    try:
+        arguments = arguments_of(field.schema_field, field.nodes[0])
+        given = {name: value for name, value in arguments.fixed.items() if value is not UNSET}
+        return None if arguments.slots or given.keys() - {"first"} else PageWindow(**given)
+    except (Unbuilt, Problems):
+        return None
 
 
 def _link_of(field: Field) -> str | None:

@@ -83,7 +83,7 @@ async def page(
                 listable, condition, order, phase, window.backward, missing, parent, bool(window.offset), is_bounded
             )
             found += check_size_limit(await session.fetch(shape.key, shape.build, **values))
-    return _windowed(found, window)
+    return windowed(found, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class _PageStatement:
             statement = statement.where(self.parent == place(bindparam("parent_id", type_=Identifier())))
         terms = listable.terms(self.order)
         statement = statement.where(_of_phase(listable, terms, self.phase, place, reverse=self.backward))
-        statement = statement.order_by(*_order_by(listable, terms, reverse=self.backward))
+        statement = statement.order_by(*order_by(listable, terms, reverse=self.backward))
         if self.has_offset:
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
         statement = statement.limit(literal_column(str(self.limit), Integer))
@@ -130,7 +130,8 @@ def _seen(parameter: AnyParameter) -> AnyParameter:
     return parameter
 
 
-def _windowed(found: Sequence[RowT], window: PageWindow) -> PageRows[RowT]:
+def windowed(found: Sequence[RowT], window: PageWindow) -> PageRows[RowT]:
+    """The page of a window, of rows that were read with one more than it has."""
     more = len(found) > window.size
     rows = found[: window.size]
     if window.backward:
@@ -177,7 +178,7 @@ async def pages_by_parent(
     found: dict[str, list[RowT]] = {i: [] for i in ids}
     for row in check_size_limit(await session.fetch(key, build, **values)):
         found[row.parent_id].append(row)
-    return {i: _windowed(rows, listing.page) for i, rows in found.items()}
+    return {i: windowed(rows, listing.page) for i, rows in found.items()}
 
 
 async def counts_by_parent(
@@ -220,12 +221,10 @@ def _named(parent: AnyColumn) -> str | None:
 
 
 def _rank(listable: Listable[Row], parent: AnyColumn, order: Order | None) -> AnyColumn:
-    return (
-        func.row_number().over(partition_by=parent, order_by=_order_by(listable, listable.terms(order))).label("rank")
-    )
+    return func.row_number().over(partition_by=parent, order_by=order_by(listable, listable.terms(order))).label("rank")
 
 
-def _order_by(listable: Listable[Row], terms: Sequence[tuple[Key, bool]], *, reverse: bool = False) -> list[AnyColumn]:
+def order_by(listable: Listable[Row], terms: Sequence[tuple[Key, bool]], *, reverse: bool = False) -> list[AnyColumn]:
     """The order's terms; nulls come last, and so first when the list is read backwards (specification 4.1)."""
     clauses = []
     for key, descending in terms:

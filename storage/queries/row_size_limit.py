@@ -36,7 +36,7 @@ def with_size_limit(statement: AnySelect) -> AnySelect:
     As it is where it has no long column. The page is looked at twice, of which the first time reads lengths alone: half
     as dear as a window over its rows, where an index has them at hand.
     """
-    long = [column for column in statement.selected_columns if _is_long(column)]
+    long = [column for column in statement.selected_columns if is_long(column)]
     if not long:
         return statement
     page = statement.with_only_columns(*long, maintain_column_froms=True).subquery("page")
@@ -46,7 +46,7 @@ def with_size_limit(statement: AnySelect) -> AnySelect:
 
 def with_size_limit_window(statement: AnySelect) -> AnySelect:
     """The same for rows that are dear to find: they are found once. Their order is kept where they have a limit."""
-    if not any(map(_is_long, statement.selected_columns)):
+    if not any(map(is_long, statement.selected_columns)):
         return statement
     rows = statement.subquery("page")
     return _kept_back(select(), rows.c, _sum(rows).over())
@@ -54,14 +54,14 @@ def with_size_limit_window(statement: AnySelect) -> AnySelect:
 
 def _sum(page: FromClause) -> AnyColumn:
     lengths = [
-        func.coalesce(_bytes_of(cast(column, Text)), literal_column("0")) for column in page.c if _is_long(column)
+        func.coalesce(_bytes_of(cast(column, Text)), literal_column("0")) for column in page.c if is_long(column)
     ]
     return func.sum(sum(lengths[1:], lengths[0]))
 
 
 def _kept_back(statement: AnySelect, columns: Iterable[AnyColumn], total: AnyColumn) -> AnySelect:
     fits = total <= literal_column(str(ROWS_MAX_BYTES), Integer)
-    shown = [case((fits, column)).label(column.key) if _is_long(column) else column for column in columns]
+    shown = [case((fits, column)).label(column.key) if is_long(column) else column for column in columns]
     return statement.with_only_columns(*shown, total.label(_BYTES), maintain_column_froms=True)
 
 
@@ -72,5 +72,5 @@ def check_size_limit(rows: Sequence[RowT]) -> Sequence[RowT]:
     return rows
 
 
-def _is_long(column: AnyColumn) -> bool:
+def is_long(column: AnyColumn) -> bool:
     return isinstance(column.type, JSON | LongText)
