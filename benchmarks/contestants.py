@@ -89,10 +89,12 @@ def gateway(
     *,
     workers: int = 1,
     python: Sequence[str] = (),
+    has_worker: bool = False,
 ) -> Iterator[Contestant]:
     """The gateway as it runs in production, with a key of each organization made through its own API.
 
-    `python` are further arguments for the interpreter, before `-m gateway`.
+    It does background jobs itself where it `has_worker`. `python` are further arguments for the interpreter, before
+    `-m gateway`.
     """
     environment = _environment() | {
         "CRM_DATABASE_URL": place.gateway_url,
@@ -100,7 +102,8 @@ def gateway(
         "CRM_RATE_LIMIT": "off",
         "LOG_LEVEL": "INFO",
     }
-    serve = ["-m", "gateway", "serve", "--port", "0", "--no-migrate", "--no-worker", "--workers", str(workers)]
+    serve = ["-m", "gateway", "serve", "--port", "0", "--no-migrate", "--workers", str(workers)]
+    serve += [] if has_worker else ["--no-worker"]
     with _process(GATEWAY, [sys.executable, *python, *serve], environment, scratch, cores) as contestant:
         issuer = EmbeddedIssuer(signing_key(scratch / "gateway"), DEFAULT_ISSUER, AUDIENCE)
         keys = {each.organization: _key(contestant, issuer, each) for each in known}

@@ -60,6 +60,8 @@ CANDIDATES_MAX = 20
 # Tags: those of an organization, and the records of one call (decision 241).
 ORGANIZATION_TAGS_MAX = 10_000
 TAGGED_TOGETHER_MAX = 500
+TAG_COPIES_MAX = 2_000  # decision 192
+TAG_COPIES_BATCH = 1_000
 
 # Sales targets: those of an organization and of a call, and the days of one (decision 244).
 TARGETS_MAX = 5_000

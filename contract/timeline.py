@@ -66,9 +66,13 @@ def as_told(value: object) -> object:
 def extended(told: Mapping[str, list[object]], more: Mapping[str, list[object]]) -> Fields:
     """The fields of two edits as one: the values before the first and after the last (decision 232).
 
-    A field that came back to its first value is dropped.
+    A field that came back to its first value is dropped, unless the values were cut: those that begin alike may differ.
     """
     together = {name: list(values) for name, values in told.items()}
     for name, (before, after) in more.items():
         together[name] = [together.get(name, [before])[0], after]
-    return {name: values for name, values in together.items() if values[0] != values[1]}
+    return {name: values for name, values in together.items() if values[0] != values[1] or _may_be_cut(values[0])}
+
+
+def _may_be_cut(value: object) -> bool:
+    return isinstance(value, str) and len(value) == CHANGE_TEXT_MAX

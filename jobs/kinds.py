@@ -1,12 +1,23 @@
 """All kinds of work: importing this registers them. A module of work imports what is slow to load where it needs it."""
 
-from jobs import campaigns_progress, campaigns_sync, outreach_domains, ownership, render, research, sequences, webhooks
+from jobs import (
+    campaigns_progress,
+    campaigns_sync,
+    lead_tags,
+    outreach_domains,
+    ownership,
+    render,
+    research,
+    sequences,
+    webhooks,
+)
 from jobs.work import KINDS
 
 __all__ = [
     "KINDS",
     "campaigns_progress",
     "campaigns_sync",
+    "lead_tags",
     "outreach_domains",
     "ownership",
     "render",

@@ -7,7 +7,7 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import OwnedKind
 from jobs.queue import enqueue
 from jobs.work import Run, WorkFailed, work
-from storage.base import JsonDict
+from storage.base import FIRST_ID, JsonDict
 from storage.queries import history, jobs, members, ownership
 from storage.queries.records import append_event
 from storage.tables import Job
@@ -57,7 +57,7 @@ async def transfer(
     place: JsonDict | None = None,
 ) -> None:
     """Move what is left, from the place on that the last batch was at."""
-    at = dict(place or {"kind": 0, "after": _BEGINNING, "moved": 0})
+    at = dict(place or {"kind": 0, "after": FIRST_ID, "moved": 0})
     while at["kind"] < len(kinds):  # a batch in each turn, and a transaction of its own
         kind = OwnedKind(kinds[at["kind"]])
         async with run.writing() as session:
@@ -68,7 +68,7 @@ async def transfer(
             if ids:
                 at = {"kind": at["kind"], "after": ids[-1], "moved": at["moved"] + len(ids)}
             if len(ids) < TRANSFER_BATCH:
-                at = {"kind": at["kind"] + 1, "after": _BEGINNING, "moved": at["moved"]}
+                at = {"kind": at["kind"] + 1, "after": FIRST_ID, "moved": at["moved"]}
             await _note(session, run.job_id, at, total)
             if ids:
                 data = {"kind": kind.value, "from": source, "to": target, "ids": ids}
@@ -82,10 +82,6 @@ async def transfer(
                     data=data,
                     told=[history.Told(subject, i, {"owner_id": [source, target]}) for i in ids] if subject else (),
                 )
-
-
-_BEGINNING = "00000000-0000-0000-0000-000000000000"
-"""The identifier behind which all others are."""
 
 
 async def _check(session: TenantSession, actor: str | None, target: str, moved: int) -> None:

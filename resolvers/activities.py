@@ -149,14 +149,16 @@ async def create(ctx: Context, kind: ActivityType, verb: str, given: Given) -> A
     names = values.pop("tags", None) or []
     owned = {**values, "owner_id": values.get("owner_id") or ctx.caller.subject}
     activity = new_row(Activity, **owned, type=kind.value, source=ActivitySource.MANUAL.value, org_id=ctx.org_id)
-    activity_id: str | None = activity.id
+    activity_id: str | None = None
     async with ctx.writing() as session:
         await changes.check_references(session, values, _REFERENCES)
-        if await _inserted(session, activity):
-            await tag_new(session, activity, names)
-            await tell(ctx, session, activity, verb, {name: getattr(activity, name) for name in LINKS})
-        else:
-            activity_id = await statements.of_message(session, values["message_id"])
+        while activity_id is None:  # again only where the message that was there is deleted meanwhile
+            if await _inserted(session, activity):
+                await tag_new(session, activity, names)
+                await tell(ctx, session, activity, verb, {name: getattr(activity, name) for name in LINKS})
+                activity_id = activity.id
+            else:
+                activity_id = await statements.of_message(session, values["message_id"])
         row = await records.one(session, LISTED[kind], activity_id)
     ctx.forget()
     return row

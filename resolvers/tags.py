@@ -14,6 +14,7 @@ from contract.normal_form import folded
 from contract.scopes import ScopeGroup
 from contract.timeline import SUBJECTS
 from contract.vocabulary import TaggedKind
+from jobs.lead_tags import enqueue_copying
 from resolvers.shared import changes
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
@@ -172,8 +173,7 @@ async def update_tag(ctx: Context, tag_id: str, input: TagUpdate) -> Tag:
     """Rename or recolor a tag. Raises NotFound, or Duplicate where the name is another tag's."""
     fields = input.given()
     async with ctx.writing() as session:
-        if "name" in fields:
-            await statements.lock_leads_with(session, [tag_id])
+        are_few = "name" not in fields or await statements.lock_leads_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
         if values := changes.differences(tag, fields):
             changed = await statements.change(session, tag, {**values, **changes.next_version(tag)})
@@ -181,7 +181,7 @@ async def update_tag(ctx: Context, tag_id: str, input: TagUpdate) -> Tag:
                 raise _taken()
             tag = changed
             if "name" in values:
-                await statements.copy_names(session, statements.leads_with(session.org_id, tag.id))
+                await _copy_names(session, tag.id, are_few=are_few)
             await changes.append_event(ctx, session, "tag_updated", {"tag_id": tag.id, "changed": sorted(values)})
     ctx.forget()
     return tag
@@ -193,7 +193,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
     into = as_uuid(tag_id)
     ids = [as_uuid(i) for i in input.from_]
     async with ctx.writing() as session:
-        await statements.lock_leads_with(session, [tag_id, *input.from_])
+        are_few = await statements.lock_leads_with(session, [tag_id, *input.from_])
         found = await statements.lock_tags(session, [tag_id, *input.from_])
         if into is None or into not in found:
             raise NotFound(field=("into",))
@@ -208,7 +208,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
             raise Problems(problems)
         others = [i for i in dict.fromkeys(ids) if i is not None]
         moved = await statements.merge(session, others, into)
-        await statements.copy_names(session, statements.leads_with(session.org_id, into))
+        await _copy_names(session, into, are_few=are_few)
         await changes.append_event(ctx, session, "tag_merged", {"tag_id": into, "from_ids": others, "moved": moved})
         tag = found[into]
     ctx.forget()
@@ -219,9 +219,11 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
 async def delete_tag(ctx: Context, tag_id: str) -> str:
     """Take the tag off every record, and delete it. Raises NotFound."""
     async with ctx.writing() as session:
-        await statements.lock_leads_with(session, [tag_id])
+        are_few = await statements.lock_leads_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
-        await statements.drop(session, tag.id)
+        await statements.drop(session, tag.id, copies=are_few)
+        if not are_few:
+            await enqueue_copying(session)
         await changes.append_event(ctx, session, "tag_deleted", {"tag_id": tag.id})
     ctx.forget()
     return tag.id
@@ -293,6 +295,14 @@ async def _put(
     await statements.link(session, links)
     linked = {link.record_id for link in links}
     return [record for record, places in before.items() if record in linked or gone & places.keys()]
+
+
+async def _copy_names(session: TenantSession, tag_id: str, *, are_few: bool) -> None:
+    """Write the names of their tags with the leads that have this one, or have a job do so (decision 192)."""
+    if are_few:
+        await statements.copy_names(session, statements.leads_with(session.org_id, tag_id))
+    else:
+        await enqueue_copying(session)
 
 
 async def _to_change(session: TenantSession, tag_id: str) -> Tag:

@@ -34,6 +34,10 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+FIRST_ID = "00000000-0000-0000-0000-000000000000"
+"""The identifier behind which all others are."""
+
+
 def new_id() -> str:
     """A new UUID of version 7 in its canonical form: unguessable, and growing with time so that indexes stay dense."""
     moment = time.time_ns() // 1_000_000

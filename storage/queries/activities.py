@@ -19,10 +19,9 @@ _IS_OPEN = (col(Activity.remind_at).is_not(None), col(Activity.completed_at).is_
 
 
 async def of_message(session: TenantSession, message_id: str) -> str | None:
-    """The identifier of the activity with this Message-ID."""
-    found: str | None = await session.scalar(
-        select(col(Activity.id)).where(col(Activity.org_id) == session.org_id, col(Activity.message_id) == message_id)
-    )
+    """The identifier of the activity with this Message-ID, which is kept from being deleted meanwhile."""
+    own = col(Activity.org_id) == session.org_id, col(Activity.message_id) == message_id
+    found: str | None = await session.scalar(select(col(Activity.id)).where(*own).with_for_update(read=True))
     return found
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import CTE, JSON, Text, and_, bindparam, case, cast, column, func, literal_column, select, true
+from sqlalchemy import CTE, JSON, Text, and_, bindparam, case, cast, column, func, literal_column, or_, select, true
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
+from contract.limits import CHANGE_TEXT_MAX
 from storage.expressions import AnyColumn, AnyEntity, Values
 from storage.queries.history import EDITS_APART, Told, draft_of
 from storage.statements import ORG_PARAM
@@ -66,7 +67,9 @@ def _extended(told: AnyColumn, more: AnyColumn) -> AnyColumn:
     before = func.coalesce(old.c.value.op("->")(literal_column("0")), new.c.value.op("->")(literal_column("0")))
     after = func.coalesce(new.c.value.op("->")(literal_column("1")), old.c.value.op("->")(literal_column("1")))
     both = old.join(new, old.c.key == new.c.key, full=True)
-    differs = cast(before, JSONB).is_distinct_from(cast(after, JSONB))
+    may_be_cut = func.length(before.op("#>>")(literal_column("'{}'"))) == literal_column(str(CHANGE_TEXT_MAX))
+    is_text = func.json_typeof(before) == literal_column("'string'")
+    differs = or_(cast(before, JSONB).is_distinct_from(cast(after, JSONB)), and_(is_text, may_be_cut))
     fields = func.json_object_agg(func.coalesce(old.c.key, new.c.key), func.json_build_array(before, after))
     whole = func.coalesce(fields, literal_column("'{}'::json"))
     return select(whole).select_from(both).where(differs).scalar_subquery()

@@ -6,6 +6,7 @@ from sqlalchemy import Text, and_, bindparam, delete, exists, func, literal, sel
 from sqlalchemy.dialects import postgresql
 from sqlmodel import col
 
+from contract.limits import TAG_COPIES_MAX
 from contract.normal_form import folded
 from contract.vocabulary import TaggedKind
 from storage.base import Record, as_uuid, now
@@ -162,6 +163,20 @@ async def copy_names(session: TenantSession, *wanted: AnyColumn) -> None:
     await session.execute(update(_LEAD).where(col(_LEAD.org_id) == session.org_id, *wanted).values(tags=names))
 
 
+async def copy_names_that_differ(session: TenantSession, lead_ids: Sequence[str]) -> None:
+    """The same for those of these leads that have others: what has none to write costs the search nothing."""
+    names = _NAMES[session.dialect].format(on=_ON)
+    differ = "CAST(leads.tags AS jsonb) <> CAST({} AS jsonb)" if session.dialect == "postgresql" else "json(tags) <> {}"
+    await copy_names(session, _among(_LEAD.id, lead_ids), text(differ.format(names)))
+
+
+async def lock_leads_behind(session: TenantSession, after: str, size: int) -> list[str]:
+    """Lock so many leads behind this identifier against other writers, in their order; which they are."""
+    own = col(_LEAD.org_id) == session.org_id, _LEAD.id > after
+    rows = await session.rows(select(_LEAD.id).where(*own).order_by(_LEAD.id).limit(size).with_for_update())
+    return [row.id for row in rows]
+
+
 def leads_with(organization: str, *tag_ids: str) -> AnyColumn:
     """The condition that a lead has one of the tags."""
     return exists(
@@ -175,14 +190,15 @@ def leads_with(organization: str, *tag_ids: str) -> AnyColumn:
     )
 
 
-async def lock_leads_with(session: TenantSession, tag_ids: Iterable[str]) -> None:
-    """Lock the leads that have one of the tags against other writers, in one order.
+async def lock_leads_with(session: TenantSession, tag_ids: Iterable[str]) -> bool:
+    """Lock the leads that have one of the tags against other writers, in one order; False where they are too many.
 
     It comes before the tags are locked, since whoever tags a lead locks the lead before its tags.
     """
     having = leads_with(session.org_id, *_canonical(tag_ids))
-    leads = select(_LEAD.id).where(having).order_by(_LEAD.id).with_for_update().subquery()
-    await session.scalar(select(func.count()).select_from(leads))
+    leads = select(_LEAD.id).where(having).order_by(_LEAD.id).limit(TAG_COPIES_MAX + 1).with_for_update().subquery()
+    found: int = await session.scalar(select(func.count()).select_from(leads))
+    return found <= TAG_COPIES_MAX
 
 
 async def merge(session: TenantSession, from_ids: Sequence[str], into: str) -> int:
@@ -210,9 +226,10 @@ async def change(session: TenantSession, tag: Tag, values: Values) -> Tag | None
         raise
 
 
-async def drop(session: TenantSession, tag_id: str) -> None:
-    """Delete a tag with its links; the leads that had it get the names of the others."""
-    leads = [row.id for row in await session.rows(select(_LEAD.id).where(leads_with(session.org_id, tag_id)))]
+async def drop(session: TenantSession, tag_id: str, *, copies: bool) -> None:
+    """Delete a tag with its links; the leads that had it get the names of the others, where it `copies` them."""
+    having = select(_LEAD.id).where(leads_with(session.org_id, tag_id))
+    leads = [row.id for row in await session.rows(having)] if copies else []
     await session.execute(delete(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.id) == tag_id))
     if leads:
         await copy_names(session, _among(_LEAD.id, leads))

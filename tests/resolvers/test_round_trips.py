@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import func, select
 
 from contract.errors import Problems
-from contract.vocabulary import TaggedKind
 from resolvers.accounts import AccountCreate, AccountUpdate, create_account, delete_account, update_account
 from resolvers.contacts import ContactCreate, create_contact, delete_contact
 from resolvers.deals import (
@@ -27,12 +26,9 @@ from resolvers.pipeline_stages import StageInput, create_stage
 from resolvers.research import ResearchRunCreate, create_run
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import parse
-from resolvers.tags import TagCreate, create_tag, delete_tag
 from storage.base import new_id
 from storage.postgres.tenant_connection import TenantConnection
-from storage.queries import tags
-from storage.tables import Contact, Deal, Event, EventCounter, SearchEntry, StageChange, Tag
-from storage.tenancy.sessions import TenantSession
+from storage.tables import Contact, Deal, Event, EventCounter, SearchEntry, StageChange
 from tests.support.world import World, open_world
 
 
@@ -120,30 +116,6 @@ async def test_a_new_record_with_tags_takes_as_many_for_one_as_for_ten(
         numbers = [await of(monkeypatch, create_deal(ctx, deal)) for _ in ("tags to make", "tags to find")]
         found.append(numbers)
     assert found == [[10, 8], [10, 8]]
-
-
-@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
-async def test_a_tag_that_is_deleted_while_it_is_looked_for_is_made_again(
-    ctx: Context, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Somebody makes the tag after it was looked for, so it is not made here, and deletes it before it is found."""
-    make, others = tags.make_missing, 3
-
-    async def raced(session: TenantSession, names: Iterable[str]) -> dict[str, Tag]:
-        nonlocal others
-        if others == 0:
-            return await make(session, names)
-        others -= 1
-        tag = await create_tag(ctx, TagCreate(name="vip"))
-        made = await make(session, names)
-        await delete_tag(ctx, tag.id)
-        return made
-
-    monkeypatch.setattr(tags, "make_missing", raced)
-    deal = await create_deal(ctx, DealCreate(name="Deal", tags=["fair", "VIP"]))
-    assert others == 0
-    async with ctx.reading() as session:
-        assert (await tags.names_of(session, TaggedKind.DEAL, [deal.id]))[deal.id] == ["fair", "VIP"]
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)

@@ -50,6 +50,7 @@ UNTOLD = {
     "pipelineStageUpdate": "a new type is told on the deals in the stage (test_timeline), nothing else is theirs",
 }
 JOBS = {
+    "lead_tags": "a tag's change is told by its own event (decision 234)",
     "ownership_transfer": "told on each record (test_ownership)",
     "campaign_ask": "what the provider says of a campaign is told in its history (test_campaigns)",
     "campaign_tell": "the same",

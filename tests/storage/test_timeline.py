@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contract.timeline import extended
+from contract.limits import CHANGE_TEXT_MAX
+from contract.timeline import as_told, extended
 from contract.vocabulary import TimelineKind
 from resolvers.accounts import AccountUpdate, update_account
 from resolvers.shared.inputs import parse
@@ -31,8 +32,9 @@ async def world(database: Any) -> AsyncIterator[World]:
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
+LONG = st.sampled_from(["a", "x" * CHANGE_TEXT_MAX, *("x" * CHANGE_TEXT_MAX + end for end in "ab")])
 EDITS = st.lists(
-    st.tuples(st.booleans(), st.fixed_dictionaries({}, optional={"name": NAMES, "industry": NAMES, "domain": NAMES})),
+    st.tuples(st.booleans(), st.fixed_dictionaries({}, optional={"name": NAMES, "industry": LONG, "domain": NAMES})),
     max_size=6,
 )
 
@@ -49,7 +51,7 @@ async def test_edits_leave_the_same_however_they_are_written(world: World, edits
     for is_second, fields in edits:
         person = people[is_second]
         await update_account(person, account.id, parse(AccountUpdate, fields))
-        told = {n: [now[n], value] for n, value in fields.items() if now[n] != value}
+        told = {n: [as_told(now[n]), as_told(value)] for n, value in fields.items() if now[n] != value}
         now |= fields
         if not told:
             continue
@@ -61,6 +63,18 @@ async def test_edits_leave_the_same_however_they_are_written(world: World, edits
         page = await feeds.pages(session, feeds.Feed("account", FEED.kinds, 50), [account.id])
     found = [(row.actor, row.fields) for row in page[account.id].rows if row.type == "account_updated"]
     assert found == [row for row in reversed(rows) if row[1]]
+
+
+async def test_a_long_text_that_changed_behind_the_cut_stays_told(world: World) -> None:
+    """Of texts that begin alike nobody can say that the field came back (decision 232)."""
+    person, begun = await world.context("admin@one", world.one), "x" * CHANGE_TEXT_MAX
+    account = Account(name="a", industry=begun + "1", created_at=NOON)
+    await world.add(world.one, account)
+    for fields in ({"industry": begun + "2"}, {"name": "b"}, {"name": "a"}):
+        await update_account(person, account.id, parse(AccountUpdate, fields))
+    async with world.database.reading(world.one.id) as session:
+        newest = (await feeds.pages(session, FEED, [account.id]))[account.id].rows[0]
+    assert newest.fields == {"industry": [begun, begun]}
 
 
 WRITES = st.lists(st.tuples(st.sampled_from(["change", "extend", "activity", "move", "read"]), st.integers(0, 2)))
