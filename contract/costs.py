@@ -15,6 +15,8 @@ from contract.limits import (
     DELIVERIES_KEPT,
     ENROLLMENTS_MAX,
     EVIDENCE_MAX,
+    GROUPS_DEFAULT,
+    GROUPS_MAX,
     HEALTH_FACTORS,
     NODES_MAX,
     PAGE_DEFAULT,
@@ -30,8 +32,9 @@ from contract.limits import (
 READ, FOUND, COUNT, WRITE, WORK, PURCHASE = 1, 2, 20, 50, 500, 1_000
 """A row, one whose kind is to be found out first, a count of a whole list, a change, a computation over many rows, and
 what costs money outside."""
-APPLIED, SET, ATTAINED = 5, 10, 50
-"""A record that is tagged, a sales target that is set, and how far one is reached."""
+APPLIED, SET, ATTAINED, AGGREGATED = 5, 10, 50, 200
+"""A record that is tagged, a sales target that is set, how far one is reached, and records that are counted and added
+up by groups."""
 ROWS_PER_POINT = 10
 CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
 """Weights of a filter's parts: a comparison, one that looks into texts, a branch of an `or`, a link to another record.
@@ -59,13 +62,14 @@ class Cost:
     """`weight` for each row; and what is below a row weighs that for each row too.
 
     `multipliers` name the arguments that say how many rows, a number or a list: the largest counts, up to `most`.
-    `size` rows are assumed where none of them is given, or there is none.
+    `size` rows are assumed where none of them is given, or there is none. `base` is weighed once, however many.
     """
 
     weight: int
     multipliers: tuple[str, ...] = ()
     size: int = 1
     most: int = PAGE_MAX
+    base: int = 0
 
     def rows(self, asked: int | None) -> int:
         """The rows to be reckoned with: one for none, which is looked for all the same.
@@ -84,12 +88,15 @@ class CostReport:
     heaviest: tuple[CostLine, ...]
 
 
+AGGREGATE: Final = Cost(READ, ("first",), GROUPS_DEFAULT, GROUPS_MAX, base=AGGREGATED)
+"""The cost of an aggregate: that of counting, and a row for each group."""
 COSTS: Final[Mapping[str, Cost]] = {
     "Query.costEstimate": Cost(0),
     "Query.node": Cost(FOUND),
     "Query.nodes": Cost(FOUND, ("ids",), most=NODES_MAX),
     "Query.search": Cost(READ, ("first",), SEARCH_DEFAULT, SEARCH_MAX),
     "Query.dealBoard": Cost(COUNT),
+    "Query.dealAggregate": AGGREGATE,
     "Query.leadConversionPreview": Cost(WORK),
     "Query.pipelineStages": Cost(READ, size=20),
     "Query.competitors": Cost(READ, size=50),
@@ -184,7 +191,7 @@ def rest_cost(graphql_field: str | None, rows: int | None, offset: int = 0) -> i
     if graphql_field is None:
         return LEAST
     cost = root_cost(graphql_field)
-    read = cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX))
+    read = cost.base + cost.weight * (cost.size if rows is None else min(max(rows, 0), PAGE_MAX))
     return points(read) + condition_points(skipped(offset))
 
 

@@ -222,3 +222,8 @@ HEADERS_MAX = 100
 BODY_BYTES_PER_SECOND = 16 * 1024
 PIPELINED_MAX = 50
 ANSWER_STALL_SECONDS = 30
+GROUP_DIMENSIONS_MAX = 2
+"""Dimensions that records are grouped by."""
+GROUPS_DEFAULT = 100
+GROUPS_MAX = 500
+"""Groups that an aggregate lists; its total is that of all."""

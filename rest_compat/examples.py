@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Final
 
 from contract.limits import VERSION
+from rest_compat.aggregate_schemas import EXAMPLES
 from rest_compat.schemas import JsonObject
 from storage.columns import MADE_AT
 
@@ -197,6 +198,7 @@ ANSWERS: Final[JsonObject] = {
     "AnalyticsCatalog": {"entities": [_ENTITY]},
     "AnalyticsEntity": _ENTITY,
     "AnalyticsField": _DIMENSION,
+    **EXAMPLES,
     "Viewer": {
         "subject": "user_2mF7",
         "name": "Ada Park",

@@ -14,6 +14,7 @@ from contract.errors import GatewayError
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from resolvers.shared.idempotency import HEADER, REPLAYED
 from rest_compat import examples, health
+from rest_compat.aggregate_schemas import AGGREGATES
 from rest_compat.documents import Document
 from rest_compat.metering import BUDGET_HEADERS
 from rest_compat.operations import HIDDEN, RestOperation
@@ -113,7 +114,7 @@ def openapi_document() -> JsonObject:
         "info": {"title": "CRM gateway", "version": VERSION, "description": _DESCRIPTION},
         "paths": paths,
         "components": {
-            "schemas": {**_documents(), **SCHEMAS, **_models()},
+            "schemas": {**_documents(), **SCHEMAS, **AGGREGATES, **_models()},
             "securitySchemes": _SECURITY,
             "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY},
             "headers": {name: _header(text) for name, text in _HEADERS.items()},
@@ -159,6 +160,7 @@ def _parameters(operation: RestOperation) -> Iterable[JsonObject]:
         schema = _clean(operation.query.model_json_schema(by_alias=True))
         for name, described in schema["properties"].items():
             kind = described.pop("anyOf", [{}])[0]  # an absent parameter is what null is elsewhere
+            kind = {"$ref": described.pop("$ref")} if "$ref" in described else kind
             kind = _resolved(kind, schema)
             if "items" in kind:  # may be given several times
                 kind = {**kind, "items": _resolved(kind["items"], schema)}

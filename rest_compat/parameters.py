@@ -87,7 +87,21 @@ Tagged = Annotated[str | None, Where(Op.ANY, "tags")]
 """A tag that the record has to have, letter case aside (decision 242)."""
 
 
-class ListParameters(Input):
+class Conditions(Input):
+    """Has query parameters that say which records are meant, each with a `Where`."""
+
+    def conditions(self) -> Iterator[Condition]:
+        """Yields the conditions of the given parameters; a flag that is false sets none."""
+        for name, info in type(self).model_fields.items():
+            value = getattr(self, name)
+            if value is not None and value is not False:
+                value = tuple(map(_plain, value)) if isinstance(value, list) else _plain(value)
+                for where in (said for said in info.metadata if isinstance(said, Where)):
+                    value = (value,) if where.op is Op.ANY else value
+                    yield Compare(where.column or name, where.op, value, where.is_folded)
+
+
+class ListParameters(Conditions):
     """Has the query parameters of every listing; a subclass adds filters, each with a `Where`."""
 
     limit: Limit = Field(
@@ -103,16 +117,6 @@ class ListParameters(Input):
     def sorting(self) -> Order | None:
         """Returns the order; None for the record type's own."""
         return None
-
-    def conditions(self) -> Iterator[Condition]:
-        """Yields the conditions of the given parameters; a flag that is false sets none."""
-        for name, info in type(self).model_fields.items():
-            value = getattr(self, name)
-            if value is not None and value is not False:
-                value = tuple(map(_plain, value)) if isinstance(value, list) else _plain(value)
-                for where in (said for said in info.metadata if isinstance(said, Where)):
-                    value = (value,) if where.op is Op.ANY else value
-                    yield Compare(where.column or name, where.op, value, where.is_folded)
 
 
 def _plain(value: object) -> object:

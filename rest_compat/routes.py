@@ -13,6 +13,7 @@ from rest_compat import (
     competitors,
     credentials,
     cx_reports,
+    deal_aggregates,
     deals,
     exchange,
     feedback,
@@ -36,6 +37,7 @@ _MODULES: Final = (
     *(
         meetings,
         activities,
+        deal_aggregates,
         deals,
         competitors,
         health,

@@ -18,6 +18,7 @@ from schema import (
     costs,
     credentials,
     cx_reports,
+    deal_aggregates,
     deals,
     emails,
     enrollments,
@@ -68,6 +69,7 @@ MODULES = (
         notes,
         calls,
         emails,
+        deal_aggregates,
         analytics,
     ),
 )

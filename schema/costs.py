@@ -38,13 +38,15 @@ _FREE = Cost(0)
     locations=[Location.FIELD_DEFINITION],
     name="cost",
     description="What a field costs: its weight for each row that it gives, and for each of them all that is below a "
-    "row. Every ten of it that are begun are a point of the operation. A field without it weighs one if it is a root "
-    "field or gives a record, and else nothing; the rows of a page weigh where the page is asked for.",
+    "row; `base` is weighed once besides. Every ten of it that are begun are a point of the operation. A field without "
+    "it weighs one if it is a root field or gives a record, and else nothing; the rows of a page weigh where the page "
+    "is asked for.",
 )
 class CostDirective:
     weight: int = strawberry.directive_field(name="weight")
     multipliers: list[str] | None = strawberry.directive_field(name="multipliers", default=UNSET)
     assumed_size: int | None = strawberry.directive_field(name="assumedSize", default=UNSET)
+    base: int | None = strawberry.directive_field(name="base", default=UNSET)
 
 
 @strawberry.type(description="A place of an operation, and what it costs by itself.")
@@ -99,7 +101,9 @@ def _declare(kind: GraphQLObjectType, name: str, field: GraphQLField) -> None:
     size = cost.size if _is_many(field) and not cost.multipliers else UNSET
     definition.directives = [
         *others,
-        CostDirective(weight=cost.weight, multipliers=list(cost.multipliers) or UNSET, assumed_size=size),
+        CostDirective(
+            weight=cost.weight, multipliers=list(cost.multipliers) or UNSET, assumed_size=size, base=cost.base or UNSET
+        ),
     ]
 
 

@@ -102,7 +102,7 @@ class CostNode:
         rows = self.rows.number(values)
         below, beside = self._below.requested(values), self._beside.requested(values)
         return Sum(
-            rows * (self.weight + below.weight) + beside.weight,
+            self.rows.cost.base + rows * (self.weight + below.weight) + beside.weight,
             rows * (self.each + below.nodes) + beside.nodes,
             self.filter.weight(values) + pages(rows) * below.conditions + beside.conditions,
         )
@@ -111,13 +111,14 @@ class CostNode:
         """The weight of what the answer has in this place."""
         value = parent.get(self.key)
         if value is None:
-            return self.weight if self.key in parent else 0
+            return self.rows.cost.base + self.weight if self.key in parent else 0
         if not self.is_counted:
             return self.requested(values).weight
         if value.__class__ is list:
             return len(value) * self.weight + self.of_rows(value, values)
         if not self.is_many:
-            return self.rows.number(values) * self.weight + _actual(self.beside, value, values)
+            own = self.rows.cost.base + self.rows.number(values) * self.weight
+            return own + _actual(self.beside, value, values)
         rows, weight = -1, 0
         for place in self.below:
             if isinstance(place, CostNode) and (found := value.get(place.key)) is not None:
@@ -137,7 +138,7 @@ class CostNode:
         """Each place from here on: its path, and its own weight and nodes."""
         path = f"{path}.{self.key}" if path else self.key
         rows = self.rows.number(values)
-        yield path, times * rows * self.weight, times * rows * self.each
+        yield path, times * (self.rows.cost.base + rows * self.weight), times * rows * self.each
         if self.filter is not NO_FILTER:
             yield f"{path}{_FILTER}", pages(times) * self.filter.weight(values), 0
         for place in self.below:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from contract.aggregates import DealDimension, texts_of
 from contract.catalog import CATALOG, ColumnKind, catalog_for
 from contract.scopes import ScopeGroup
 
@@ -90,3 +91,9 @@ def test_health_is_for_those_who_read_meetings() -> None:
     assert set(reader.measures) - set(bare.measures) == {"health_average", "scored_count"}
     fields = (*CATALOG["accounts"].dimensions.values(), *CATALOG["accounts"].measures.values())
     assert {one.group for one in fields} == {None, ScopeGroup.MEETINGS_READ}
+
+
+def test_what_aggregates_group_by_is_in_the_catalogue() -> None:
+    taken = {one.value for one in DealDimension}
+    assert [name for name in CATALOG["deals"].dimensions if name in taken] == [one.value for one in DealDimension]
+    assert texts_of("deals", DealDimension)["STAGE"] == CATALOG["deals"].dimensions["stage"].text

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
 
+import httpx
+
+from contract.aggregates import DealDimension
+from storage.tables import Account, Deal, PipelineStage
 from tests.isolation.requests import Case, Rest, q
-from tests.isolation.surfaces import Surfaces
+from tests.isolation.surfaces import Surfaces, camel
 
 _FIELD = "{ name description kind values isDate }"
 CATALOG = f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} }} }}"
 
 CASES: dict[str, Case] = {
+    "deal_aggregates.aggregate_deals": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/deals/aggregate?group_by=account,stage&account_id=<account>"),
+            q(
+                "query($a: ID!) { dealAggregate(groupBy: [ACCOUNT, STAGE], filter: {accountId: {eq: $a}})"
+                " { groups { key { account { name } stage { name } } values { currency sum } } total { count } } }",
+                a="<account>",
+            ),
+        ),
+    ),
     "analytics.get_catalog": Case("DATA_ACCESS", (Rest("GET", "/analytics/catalog"), q(CATALOG))),
 }
 PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
+    ("GET", "/deals/aggregate"): ("CRM_READ", True, 200, "Query.dealAggregate"),
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
 }
 KEYS: dict[tuple[str, str], list[str]] = {("/analytics/catalog", "GET"): ["entities"]}
@@ -27,4 +47,97 @@ async def _catalog(surfaces: Surfaces) -> None:
     assert {"entities": shown} == await surfaces.graphql(CATALOG)
 
 
-COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {"Query.analyticsCatalog": _catalog}
+_DEAL_FIGURES = """count values { currency count valued sum average minimum maximum } weighted { currency amount count }
+  unweightedCount openCount wonCount lostCount winRate salesCycleDays"""
+_PERIOD = "{ start end label }"
+_DEAL_KEY = f"""stage {{ id name position type probability }} owner: ownerId account {{ id name domain }} industry
+  status currency source geoScope closeDate {_PERIOD} createdAt {_PERIOD} closedAt {_PERIOD}"""
+
+
+def _said(value: Any) -> Any:
+    """An answer of a path as GraphQL says it, but for amounts, which are numbers in both."""
+    if isinstance(value, dict):
+        return {camel(name): _said(inner) for name, inner in value.items()}
+    return [_said(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _numbers(value: Any) -> Any:
+    """An answer of GraphQL with its amounts as numbers, and its enums in lower case."""
+    if isinstance(value, dict):
+        return {name: _number(name, inner) for name, inner in value.items()}
+    return [_numbers(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _number(name: str, value: Any) -> Any:
+    if name in ("sum", "average", "minimum", "maximum", "amount") and value is not None:
+        return Decimal(value)
+    return value.lower() if name in _ENUMS and isinstance(value, str) else _numbers(value)
+
+
+_ENUMS = ("status", "geoScope", "type")
+
+
+def _exact(response: httpx.Response) -> Any:
+    return json.loads(response.text, parse_float=Decimal)
+
+
+def _same(path: Any, graph: Any, by: Sequence[str]) -> None:
+    """Both surfaces tell the same groups; a path's keys have what was asked for alone."""
+    shown = _numbers(graph)
+    for group in shown["groups"]:
+        assert {name: value for name, value in group["key"].items() if name not in by and value is not None} == {}
+        group["key"] = {name: group["key"][name] for name in by}
+    assert _said(path) == shown
+
+
+async def _deal_aggregate(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    account = Account(name="A", domain="a.example", industry="x")
+    stages = [PipelineStage(name="S", probability=33), PipelineStage(name="W", type="won", position=1)]
+    made = datetime(2026, 3, 1, tzinfo=UTC)
+    deals = [
+        Deal(name="1", value=Decimal("0.0001"), currency="EUR", stage_id=stages[0].id, account_id=account.id),
+        Deal(name="2", value=Decimal("999999999999999.9999"), currency="EUR", close_date=date(2026, 2, 3)),
+        Deal(name="3", value=None, currency="USD", geo_scope="local", source="web", owner_id="ada"),
+        Deal(
+            name="4",
+            value=Decimal(10),
+            stage_id=stages[1].id,
+            status="won",
+            created_at=made,
+            closed_at=made + timedelta(days=2, hours=1),
+        ),
+    ]
+    await world.add(world.one, account, *stages, *deals)
+    figures, key = _DEAL_FIGURES, _DEAL_KEY
+    for by in DealDimension:
+        for order in ("KEY", "COUNT", "SUM"):
+            currency = ', currency: "EUR"' if order == "SUM" else ""
+            path = f"/deals/aggregate?group_by={by.value}&grain=quarter&order_by={order.lower()}&order=desc"
+            found = _exact(await surfaces.rest("GET", path + ("&currency=EUR" if currency else "")))
+            arguments = f"groupBy: [{by.name}], grain: QUARTER, orderBy: {{field: {order}, direction: DESC{currency}}}"
+            parts = f"groups {{ key {{ {key} }} {figures} }} total {{ {figures} }} groupCount truncated"
+            graph = await surfaces.graphql(f"{{ dealAggregate({arguments}) {{ {parts} }} }}")
+            _same(found, graph, [camel(by.value)])
+    found = _exact(await surfaces.rest("GET", "/deals/aggregate?limit=900&currency_in=EUR,USD&created_from=2026-03-02"))
+    assert found["total"]["count"] == 3
+    assert found["group_count"] == 1
+    for path, at in (
+        ("group_by=stage,owner,status", "group_by"),
+        ("group_by=stage&group_by=stage", "group_by"),
+        ("group_by=size", "group_by"),
+        ("time_zone=Mars", "time_zone"),
+        ("order_by=sum", "currency"),
+        ("order_by=sum&currency=euros", "currency"),
+        ("grain=decade", "grain"),
+        ("limit=-1", "limit"),
+    ):
+        refused = await surfaces.rest("GET", f"/deals/aggregate?{path}")
+        assert refused.status_code == 422, path
+        assert [one["loc"][:2] for one in refused.json()["detail"]] == [["query", at]]
+
+
+COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
+    "Query.dealAggregate": _deal_aggregate,
+    "Query.analyticsCatalog": _catalog,
+}

@@ -229,6 +229,8 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
     pool["Query", "nodes"] = [*pool["Query", "nodes"], {"ids": []}, {"ids": [NOWHERE, *some[:1]]}]
     pool["Query", "events"] = [{"first": 3}, {"first": 2, "types": ["deal_created"]}, {"types": ["x"]}, {"first": -1}]
     pool["Query", "dealBoard"] = [{}, *({"filter": filter} for filter in FILTERS["deals"])]
+    groupings = [{}, {"groupBy": ["STAGE"]}, {"groupBy": ["ACCOUNT", "CREATED_AT"], "first": 2}, {"first": 501}]
+    pool["Query", "dealAggregate"] = [*groupings, {"groupBy": ["STATUS"], "orderBy": {"field": "COUNT"}}]
     pool["Account", "healthHistory"] = [{"first": 1}, {"first": 3}, {"first": 2, "after": "none"}]
     pool["Viewer", "can"] = [{"operation": "deals"}, {"operation": "dealCreate"}, {"operation": "none"}]
     return pool

@@ -52,6 +52,7 @@ READ_CRM = {
     "deals",
     "pipelineStages",
     "dealBoard",
+    "dealAggregate",
     "job",
     "search",
     "events",

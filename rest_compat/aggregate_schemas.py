@@ -1,0 +1,138 @@
+"""Has the JSON schemas and the examples of aggregates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from contract.vocabulary import DealStatus, GeoScope, StageType
+from rest_compat.schemas import JsonObject, Schema, enumerated, or_null, record_schema
+
+_UUID: Final = {"type": "string", "format": "uuid"}
+_TEXT: Final = {"type": "string"}
+_COUNT: Final = {"type": "integer"}
+_NUMBER: Final = {"type": "number"}
+_RATE: Final = or_null(_NUMBER, "In percent, rounded half up to one decimal.")
+_DAYS: Final = or_null(_NUMBER, "On average, rounded half up to one decimal.")
+_PERIOD: Final = or_null(
+    record_schema(
+        {
+            "start": {**_TEXT, "format": "date"},
+            "end": {**_TEXT, "format": "date", "description": "The day after the last one."},
+            "label": {**_TEXT, "description": "For an axis: 2026, 2026-Q4, 2026-11, 2026-W47 or 2026-11-22."},
+        },
+        "A stretch of time.",
+    )
+)
+_SUMMARY: Final = record_schema(
+    {
+        "currency": _TEXT,
+        "count": {**_COUNT, "description": "The deals in the currency, with and without an amount."},
+        "valued": {**_COUNT, "description": "Those of them with an amount."},
+        "sum": _NUMBER,
+        "average": or_null(_NUMBER, "Rounded half up to four decimals."),
+        "minimum": or_null(_NUMBER),
+        "maximum": or_null(_NUMBER),
+    },
+    "The amounts of one currency.",
+)
+_MONEY: Final = record_schema({"currency": _TEXT, "amount": _NUMBER, "count": _COUNT}, "Deals of one currency.")
+_ACCOUNT: Final = or_null(record_schema({"id": _UUID, "name": _TEXT, "domain": or_null(_TEXT)}, "The account."))
+
+
+def _key(dimensions: dict[str, Schema]) -> Schema:
+    """Returns the schema of a key, which has the dimensions that were asked for, and no others."""
+    return {
+        "type": "object",
+        "description": "What the group has in common: the dimensions that were asked for, null for what it lacks.",
+        "properties": dimensions,
+        "additionalProperties": False,
+    }
+
+
+def _aggregate(records: str, dimensions: dict[str, Schema], figures: dict[str, Schema]) -> Schema:
+    group = record_schema({"key": _key(dimensions), **figures}, f"What a group of {records} comes to.")
+    return record_schema(
+        {
+            "groups": {"type": "array", "items": group},
+            "total": record_schema(figures, f"All {records}, those of groups that are not listed included."),
+            "group_count": {**_COUNT, "description": "How many groups there are."},
+            "truncated": {"type": "boolean", "description": "Whether there are more groups than are listed."},
+        },
+        f"Groups of {records}, and all of them together.",
+    )
+
+
+_STAGE: Final = or_null(
+    record_schema(
+        {
+            "id": _UUID,
+            "name": _TEXT,
+            "position": _COUNT,
+            "type": enumerated(StageType),
+            "probability": or_null(_COUNT),
+        },
+        "The stage.",
+    )
+)
+
+AGGREGATES: Final[dict[str, Schema]] = {
+    "DealAggregate": _aggregate(
+        "deals",
+        {
+            "stage": _STAGE,
+            "owner": or_null(_TEXT),
+            "account": _ACCOUNT,
+            "industry": or_null(_TEXT),
+            "status": or_null(enumerated(DealStatus)),
+            "currency": or_null(_TEXT),
+            "source": or_null(_TEXT),
+            "geo_scope": or_null(enumerated(GeoScope)),
+            **dict.fromkeys(("close_date", "created_at", "closed_at"), _PERIOD),
+        },
+        {
+            "count": _COUNT,
+            "values": {"type": "array", "items": _SUMMARY, "description": "One item for each currency, by code."},
+            "weighted": {
+                "type": "array",
+                "items": _MONEY,
+                "description": "Open deals: amount times the probability of the stage, exact, for each currency.",
+            },
+            "unweighted_count": {**_COUNT, "description": "Open deals with an amount that no probability weighs."},
+            "open_count": _COUNT,
+            "won_count": _COUNT,
+            "lost_count": _COUNT,
+            "win_rate": _RATE,
+            "sales_cycle_days": _DAYS,
+        },
+    ),
+}
+
+_DEALS: Final = {
+    "count": 3,
+    "values": [
+        {
+            "currency": "EUR",
+            "count": 3,
+            "valued": 2,
+            "sum": 150.5,
+            "average": 75.25,
+            "minimum": 50.5,
+            "maximum": 100,
+        }
+    ],
+    "weighted": [{"currency": "EUR", "amount": 60.2, "count": 3}],
+    "unweighted_count": 0,
+    "open_count": 3,
+    "won_count": 0,
+    "lost_count": 0,
+    "win_rate": None,
+    "sales_cycle_days": None,
+}
+EXAMPLES: Final[JsonObject] = {
+    "DealAggregate": {
+        "groups": [{"key": {"status": "open"}, **_DEALS}],
+        "total": _DEALS,
+        "group_count": 1,
+        "truncated": False,
+    },
+}

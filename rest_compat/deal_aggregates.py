@@ -1,0 +1,98 @@
+"""Serves the aggregates of deals."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from contract.aggregates import DealAggregateOrderField, DealDimension
+from contract.criteria import Op
+from contract.vocabulary import DealStatus
+from resolvers.accounts import get_account
+from resolvers.aggregates import Figures
+from resolvers.deal_aggregates import DEAL_SUBJECT, aggregate_deals
+from resolvers.pipeline_stages import get_stage
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import CalendarDate, Currency
+from rest_compat.aggregates import AggregateQuery, document, key_of
+from rest_compat.operations import Resolver, RestOperation, RestRequest, RestResponse
+from rest_compat.parameters import Exactly, Moment, Repeatable, Where
+from rest_compat.schemas import JsonObject
+
+_KEYS: Final = {"stage": ("id", "name", "position", "type", "probability"), "account": ("id", "name", "domain")}
+"""The keys of the records that a group has in common."""
+_FINDS: Final[Mapping[str, Resolver]] = {"stage": get_stage, "account": get_account}
+
+
+class DealAggregateQuery(AggregateQuery):
+    """Has the query parameters of GET /deals/aggregate."""
+
+    group_by: Annotated[list[DealDimension] | None, Repeatable()] = Field(
+        default=None, description="At most two, several times or by commas; none gives one group of everything."
+    )
+    order_by: DealAggregateOrderField = Field(
+        default=DealAggregateOrderField.KEY, description="What groups are ordered by; ties by their keys."
+    )
+    currency: str | None = Field(default=None, description="That of an order by sum or weighted; needed there.")
+    stage_id: Exactly = Field(default=None, description="Only deals in this stage.")
+    account_id: Exactly = Field(default=None, description="Only deals of this account.")
+    owner_id: Exactly = Field(default=None, description="Only deals owned by this user.")
+    status: Annotated[DealStatus | None, Where()] = Field(default=None, description="Only deals that stand so.")
+    currency_in: Annotated[list[Currency] | None, Repeatable(), Where(Op.IN, "currency")] = Field(
+        default=None, description="Only deals in these currencies: several times, or by commas."
+    )
+    close_date_from: Annotated[CalendarDate | None, Where(Op.GTE, "close_date")] = Field(
+        default=None, description="Only deals whose closing day is this or later."
+    )
+    close_date_to: Annotated[CalendarDate | None, Where(Op.LTE, "close_date")] = Field(
+        default=None, description="Only deals whose closing day is this or earlier."
+    )
+    created_from: Annotated[Moment | None, Where(Op.GTE, "created_at")] = Field(
+        default=None, description="Only deals made at or after this time."
+    )
+    created_to: Annotated[Moment | None, Where(Op.LTE, "created_at")] = Field(
+        default=None, description="Only deals made at or before this time."
+    )
+
+
+async def aggregate(call: RestRequest) -> RestResponse:
+    """Answers with the groups, what they come to, and all of them together."""
+    query: DealAggregateQuery = call.query
+    by = query.group_by or []
+    grouping = query.grouping(by, query.order_by, query.currency)
+    found = await aggregate_deals(call.ctx, query.condition(), grouping, _WANTED)
+    records: dict[str, dict[str, JsonObject]] = {
+        one.value: await _records(call.ctx, one, found.groups) for one in by if one.value in _KEYS
+    }
+    keys = [key_of(group, by, records) for group in found.groups]
+    return RestResponse(document(found, keys, tuple(DEAL_SUBJECT.figures)))
+
+
+_WANTED: Final = frozenset((*DEAL_SUBJECT.figures, *DEAL_SUBJECT.parts))
+
+
+async def _records(ctx: Context, dimension: DealDimension, groups: Sequence[Figures]) -> dict[str, JsonObject]:
+    """Returns the records that the groups have in common, by identifier; they come in one statement."""
+    name = dimension.value
+    ids = {identifier for group in groups if (identifier := getattr(group.key, f"{name}_id")) is not None}
+    found = await gather(*(_FINDS[name](ctx, identifier) for identifier in sorted(ids)))
+    return {row.id: {key: getattr(row, key) for key in _KEYS[name]} for row in found if row is not None}
+
+
+OPERATIONS: Final = (
+    RestOperation(
+        "GET",
+        "/deals/aggregate",
+        aggregate,
+        "Count and add up deals",
+        resolver=aggregate_deals,
+        query=DealAggregateQuery,
+        answer="DealAggregate",
+        graphql_field="Query.dealAggregate",
+        description="Groups of deals by at most two dimensions, what each comes to, and all of them together. Amounts "
+        "are listed for each currency and never added across. `total` is of all groups, those that are not listed too.",
+    ),
+)

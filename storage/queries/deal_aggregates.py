@@ -1,0 +1,98 @@
+"""Deals as aggregates group them: their dimensions, the numbers that their figures are made of, and their orders."""
+
+from typing import Final
+
+from sqlalchemy import and_
+from sqlalchemy.orm import aliased
+from sqlmodel import col
+
+from contract.catalog import ColumnKind
+from contract.vocabulary import DealStatus
+from storage.expressions import AnyEntity
+from storage.queries.aggregate_parts import COUNT, equals, in_currency, number_of, only_where
+from storage.queries.aggregates import LEAST, MOST, Dimension, Order, Part, Source
+from storage.queries.exact import (
+    microseconds,
+    money_high,
+    money_low,
+    tenths_of_days,
+    tenths_of_percent,
+    whole_seconds,
+)
+from storage.queries.listables import DEALS
+from storage.tables import Account, Deal, PipelineStage
+
+_ID, _DATE, _MOMENT = ColumnKind.ID, ColumnKind.DATE, ColumnKind.DATETIME
+
+
+_ACCOUNT: AnyEntity = aliased(Account)
+_STAGE: AnyEntity = aliased(PipelineStage)
+_NAMING_ACCOUNT: AnyEntity = aliased(Account)
+_NAMING_STAGE: AnyEntity = aliased(PipelineStage)
+_OPEN, _WON, _LOST = (
+    equals(col(Deal.status), status.value) for status in (DealStatus.OPEN, DealStatus.WON, DealStatus.LOST)
+)
+_WEIGHED = and_(_OPEN, _STAGE.probability.is_not(None))
+_TIMED = and_(_WON, col(Deal.closed_at).is_not(None))
+_CYCLE = col(Deal.created_at), col(Deal.closed_at)
+
+DEAL_SOURCE: Final = Source(
+    DEALS,
+    {
+        "stage": Dimension(col(Deal.stage_id), _ID, named_by=(_NAMING_STAGE, "position")),
+        "owner": Dimension(col(Deal.owner_id)),
+        "account": Dimension(col(Deal.account_id), _ID, named_by=(_NAMING_ACCOUNT, "name")),
+        "industry": Dimension(_ACCOUNT.industry, joins=("account",)),
+        "status": Dimension(col(Deal.status)),
+        "currency": Dimension(col(Deal.currency)),
+        "source": Dimension(col(Deal.source)),
+        "geo_scope": Dimension(col(Deal.geo_scope)),
+        "close_date": Dimension(col(Deal.close_date), _DATE),
+        "created_at": Dimension(col(Deal.created_at), _MOMENT),
+        "closed_at": Dimension(col(Deal.closed_at), _MOMENT),
+    },
+    {
+        "valued": Part(number_of(col(Deal.value).is_not(None)), is_per_currency=True),
+        "high": Part(money_high(col(Deal.value)), is_per_currency=True),
+        "low": Part(money_low(col(Deal.value)), is_per_currency=True),
+        "least": Part(col(Deal.value), LEAST, is_per_currency=True),
+        "most": Part(col(Deal.value), MOST, is_per_currency=True),
+        "weighed": Part(number_of(_WEIGHED), joins=("stage",), is_per_currency=True),
+        "weighed_high": Part(
+            only_where(_WEIGHED, money_high(col(Deal.value)) * _STAGE.probability),
+            joins=("stage",),
+            is_per_currency=True,
+        ),
+        "weighed_low": Part(
+            only_where(_WEIGHED, money_low(col(Deal.value)) * _STAGE.probability),
+            joins=("stage",),
+            is_per_currency=True,
+        ),
+        "unweighed": Part(
+            number_of(and_(_OPEN, col(Deal.value).is_not(None), _STAGE.probability.is_(None))), joins=("stage",)
+        ),
+        "open": Part(number_of(_OPEN)),
+        "won": Part(number_of(_WON)),
+        "lost": Part(number_of(_LOST)),
+        "timed": Part(number_of(_TIMED)),
+        "seconds": Part(only_where(_TIMED, whole_seconds(*_CYCLE))),
+        "micros": Part(only_where(_TIMED, microseconds(*_CYCLE))),
+    },
+    {
+        "count": COUNT,
+        "sum": Order(("high", "low"), in_currency("high", "low")),
+        "weighted": Order(("weighed_high", "weighed_low"), in_currency("weighed_high", "weighed_low")),
+        "win_rate": Order(
+            ("won", "lost"), lambda over, fine: [tenths_of_percent(over(fine.won), over(fine.won + fine.lost))]
+        ),
+        "sales_cycle_days": Order(
+            ("timed", "seconds", "micros"),
+            lambda over, fine: [tenths_of_days(over(fine.seconds), over(fine.micros), over(fine.timed))],
+        ),
+    },
+    joins={
+        "account": (_ACCOUNT, and_(_ACCOUNT.org_id == Deal.org_id, _ACCOUNT.id == col(Deal.account_id))),
+        "stage": (_STAGE, and_(_STAGE.org_id == Deal.org_id, _STAGE.id == col(Deal.stage_id))),
+    },
+    currency=col(Deal.currency),
+)
