@@ -32,6 +32,48 @@ class DealAggregateOrderField(StrEnum):
     SALES_CYCLE_DAYS = "sales_cycle_days"
 
 
+class MeetingDimension(StrEnum):
+    """What meetings can be grouped by."""
+
+    OWNER = "owner"
+    ACCOUNT = "account"
+    INDUSTRY = "industry"
+    DEAL = "deal"
+    SOURCE = "source"
+    STATE = "state"
+    DUE_AT = "due_at"
+    COMPLETED_AT = "completed_at"
+    CREATED_AT = "created_at"
+
+
+class MeetingAggregateOrderField(StrEnum):
+    """What groups of meetings are ordered by."""
+
+    KEY = "key"
+    COUNT = "count"
+    TOTAL_MINUTES = "total_minutes"
+
+
+class LeadDimension(StrEnum):
+    """What leads can be grouped by."""
+
+    STATUS = "status"
+    SOURCE = "source"
+    OWNER = "owner"
+    TAG = "tag"
+    DISQUALIFIED_REASON = "disqualified_reason"
+    CREATED_AT = "created_at"
+    CONVERTED_AT = "converted_at"
+
+
+class LeadAggregateOrderField(StrEnum):
+    """What groups of leads are ordered by."""
+
+    KEY = "key"
+    COUNT = "count"
+    CONVERSION_RATE = "conversion_rate"
+
+
 def texts_of(entity: str, dimensions: type[StrEnum]) -> dict[str, str]:
     """Returns what each of the dimensions is, by its name in the vocabulary."""
     return {one.name: CATALOG[entity].dimensions[one.value].text for one in dimensions}
