@@ -74,6 +74,34 @@ class LeadAggregateOrderField(StrEnum):
     CONVERSION_RATE = "conversion_rate"
 
 
+class CampaignDimension(StrEnum):
+    """What campaigns can be grouped by."""
+
+    CAMPAIGN = "campaign"
+    STATUS = "status"
+    ENROLLMENT_STATUS = "enrollment_status"
+    ENROLLED_AT = "enrolled_at"
+    CREATED_AT = "created_at"
+
+
+class CampaignAggregateOrderField(StrEnum):
+    """What groups of campaigns are ordered by."""
+
+    KEY = "key"
+    ENROLLED_COUNT = "enrolled_count"
+    REPLY_RATE = "reply_rate"
+    BOUNCE_RATE = "bounce_rate"
+
+
+_OF_RECIPIENTS = {"campaign": "campaign", "enrollment_status": "status", "enrolled_at": "enrolled_at"}
+"""The dimensions of campaigns that are those of their recipients, by the names that these have."""
+
+
 def texts_of(entity: str, dimensions: type[StrEnum]) -> dict[str, str]:
     """Returns what each of the dimensions is, by its name in the vocabulary."""
-    return {one.name: CATALOG[entity].dimensions[one.value].text for one in dimensions}
+    of_entity, of_recipients = CATALOG[entity].dimensions, CATALOG["enrollments"].dimensions
+    found = {}
+    for one in dimensions:
+        inner = _OF_RECIPIENTS.get(one.value) if entity == "campaigns" else None
+        found[one.name] = (of_entity[one.value] if inner is None else of_recipients[inner]).text
+    return found

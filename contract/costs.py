@@ -96,7 +96,7 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Query.nodes": Cost(FOUND, ("ids",), most=NODES_MAX),
     "Query.search": Cost(READ, ("first",), SEARCH_DEFAULT, SEARCH_MAX),
     "Query.dealBoard": Cost(COUNT),
-    **dict.fromkeys([f"Query.{kind}Aggregate" for kind in ("deal", "meeting", "lead")], AGGREGATE),
+    **dict.fromkeys([f"Query.{kind}Aggregate" for kind in ("deal", "meeting", "lead", "campaign")], AGGREGATE),
     "Query.leadConversionPreview": Cost(WORK),
     "Query.pipelineStages": Cost(READ, size=20),
     "Query.competitors": Cost(READ, size=50),

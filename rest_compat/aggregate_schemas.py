@@ -6,8 +6,10 @@ from typing import Final
 
 from contract.vocabulary import (
     ActivitySource,
+    CampaignStatus,
     CaptureSource,
     DealStatus,
+    EnrollmentStatus,
     GeoScope,
     LeadStatus,
     MeetingState,
@@ -150,8 +152,37 @@ AGGREGATES: Final[dict[str, Schema]] = {
             "average_days_to_convert": _DAYS,
         },
     ),
+    "CampaignAggregate": _aggregate(
+        "campaigns",
+        {
+            "campaign": or_null(
+                record_schema({"id": _UUID, "name": _TEXT, "status": enumerated(CampaignStatus)}, "The campaign.")
+            ),
+            "status": or_null(enumerated(CampaignStatus)),
+            "enrollment_status": or_null(enumerated(EnrollmentStatus)),
+            **dict.fromkeys(("enrolled_at", "created_at"), _PERIOD),
+        },
+        {
+            "count": {**_COUNT, "description": "The number of different campaigns."},
+            "enrolled_count": {**_COUNT, "description": "The recipients."},
+            "replied_count": _COUNT,
+            "bounced_count": _COUNT,
+            "unsubscribed_count": _COUNT,
+            "reply_rate": _RATE,
+            "bounce_rate": _RATE,
+        },
+    ),
 }
 
+_CAMPAIGNS: Final = {
+    "count": 1,
+    "enrolled_count": 40,
+    "replied_count": 6,
+    "bounced_count": 1,
+    "unsubscribed_count": 2,
+    "reply_rate": 15.0,
+    "bounce_rate": 2.5,
+}
 _MEETINGS: Final = {
     "count": 4,
     "completed_count": 3,
@@ -188,6 +219,12 @@ _DEALS: Final = {
     "sales_cycle_days": None,
 }
 EXAMPLES: Final[JsonObject] = {
+    "CampaignAggregate": {
+        "groups": [{"key": {"status": "active"}, **_CAMPAIGNS}],
+        "total": _CAMPAIGNS,
+        "group_count": 1,
+        "truncated": False,
+    },
     "MeetingAggregate": {
         "groups": [{"key": {"state": "completed"}, **_MEETINGS}],
         "total": _MEETINGS,

@@ -10,6 +10,7 @@ from resolvers.shared.context import Services
 from rest_compat import (
     activities,
     analytics,
+    campaign_aggregates,
     competitors,
     credentials,
     cx_reports,
@@ -42,6 +43,7 @@ _MODULES: Final = (
         meeting_aggregates,
         deal_aggregates,
         lead_aggregates,
+        campaign_aggregates,
         deals,
         competitors,
         health,

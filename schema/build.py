@@ -12,6 +12,7 @@ from schema import (
     activities,
     analytics,
     calls,
+    campaign_aggregates,
     campaigns,
     competitors,
     contacts,
@@ -74,6 +75,7 @@ MODULES = (
         deal_aggregates,
         meeting_aggregates,
         lead_aggregates,
+        campaign_aggregates,
         analytics,
     ),
 )

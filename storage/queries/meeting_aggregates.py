@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sqlalchemy import and_, bindparam, case, distinct, func, literal_column
+from sqlalchemy import and_, bindparam, case, func, literal_column
 from sqlalchemy.orm import aliased
 from sqlmodel import UTCDateTime, col
 
@@ -10,7 +10,7 @@ from contract.catalog import ColumnKind
 from contract.vocabulary import MeetingState
 from storage.base import PlainText
 from storage.expressions import AnyColumn, AnyEntity
-from storage.queries.aggregate_parts import COUNT, number_of
+from storage.queries.aggregate_parts import COUNT, different, number_of
 from storage.queries.aggregates import Dimension, Order, Part, Source
 from storage.queries.listables import MEETINGS
 from storage.tables import Account, Activity, Deal
@@ -20,11 +20,6 @@ _ACCOUNT: AnyEntity = aliased(Account)
 _NAMING_ACCOUNT: AnyEntity = aliased(Account)
 _NAMING_DEAL: AnyEntity = aliased(Deal)
 _DONE = col(Activity.completed_at).is_not(None)
-
-
-def different(column: AnyColumn) -> AnyColumn:
-    """The number of different values."""
-    return func.count(distinct(column))
 
 
 def _word(state: MeetingState) -> AnyColumn:

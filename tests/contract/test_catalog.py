@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import pytest
 
-from contract.aggregates import DealDimension, LeadDimension, MeetingDimension, texts_of
+from contract.aggregates import CampaignDimension, DealDimension, LeadDimension, MeetingDimension, texts_of
 from contract.catalog import CATALOG, ColumnKind, catalog_for
 from contract.scopes import ScopeGroup
 
@@ -102,3 +102,10 @@ def test_what_aggregates_group_by_is_in_the_catalogue(entity: str, dimensions: t
     taken = [one.value for one in dimensions]
     assert [name for name in CATALOG[entity].dimensions if name in taken] == taken
     assert texts_of(entity, dimensions) == {n.upper(): CATALOG[entity].dimensions[n].text for n in taken}
+
+
+def test_what_campaigns_are_grouped_by_is_in_the_catalogue() -> None:
+    texts = texts_of("campaigns", CampaignDimension)
+    assert list(texts) == [one.name for one in CampaignDimension]
+    assert texts["ENROLLMENT_STATUS"] == CATALOG["enrollments"].dimensions["status"].text
+    assert texts["STATUS"] == CATALOG["campaigns"].dimensions["status"].text

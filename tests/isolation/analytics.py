@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from contract.aggregates import DealDimension, LeadDimension, MeetingDimension
-from storage.tables import Account, Activity, Deal, Lead, PipelineStage, Tag, TagLink
+from contract.aggregates import CampaignDimension, DealDimension, LeadDimension, MeetingDimension
+from storage.tables import Account, Activity, Campaign, Deal, Enrollment, Lead, PipelineStage, Tag, TagLink
 from tests.isolation.requests import Case, Rest, q
 from tests.isolation.surfaces import Surfaces, camel
 
@@ -48,12 +48,23 @@ CASES: dict[str, Case] = {
             q("{ leadAggregate(groupBy: [TAG, OWNER]) { groups { key { tag ownerId } count } total { count } } }"),
         ),
     ),
+    "campaign_aggregates.aggregate_campaigns": Case(
+        "OUTREACH_READ",
+        (
+            Rest("GET", "/outreach/campaigns/aggregate?group_by=campaign,enrollment_status"),
+            q(
+                "{ campaignAggregate(groupBy: [CAMPAIGN, ENROLLMENT_STATUS]) { groups { key { campaign { name } }"
+                " enrolledCount } total { count } } }"
+            ),
+        ),
+    ),
     "analytics.get_catalog": Case("DATA_ACCESS", (Rest("GET", "/analytics/catalog"), q(CATALOG))),
 }
 PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/deals/aggregate"): ("CRM_READ", True, 200, "Query.dealAggregate"),
     ("GET", "/activities/meetings/aggregate"): ("MEETINGS_READ", True, 200, "Query.meetingAggregate"),
     ("GET", "/leads/aggregate"): ("CRM_READ", True, 200, "Query.leadAggregate"),
+    ("GET", "/outreach/campaigns/aggregate"): ("OUTREACH_READ", True, 200, "Query.campaignAggregate"),
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
 }
 KEYS: dict[tuple[str, str], list[str]] = {("/analytics/catalog", "GET"): ["entities"]}
@@ -94,7 +105,7 @@ def _number(name: str, value: Any) -> Any:
     return value.lower() if name in _ENUMS and isinstance(value, str) else _numbers(value)
 
 
-_ENUMS = ("status", "geoScope", "type", "state", "source")
+_ENUMS = ("status", "geoScope", "type", "state", "source", "enrollmentStatus")
 
 
 def _exact(response: httpx.Response) -> Any:
@@ -204,9 +215,31 @@ async def _lead_aggregate(surfaces: Surfaces) -> None:
     assert one.json()["total"]["count"] == 1
 
 
+async def _campaign_aggregate(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    campaigns = [Campaign(name="A", status="active", provider="x"), Campaign(name="B", provider="x")]
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    recipients = [
+        Enrollment(campaign_id=campaigns[0].id, email=f"{s}@x.example", email_key=s, status=s, enrolled_at=at)
+        for s in ("replied", "bounced", "active")
+    ]
+    await world.add(world.one, *campaigns)
+    await world.add(world.one, *recipients)
+    figures = "count enrolledCount repliedCount bouncedCount unsubscribedCount replyRate bounceRate"
+    key = f"campaign {{ id name status }} status enrollmentStatus enrolledAt {_PERIOD} createdAt {_PERIOD}"
+    for by in CampaignDimension:
+        parts = f"groups {{ key {{ {key} }} {figures} }} total {{ {figures} }} groupCount truncated"
+        graph = await surfaces.graphql(f"{{ campaignAggregate(groupBy: [{by.name}], grain: YEAR) {{ {parts} }} }}")
+        found = await surfaces.rest("GET", f"/outreach/campaigns/aggregate?group_by={by.value}&grain=year")
+        _same(json.loads(found.text), graph, [camel(by.value)])
+    some = await surfaces.rest("GET", "/outreach/campaigns/aggregate?status=active&order_by=reply_rate")
+    assert some.json()["total"]["enrolled_count"] == 3
+
+
 COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.dealAggregate": _deal_aggregate,
     "Query.meetingAggregate": _meeting_aggregate,
     "Query.leadAggregate": _lead_aggregate,
+    "Query.campaignAggregate": _campaign_aggregate,
     "Query.analyticsCatalog": _catalog,
 }

@@ -52,6 +52,7 @@ QUERIES = Queries(
         "Viewer.permissions": '(operations: ["deals", "dealCreate"])',
         "Query.dealAggregate": "(groupBy: [ACCOUNT, STAGE], first: 500)",
         "Query.meetingAggregate": "(groupBy: [ACCOUNT, DEAL], first: 500)",
+        "Query.campaignAggregate": "(groupBy: [CAMPAIGN], first: 500)",
         "Query.costEstimate": '(document: "{ deals { totalCount } }")',
         "Query.leadConversionPreview": "(id: $lead)",
         "Account.healthHistory": "(first: 5)",

@@ -92,7 +92,7 @@ MANAGE_CRM = {
     "cxReportEdit",
     *fields_of("CRM_MANAGE"),
 }
-READ_OUTREACH = {"campaign", "campaigns", "outreachDomains", "mailboxes"}
+READ_OUTREACH = {"campaignAggregate", "campaign", "campaigns", "outreachDomains", "mailboxes"}
 MANAGE_OUTREACH = {
     "campaignCreate",
     "campaignUpdate",
