@@ -32,6 +32,76 @@ class DealAggregateOrderField(StrEnum):
     SALES_CYCLE_DAYS = "sales_cycle_days"
 
 
+class MeetingDimension(StrEnum):
+    """What meetings can be grouped by."""
+
+    OWNER = "owner"
+    ACCOUNT = "account"
+    INDUSTRY = "industry"
+    DEAL = "deal"
+    SOURCE = "source"
+    STATE = "state"
+    DUE_AT = "due_at"
+    COMPLETED_AT = "completed_at"
+    CREATED_AT = "created_at"
+
+
+class MeetingAggregateOrderField(StrEnum):
+    """What groups of meetings are ordered by."""
+
+    KEY = "key"
+    COUNT = "count"
+    TOTAL_MINUTES = "total_minutes"
+
+
+class LeadDimension(StrEnum):
+    """What leads can be grouped by."""
+
+    STATUS = "status"
+    SOURCE = "source"
+    OWNER = "owner"
+    TAG = "tag"
+    DISQUALIFIED_REASON = "disqualified_reason"
+    CREATED_AT = "created_at"
+    CONVERTED_AT = "converted_at"
+
+
+class LeadAggregateOrderField(StrEnum):
+    """What groups of leads are ordered by."""
+
+    KEY = "key"
+    COUNT = "count"
+    CONVERSION_RATE = "conversion_rate"
+
+
+class CampaignDimension(StrEnum):
+    """What campaigns can be grouped by."""
+
+    CAMPAIGN = "campaign"
+    STATUS = "status"
+    ENROLLMENT_STATUS = "enrollment_status"
+    ENROLLED_AT = "enrolled_at"
+    CREATED_AT = "created_at"
+
+
+class CampaignAggregateOrderField(StrEnum):
+    """What groups of campaigns are ordered by."""
+
+    KEY = "key"
+    ENROLLED_COUNT = "enrolled_count"
+    REPLY_RATE = "reply_rate"
+    BOUNCE_RATE = "bounce_rate"
+
+
+_OF_RECIPIENTS = {"campaign": "campaign", "enrollment_status": "status", "enrolled_at": "enrolled_at"}
+"""The dimensions of campaigns that are those of their recipients, by the names that these have."""
+
+
 def texts_of(entity: str, dimensions: type[StrEnum]) -> dict[str, str]:
     """Returns what each of the dimensions is, by its name in the vocabulary."""
-    return {one.name: CATALOG[entity].dimensions[one.value].text for one in dimensions}
+    of_entity, of_recipients = CATALOG[entity].dimensions, CATALOG["enrollments"].dimensions
+    found = {}
+    for one in dimensions:
+        inner = _OF_RECIPIENTS.get(one.value) if entity == "campaigns" else None
+        found[one.name] = (of_entity[one.value] if inner is None else of_recipients[inner]).text
+    return found

@@ -232,7 +232,7 @@ _CAMPAIGNS: Final = Entity(
     _named(
         Field("name", "The campaign's name."),
         Field("status", "Where the campaign stands.", values=CampaignStatus),
-        _MADE,
+        Field("created_at", "When the campaign was made.", _MOMENT),
     ),
     _measures(
         "campaigns",

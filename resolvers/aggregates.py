@@ -17,6 +17,7 @@ from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Currency, Input, parse
 from storage.queries.aggregates import KEYS, Question, Source, aggregate
+from storage.queries.exact import days
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,19 @@ class Subject:
 
 
 def total_of(rows: Rows, part: str) -> int:
+    """The part of all these rows together."""
     return int(sum(getattr(row, part) or 0 for row in rows))
 
 
 def count_of(part: str) -> Figure:
+    """A figure that is a part itself."""
     return Figure((part,), lambda rows, _: total_of(rows, part))
+
+
+def average_days(rows: Rows, dialect: str) -> float | None:
+    """The average of the lengths of time whose parts are `timed`, `seconds` and `micros`, in days."""
+    seconds = sum((row.seconds for row in rows if row.seconds is not None), 0)
+    return days(dialect, seconds, total_of(rows, "micros"), total_of(rows, "timed"))
 
 
 COUNT = Figure((), lambda rows, _: total_of(rows, "count"))

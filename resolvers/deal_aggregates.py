@@ -8,12 +8,23 @@ from typing import Any
 from contract.aggregates import DealAggregateOrderField, DealDimension
 from contract.criteria import Condition
 from contract.scopes import ScopeGroup
-from resolvers.aggregates import COUNT, Aggregate, Figure, Grouping, Rows, Subject, aggregated, count_of, total_of
+from resolvers.aggregates import (
+    COUNT,
+    Aggregate,
+    Figure,
+    Grouping,
+    Rows,
+    Subject,
+    aggregated,
+    average_days,
+    count_of,
+    total_of,
+)
 from resolvers.deals import MoneyTotal
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from storage.queries.deal_aggregates import DEAL_SOURCE
-from storage.queries.exact import amount_of, average, days, percent, weighed
+from storage.queries.exact import amount_of, average, percent, weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +63,6 @@ def _win_rate(rows: Rows, _: str) -> float | None:
     return percent(won, won + total_of(rows, "lost"))
 
 
-def _cycle(rows: Rows, dialect: str) -> float | None:
-    seconds = sum((row.seconds for row in rows if row.seconds is not None), 0)
-    return days(dialect, seconds, total_of(rows, "micros"), total_of(rows, "timed"))
-
-
 DEAL_SUBJECT = Subject(
     DEAL_SOURCE,
     DealDimension,
@@ -69,7 +75,7 @@ DEAL_SUBJECT = Subject(
         "won_count": count_of("won"),
         "lost_count": count_of("lost"),
         "win_rate": Figure(("won", "lost"), _win_rate),
-        "sales_cycle_days": Figure(("timed", "seconds", "micros"), _cycle),
+        "sales_cycle_days": Figure(("timed", "seconds", "micros"), average_days),
     },
     {"minimum": ("least",), "maximum": ("most",)},
     {"stage": "stage_id", "owner": "owner_id", "account": "account_id"},

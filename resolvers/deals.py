@@ -1,13 +1,14 @@
 """Deals: creation, change, contacts, the way through the stages, and the board (specification 2.2, 4.4, 4.5)."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
 from contract.timeline import as_told
+from contract.vocabulary import StageType
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
@@ -22,6 +23,7 @@ from storage.joined_rows import LinkedContactRow
 from storage.new_rows import new_row
 from storage.queries import at_once, history, listables, records
 from storage.queries import deals as statements
+from storage.queries.exact import weighed
 from storage.queries.history import Told
 from storage.rows import ActivityRow, DealRow, PipelineStageRow, StageChangeRow
 from storage.tables import Activity, Contact, Deal, DealContact, StageChange
@@ -73,14 +75,18 @@ class BoardColumn:
     stage: PipelineStageRow
     condition: Condition
     totals: Sequence[MoneyTotal]
+    deal_count: int
+    weighted_totals: Sequence[MoneyTotal]
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The columns in order, and the filter that the deals of no column share."""
+    """The columns in order, what they are worth together, and the deals of no column: their worth and their filter."""
 
     columns: Sequence[BoardColumn]
     condition: Condition
+    totals: Sequence[MoneyTotal]
+    unstaged_totals: Sequence[MoneyTotal]
 
 
 @requires(ScopeGroup.CRM_READ, finds=(listables.DEALS,))
@@ -129,15 +135,29 @@ async def deal_board(ctx: Context, condition: Condition) -> Board:
     async with ctx.reading() as session:
         stages = await records.all_of(session, listables.STAGES)
         totals = await statements.totals(session, condition)
-    columns = [
-        BoardColumn(
-            stage,
-            condition,
-            [MoneyTotal(t.currency, t.amount or Decimal(0), t.deals) for t in totals if t.stage_id == stage.id],
-        )
-        for stage in stages
-    ]
-    return Board(columns, condition)
+    of_stage: dict[str | None, list[MoneyTotal]] = {}
+    for row in totals:
+        of_stage.setdefault(row.stage_id, []).append(MoneyTotal(row.currency, row.amount or Decimal(0), row.deals))
+    columns = [_column(stage, condition, of_stage.get(stage.id, ())) for stage in stages]
+    together = _together([total for column in columns for total in column.totals])
+    return Board(columns, condition, together, of_stage.get(None, ()))
+
+
+def _column(stage: PipelineStageRow, condition: Condition, totals: Sequence[MoneyTotal]) -> BoardColumn:
+    """A column with its totals; the deals in an open stage are open, and those in another are not (decision 4)."""
+    weighted: Sequence[MoneyTotal] = ()
+    if stage.type == StageType.OPEN.value and stage.probability is not None:
+        weighted = [replace(total, amount=weighed(total.amount * stage.probability)) for total in totals]
+    return BoardColumn(stage, condition, totals, sum(total.count for total in totals), weighted)
+
+
+def _together(totals: Sequence[MoneyTotal]) -> list[MoneyTotal]:
+    """The totals of several columns as one for each currency, by its code."""
+    found: dict[str, MoneyTotal] = {}
+    for total in totals:
+        known = found.get(total.currency, MoneyTotal(total.currency, Decimal(0), 0))
+        found[total.currency] = MoneyTotal(total.currency, known.amount + total.amount, known.count + total.count)
+    return [found[currency] for currency in sorted(found)]
 
 
 @requires(ScopeGroup.CRM_READ)

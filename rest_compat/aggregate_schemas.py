@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from contract.vocabulary import DealStatus, GeoScope, StageType
+from contract.vocabulary import (
+    ActivitySource,
+    CampaignStatus,
+    CaptureSource,
+    DealStatus,
+    EnrollmentStatus,
+    GeoScope,
+    LeadStatus,
+    MeetingState,
+    StageType,
+)
 from rest_compat.schemas import JsonObject, Schema, enumerated, or_null, record_schema
 
 _UUID: Final = {"type": "string", "format": "uuid"}
@@ -105,8 +115,88 @@ AGGREGATES: Final[dict[str, Schema]] = {
             "sales_cycle_days": _DAYS,
         },
     ),
+    "MeetingAggregate": _aggregate(
+        "meetings",
+        {
+            "owner": or_null(_TEXT),
+            "account": _ACCOUNT,
+            "industry": or_null(_TEXT),
+            "deal": or_null(record_schema({"id": _UUID, "name": _TEXT, "stage_id": or_null(_UUID)}, "The deal.")),
+            "source": or_null(enumerated(ActivitySource)),
+            "state": or_null(enumerated(MeetingState)),
+            **dict.fromkeys(("due_at", "completed_at", "created_at"), _PERIOD),
+        },
+        {
+            "count": _COUNT,
+            "completed_count": _COUNT,
+            "account_count": {**_COUNT, "description": "Different accounts among them."},
+            "total_minutes": {**_COUNT, "description": "The lengths that are known, added up."},
+            "average_minutes": or_null(_NUMBER, "Of the lengths that are known, rounded half up to one decimal."),
+        },
+    ),
+    "LeadAggregate": _aggregate(
+        "leads",
+        {
+            "status": or_null(enumerated(LeadStatus)),
+            "source": or_null(enumerated(CaptureSource)),
+            "owner": or_null(_TEXT),
+            "tag": or_null(_TEXT),
+            "disqualified_reason": or_null(_TEXT),
+            **dict.fromkeys(("created_at", "converted_at"), _PERIOD),
+        },
+        {
+            "count": _COUNT,
+            "converted_count": _COUNT,
+            "disqualified_count": _COUNT,
+            "conversion_rate": _RATE,
+            "average_days_to_convert": _DAYS,
+        },
+    ),
+    "CampaignAggregate": _aggregate(
+        "campaigns",
+        {
+            "campaign": or_null(
+                record_schema({"id": _UUID, "name": _TEXT, "status": enumerated(CampaignStatus)}, "The campaign.")
+            ),
+            "status": or_null(enumerated(CampaignStatus)),
+            "enrollment_status": or_null(enumerated(EnrollmentStatus)),
+            **dict.fromkeys(("enrolled_at", "created_at"), _PERIOD),
+        },
+        {
+            "count": {**_COUNT, "description": "The number of different campaigns."},
+            "enrolled_count": {**_COUNT, "description": "The recipients."},
+            "replied_count": _COUNT,
+            "bounced_count": _COUNT,
+            "unsubscribed_count": _COUNT,
+            "reply_rate": _RATE,
+            "bounce_rate": _RATE,
+        },
+    ),
 }
 
+_CAMPAIGNS: Final = {
+    "count": 1,
+    "enrolled_count": 40,
+    "replied_count": 6,
+    "bounced_count": 1,
+    "unsubscribed_count": 2,
+    "reply_rate": 15.0,
+    "bounce_rate": 2.5,
+}
+_MEETINGS: Final = {
+    "count": 4,
+    "completed_count": 3,
+    "account_count": 2,
+    "total_minutes": 95,
+    "average_minutes": 47.5,
+}
+_LEADS: Final = {
+    "count": 8,
+    "converted_count": 2,
+    "disqualified_count": 1,
+    "conversion_rate": 25.0,
+    "average_days_to_convert": 3.4,
+}
 _DEALS: Final = {
     "count": 3,
     "values": [
@@ -129,6 +219,24 @@ _DEALS: Final = {
     "sales_cycle_days": None,
 }
 EXAMPLES: Final[JsonObject] = {
+    "CampaignAggregate": {
+        "groups": [{"key": {"status": "active"}, **_CAMPAIGNS}],
+        "total": _CAMPAIGNS,
+        "group_count": 1,
+        "truncated": False,
+    },
+    "MeetingAggregate": {
+        "groups": [{"key": {"state": "completed"}, **_MEETINGS}],
+        "total": _MEETINGS,
+        "group_count": 1,
+        "truncated": False,
+    },
+    "LeadAggregate": {
+        "groups": [{"key": {"source": "scan_card"}, **_LEADS}],
+        "total": _LEADS,
+        "group_count": 1,
+        "truncated": False,
+    },
     "DealAggregate": {
         "groups": [{"key": {"status": "open"}, **_DEALS}],
         "total": _DEALS,

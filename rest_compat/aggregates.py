@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
@@ -13,7 +14,9 @@ from contract.catalog import DateGrain
 from contract.criteria import All, Condition
 from contract.limits import GROUPS_DEFAULT, GROUPS_MAX
 from contract.vocabulary import SortDirection
-from resolvers.aggregates import Aggregate, Figures, Grouping
+from resolvers.aggregates import Aggregate, Figures, Grouping, Period, Subject
+from resolvers.shared.context import Context
+from rest_compat.operations import Resolver, RestRequest, RestResponse
 from rest_compat.parameters import Conditions, Whole
 from rest_compat.schemas import JsonObject
 
@@ -39,30 +42,65 @@ class AggregateQuery(Conditions):
         return Grouping(by or (), self.grain, self.time_zone, order, self.order, currency, self.limit, at=("currency",))
 
 
-def document(found: Aggregate, keys: Sequence[JsonObject], names: Sequence[str]) -> JsonObject:
-    """Returns the document of an aggregate whose groups have these keys and figures of these names."""
-    shown = [{"key": key, **_figures(group, names)} for key, group in zip(keys, found.groups, strict=True)]
-    return {
-        "groups": shown,
-        "total": _figures(found.total, names),
-        "group_count": found.group_count,
-        "truncated": found.truncated,
-    }
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Says how the records of a dimension are found, and which of their keys are shown."""
+
+    find: Resolver
+    keys: tuple[str, ...]
 
 
-def key_of(group: Figures, by: Sequence[StrEnum], records: Mapping[str, Mapping[str, JsonObject]]) -> JsonObject:
+async def answered(
+    call: RestRequest,
+    resolver: Resolver,
+    subject: Subject,
+    by: Sequence[StrEnum],
+    order: StrEnum,
+    named: Mapping[str, Named],
+) -> RestResponse:
+    """Answers with all figures of the groups, and of all of them together; the records of a dimension come at once."""
+    query: AggregateQuery = call.query
+    wanted = frozenset((*subject.figures, *subject.parts))
+    grouping = query.grouping(by, order, getattr(query, "currency", None))
+    found: Aggregate = await resolver(call.ctx, query.condition(), grouping, wanted)
+    names, records = tuple(subject.figures), {}
+    for dimension in by:
+        if dimension.value in named:
+            records[dimension.value] = await _records(
+                call.ctx, subject, dimension, named[dimension.value], found.groups
+            )
+    groups = [{"key": _key(subject, group, by, records), **_figures(group, names)} for group in found.groups]
+    return RestResponse(
+        {
+            "groups": groups,
+            "total": _figures(found.total, names),
+            "group_count": found.group_count,
+            "truncated": found.truncated,
+        }
+    )
+
+
+async def _records(
+    ctx: Context, subject: Subject, dimension: StrEnum, named: Named, groups: Sequence[Figures]
+) -> dict[str, JsonObject]:
+    attribute = subject.keys[dimension.value]
+    ids = {identifier for group in groups if (identifier := getattr(group.key, attribute)) is not None}
+    found = await gather(*(named.find(ctx, identifier) for identifier in sorted(ids)))
+    return {row.id: {key: getattr(row, key) for key in named.keys} for row in found if row is not None}
+
+
+def _key(
+    subject: Subject, group: Figures, by: Sequence[StrEnum], records: Mapping[str, Mapping[str, JsonObject]]
+) -> JsonObject:
     """Returns the key of a group: the dimensions that were asked for, with the records that the identifiers name."""
     key: JsonObject = {}
     for dimension in by:
         name = dimension.value
-        value = getattr(group.key, _IDENTIFIED.get(name, name))
+        value = getattr(group.key, subject.keys.get(name, name))
         if name in records:
             value = None if value is None else records[name].get(value)
-        key[name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        key[name] = asdict(value) if isinstance(value, Period) else value
     return key
-
-
-_IDENTIFIED: Final = {name: f"{name}_id" for name in ("stage", "owner", "account", "deal")}
 
 
 def _figures(group: Figures, names: Sequence[str]) -> JsonObject:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import gather
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -12,19 +10,17 @@ from contract.aggregates import DealAggregateOrderField, DealDimension
 from contract.criteria import Op
 from contract.vocabulary import DealStatus
 from resolvers.accounts import get_account
-from resolvers.aggregates import Figures
 from resolvers.deal_aggregates import DEAL_SUBJECT, aggregate_deals
 from resolvers.pipeline_stages import get_stage
-from resolvers.shared.context import Context
 from resolvers.shared.inputs import CalendarDate, Currency
-from rest_compat.aggregates import AggregateQuery, document, key_of
-from rest_compat.operations import Resolver, RestOperation, RestRequest, RestResponse
+from rest_compat.aggregates import AggregateQuery, Named, answered
+from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import Exactly, Moment, Repeatable, Where
-from rest_compat.schemas import JsonObject
 
-_KEYS: Final = {"stage": ("id", "name", "position", "type", "probability"), "account": ("id", "name", "domain")}
-"""The keys of the records that a group has in common."""
-_FINDS: Final[Mapping[str, Resolver]] = {"stage": get_stage, "account": get_account}
+_NAMED: Final = {
+    "stage": Named(get_stage, ("id", "name", "position", "type", "probability")),
+    "account": Named(get_account, ("id", "name", "domain")),
+}
 
 
 class DealAggregateQuery(AggregateQuery):
@@ -61,25 +57,7 @@ class DealAggregateQuery(AggregateQuery):
 async def aggregate(call: RestRequest) -> RestResponse:
     """Answers with the groups, what they come to, and all of them together."""
     query: DealAggregateQuery = call.query
-    by = query.group_by or []
-    grouping = query.grouping(by, query.order_by, query.currency)
-    found = await aggregate_deals(call.ctx, query.condition(), grouping, _WANTED)
-    records: dict[str, dict[str, JsonObject]] = {
-        one.value: await _records(call.ctx, one, found.groups) for one in by if one.value in _KEYS
-    }
-    keys = [key_of(group, by, records) for group in found.groups]
-    return RestResponse(document(found, keys, tuple(DEAL_SUBJECT.figures)))
-
-
-_WANTED: Final = frozenset((*DEAL_SUBJECT.figures, *DEAL_SUBJECT.parts))
-
-
-async def _records(ctx: Context, dimension: DealDimension, groups: Sequence[Figures]) -> dict[str, JsonObject]:
-    """Returns the records that the groups have in common, by identifier; they come in one statement."""
-    name = dimension.value
-    ids = {identifier for group in groups if (identifier := getattr(group.key, f"{name}_id")) is not None}
-    found = await gather(*(_FINDS[name](ctx, identifier) for identifier in sorted(ids)))
-    return {row.id: {key: getattr(row, key) for key in _KEYS[name]} for row in found if row is not None}
+    return await answered(call, aggregate_deals, DEAL_SUBJECT, query.group_by or [], query.order_by, _NAMED)
 
 
 OPERATIONS: Final = (

@@ -1,11 +1,16 @@
 """Aggregates on the GraphQL surface: what those of all records share."""
 
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
+from enum import StrEnum
+from typing import Any
 
 import strawberry
 
 from contract.catalog import DateGrain
+from contract.limits import GROUPS_DEFAULT
+from resolvers.aggregates import Grouping
 from schema.declare import Info, enum, field
 from schema.execution.selections import field_of
 
@@ -38,6 +43,19 @@ class MoneySummary:
     )
     minimum: Decimal | None = field("The smallest amount.")
     maximum: Decimal | None = field("The largest amount.")
+
+
+def grouping_of(
+    by: Sequence[StrEnum] | None,
+    grain: DateGrain,
+    time_zone: str,
+    order: Any,  # Any: the order input of the records, of which some have a currency
+    first: int | None,
+) -> Grouping:
+    """How records are grouped, by the arguments of an aggregate."""
+    currency = getattr(order, "currency", None) or None
+    size = GROUPS_DEFAULT if first is None else first
+    return Grouping(by or (), grain, time_zone, order.field, order.direction, currency, size)
 
 
 def wanted(info: Info) -> frozenset[str]:

@@ -9,9 +9,9 @@ from contract.aggregates import DealAggregateOrderField, DealDimension, texts_of
 from contract.catalog import DateGrain
 from contract.limits import GROUPS_DEFAULT
 from contract.vocabulary import DealStatus, GeoScope, SortDirection
-from resolvers import accounts, aggregates, deal_aggregates, pipeline_stages
+from resolvers import accounts, deal_aggregates, pipeline_stages
 from schema.accounts import Account
-from schema.aggregates import MoneySummary, Period, wanted
+from schema.aggregates import MoneySummary, Period, grouping_of, wanted
 from schema.deals import DealFilter, MoneyTotal
 from schema.declare import Info, argument, enum, field, link_field, operation_field
 from schema.filters import condition_of
@@ -123,16 +123,7 @@ class DealAggregateQueries:
             int | None, argument("How many groups are listed, 0 to 500; `total` covers all.")
         ] = GROUPS_DEFAULT,
     ) -> DealAggregate:
-        order = order_by or _BY_KEY
-        grouping = aggregates.Grouping(
-            group_by or (),
-            grain,
-            time_zone,
-            order.field,
-            order.direction,
-            order.currency or None,
-            GROUPS_DEFAULT if first is None else first,
-        )
+        grouping = grouping_of(group_by, grain, time_zone, order_by or _BY_KEY, first)
         return await deal_aggregates.aggregate_deals(info.context, condition_of(filter), grouping, wanted(info))
 
 

@@ -229,6 +229,10 @@ class MoneyTotal:
 class DealBoardColumn:
     stage: PipelineStage = field("The stage.")
     totals: list[MoneyTotal] = field("What the deals are worth, per currency.")
+    deal_count: int = field("The number of deals in the column.")
+    weighted_totals: list[MoneyTotal] = field(
+        "Open deals: amount times the stage's probability, one item for each currency; empty where the stage has none."
+    )
 
     @guarded_field(deals.deals_of_stage, "The deals in the stage, newest first.")
     async def deals(
@@ -241,6 +245,8 @@ class DealBoardColumn:
 @strawberry.type(description="The deals by stage.")
 class DealBoard:
     columns: list[DealBoardColumn] = field("A column per stage, in the board's order.")
+    totals: list[MoneyTotal] = field("All columns together, one item for each currency.")
+    unstaged_totals: list[MoneyTotal] = field("The deals in no stage, one item for each currency.")
 
     @guarded_field(deals.unstaged_deals, "The deals that no column holds because they have no stage, newest first.")
     async def unstaged(root: strawberry.Parent[deals.Board], info: Info) -> Connection[Deal]:

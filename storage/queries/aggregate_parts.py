@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sqlalchemy import Integer, bindparam, case, func, literal_column
+from sqlalchemy import Integer, bindparam, case, distinct, func, literal_column
 
 from storage.base import PlainText
 from storage.expressions import AnyColumn
@@ -24,6 +24,11 @@ def only_where(condition: AnyColumn, column: AnyColumn) -> AnyColumn:
 
 def equals(column: AnyColumn, value: str) -> AnyColumn:
     return column == literal_column(f"'{value}'")
+
+
+def different(column: AnyColumn) -> AnyColumn:
+    """The number of different values."""
+    return func.count(distinct(column))
 
 
 def in_currency(high: str, low: str) -> Term:

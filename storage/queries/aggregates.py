@@ -27,6 +27,7 @@ from sqlalchemy import (
 from contract.catalog import ColumnKind, DateGrain
 from contract.criteria import Condition
 from contract.vocabulary import SortDirection
+from storage.base import now
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.queries.filtering import bind, narrowed
 from storage.queries.listables import Listable
@@ -125,7 +126,7 @@ async def aggregate(
     session: TenantSession, source: Source, condition: Condition, question: Question
 ) -> Sequence[Any]:  # Any: an AggregateRow with the keys and parts that were asked for
     """The rows of the groups that are listed, in their order, and those of the total."""
-    values: Values = {"first": question.first, "in_currency": question.currency}
+    values: Values = {"first": question.first, "in_currency": question.currency, "present": now()}
     shape = bind(source.listable, condition, values)
     zone = zone_of(question.zone)
     zone.bind(values)

@@ -58,16 +58,14 @@ def _sums(element: FunctionElement[object], compiler: SQLCompiler, **kw: object)
 
 
 async def totals(session: TenantSession, condition: Condition) -> Sequence[TotalRow]:
-    """Per stage and currency: `stage_id`, `currency`, `amount` (deals without a value count as nothing), `deals`."""
+    """Per stage, or none, and currency: `amount` (deals without a value count as nothing) and `deals`."""
     values: Values = {}
     shape = bind(DEALS, condition, values)
 
     def build() -> AnySelect:
         amount, number = money_sum(col(Deal.value)).label("amount"), func.count().label("deals")
-        staged = DEALS.select(ORG_PARAM, col(Deal.stage_id), col(Deal.currency), amount, number).where(
-            col(Deal.stage_id).is_not(None)
-        )
-        grouped = narrowed(staged, DEALS, shape).group_by(col(Deal.stage_id), col(Deal.currency))
+        counted = DEALS.select(ORG_PARAM, col(Deal.stage_id), col(Deal.currency), amount, number)
+        grouped = narrowed(counted, DEALS, shape).group_by(col(Deal.stage_id), col(Deal.currency))
         return grouped.order_by(col(Deal.currency))
 
     return await session.fetch(("totals", shape), build, **values)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import pytest
 
-from contract.aggregates import DealDimension, texts_of
+from contract.aggregates import CampaignDimension, DealDimension, LeadDimension, MeetingDimension, texts_of
 from contract.catalog import CATALOG, ColumnKind, catalog_for
 from contract.scopes import ScopeGroup
 
@@ -93,7 +95,17 @@ def test_health_is_for_those_who_read_meetings() -> None:
     assert {one.group for one in fields} == {None, ScopeGroup.MEETINGS_READ}
 
 
-def test_what_aggregates_group_by_is_in_the_catalogue() -> None:
-    taken = {one.value for one in DealDimension}
-    assert [name for name in CATALOG["deals"].dimensions if name in taken] == [one.value for one in DealDimension]
-    assert texts_of("deals", DealDimension)["STAGE"] == CATALOG["deals"].dimensions["stage"].text
+@pytest.mark.parametrize(
+    ("entity", "dimensions"), [("deals", DealDimension), ("meetings", MeetingDimension), ("leads", LeadDimension)]
+)
+def test_what_aggregates_group_by_is_in_the_catalogue(entity: str, dimensions: type[StrEnum]) -> None:
+    taken = [one.value for one in dimensions]
+    assert [name for name in CATALOG[entity].dimensions if name in taken] == taken
+    assert texts_of(entity, dimensions) == {n.upper(): CATALOG[entity].dimensions[n].text for n in taken}
+
+
+def test_what_campaigns_are_grouped_by_is_in_the_catalogue() -> None:
+    texts = texts_of("campaigns", CampaignDimension)
+    assert list(texts) == [one.name for one in CampaignDimension]
+    assert texts["ENROLLMENT_STATUS"] == CATALOG["enrollments"].dimensions["status"].text
+    assert texts["STATUS"] == CATALOG["campaigns"].dimensions["status"].text

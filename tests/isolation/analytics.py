@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from contract.aggregates import DealDimension
-from storage.tables import Account, Deal, PipelineStage
+from contract.aggregates import CampaignDimension, DealDimension, LeadDimension, MeetingDimension
+from storage.tables import Account, Activity, Campaign, Deal, Enrollment, Lead, PipelineStage, Tag, TagLink
 from tests.isolation.requests import Case, Rest, q
 from tests.isolation.surfaces import Surfaces, camel
 
@@ -30,10 +30,41 @@ CASES: dict[str, Case] = {
             ),
         ),
     ),
+    "meeting_aggregates.aggregate_meetings": Case(
+        "MEETINGS_READ",
+        (
+            Rest("GET", "/activities/meetings/aggregate?group_by=account,deal&account_id=<account>"),
+            q(
+                "query($a: ID!) { meetingAggregate(groupBy: [ACCOUNT, DEAL], filter: {accountId: {eq: $a}})"
+                " { groups { key { account { name } deal { name } } count } total { count } } }",
+                a="<account>",
+            ),
+        ),
+    ),
+    "lead_aggregates.aggregate_leads": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/leads/aggregate?group_by=tag,owner"),
+            q("{ leadAggregate(groupBy: [TAG, OWNER]) { groups { key { tag ownerId } count } total { count } } }"),
+        ),
+    ),
+    "campaign_aggregates.aggregate_campaigns": Case(
+        "OUTREACH_READ",
+        (
+            Rest("GET", "/outreach/campaigns/aggregate?group_by=campaign,enrollment_status"),
+            q(
+                "{ campaignAggregate(groupBy: [CAMPAIGN, ENROLLMENT_STATUS]) { groups { key { campaign { name } }"
+                " enrolledCount } total { count } } }"
+            ),
+        ),
+    ),
     "analytics.get_catalog": Case("DATA_ACCESS", (Rest("GET", "/analytics/catalog"), q(CATALOG))),
 }
 PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/deals/aggregate"): ("CRM_READ", True, 200, "Query.dealAggregate"),
+    ("GET", "/activities/meetings/aggregate"): ("MEETINGS_READ", True, 200, "Query.meetingAggregate"),
+    ("GET", "/leads/aggregate"): ("CRM_READ", True, 200, "Query.leadAggregate"),
+    ("GET", "/outreach/campaigns/aggregate"): ("OUTREACH_READ", True, 200, "Query.campaignAggregate"),
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
 }
 KEYS: dict[tuple[str, str], list[str]] = {("/analytics/catalog", "GET"): ["entities"]}
@@ -74,7 +105,7 @@ def _number(name: str, value: Any) -> Any:
     return value.lower() if name in _ENUMS and isinstance(value, str) else _numbers(value)
 
 
-_ENUMS = ("status", "geoScope", "type")
+_ENUMS = ("status", "geoScope", "type", "state", "source", "enrollmentStatus")
 
 
 def _exact(response: httpx.Response) -> Any:
@@ -137,7 +168,78 @@ async def _deal_aggregate(surfaces: Surfaces) -> None:
         assert [one["loc"][:2] for one in refused.json()["detail"]] == [["query", at]]
 
 
+async def _meeting_aggregate(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    account, deal = Account(name="A", domain="a.example"), Deal(name="D")
+    due = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    meetings = [
+        Activity(subject="1", account_id=account.id, due_at=due, duration_minutes=45),
+        Activity(subject="2", deal_id=deal.id, completed_at=due, duration_minutes=20, source="zoom", owner_id="ada"),
+        Activity(subject="3"),
+    ]
+    await world.add(world.one, account, deal, *meetings)
+    figures = "count completedCount accountCount totalMinutes averageMinutes"
+    key = f"""owner: ownerId account {{ id name domain }} industry deal {{ id name stageId }} source state
+      dueAt {_PERIOD} completedAt {_PERIOD} createdAt {_PERIOD}"""
+    for by in MeetingDimension:
+        path = f"/activities/meetings/aggregate?group_by={by.value}&grain=day&time_zone=Asia/Tokyo&order_by=count"
+        arguments = f'groupBy: [{by.name}], grain: DAY, timeZone: "Asia/Tokyo", orderBy: {{field: COUNT}}'
+        parts = f"groups {{ key {{ {key} }} {figures} }} total {{ {figures} }} groupCount truncated"
+        graph = await surfaces.graphql(f"{{ meetingAggregate({arguments}) {{ {parts} }} }}")
+        _same(json.loads((await surfaces.rest("GET", path)).text), graph, [camel(by.value)])
+    none = await surfaces.rest("GET", "/activities/meetings/aggregate?unlinked_account=true&unlinked_deal=true")
+    assert none.json()["total"]["count"] == 1
+    late = await surfaces.rest("GET", "/activities/meetings/aggregate?from=2026-03-01T23:30:00Z&to=2026-03-02")
+    assert late.json()["total"]["count"] == 1
+
+
+async def _lead_aggregate(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    made = datetime(2026, 3, 1, tzinfo=UTC)
+    leads = [
+        Lead(name="1", status="converted", created_at=made, converted_at=made + timedelta(days=3), source="manual"),
+        Lead(name="2", status="disqualified", disqualified_reason="r", owner_id="ada"),
+        Lead(name="3"),
+    ]
+    tag = Tag(name="VIP", folded_name="vip")
+    await world.add(world.one, *leads, tag)
+    await world.add(world.one, TagLink(kind="lead", record_id=leads[0].id, tag_id=tag.id))
+    figures = "count convertedCount disqualifiedCount conversionRate averageDaysToConvert"
+    key = f"status source owner: ownerId tag disqualifiedReason createdAt {_PERIOD} convertedAt {_PERIOD}"
+    for by in LeadDimension:
+        parts = f"groups {{ key {{ {key} }} {figures} }} total {{ {figures} }} groupCount truncated"
+        graph = await surfaces.graphql(f"{{ leadAggregate(groupBy: [{by.name}], grain: WEEK) {{ {parts} }} }}")
+        found = await surfaces.rest("GET", f"/leads/aggregate?group_by={by.value}&grain=week")
+        _same(json.loads(found.text), graph, [camel(by.value)])
+    one = await surfaces.rest("GET", "/leads/aggregate?status=disqualified&owner_id=ada")
+    assert one.json()["total"]["count"] == 1
+
+
+async def _campaign_aggregate(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    campaigns = [Campaign(name="A", status="active", provider="x"), Campaign(name="B", provider="x")]
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    recipients = [
+        Enrollment(campaign_id=campaigns[0].id, email=f"{s}@x.example", email_key=s, status=s, enrolled_at=at)
+        for s in ("replied", "bounced", "active")
+    ]
+    await world.add(world.one, *campaigns)
+    await world.add(world.one, *recipients)
+    figures = "count enrolledCount repliedCount bouncedCount unsubscribedCount replyRate bounceRate"
+    key = f"campaign {{ id name status }} status enrollmentStatus enrolledAt {_PERIOD} createdAt {_PERIOD}"
+    for by in CampaignDimension:
+        parts = f"groups {{ key {{ {key} }} {figures} }} total {{ {figures} }} groupCount truncated"
+        graph = await surfaces.graphql(f"{{ campaignAggregate(groupBy: [{by.name}], grain: YEAR) {{ {parts} }} }}")
+        found = await surfaces.rest("GET", f"/outreach/campaigns/aggregate?group_by={by.value}&grain=year")
+        _same(json.loads(found.text), graph, [camel(by.value)])
+    some = await surfaces.rest("GET", "/outreach/campaigns/aggregate?status=active&order_by=reply_rate")
+    assert some.json()["total"]["enrolled_count"] == 3
+
+
 COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.dealAggregate": _deal_aggregate,
+    "Query.meetingAggregate": _meeting_aggregate,
+    "Query.leadAggregate": _lead_aggregate,
+    "Query.campaignAggregate": _campaign_aggregate,
     "Query.analyticsCatalog": _catalog,
 }

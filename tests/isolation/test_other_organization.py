@@ -28,6 +28,7 @@ CALLERS = ["admin@two", "of both"]
 NAMING_NOTHING = {
     "accounts.create_account",
     "analytics.get_catalog",
+    "campaign_aggregates.aggregate_campaigns",
     "competitors.create_competitor",
     "competitors.list_competitors",
     "costs.estimate_cost",
@@ -38,6 +39,7 @@ NAMING_NOTHING = {
     "events.list_events",
     "events.watch_events",
     "feedback.submit_feedback",
+    "lead_aggregates.aggregate_leads",
     "leads.confirm_capture",
     "mailboxes.list_mailboxes",
     "members.add_member",

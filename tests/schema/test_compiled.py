@@ -231,6 +231,9 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
     pool["Query", "dealBoard"] = [{}, *({"filter": filter} for filter in FILTERS["deals"])]
     groupings = [{}, {"groupBy": ["STAGE"]}, {"groupBy": ["ACCOUNT", "CREATED_AT"], "first": 2}, {"first": 501}]
     pool["Query", "dealAggregate"] = [*groupings, {"groupBy": ["STATUS"], "orderBy": {"field": "COUNT"}}]
+    pool["Query", "meetingAggregate"] = [{}, {"groupBy": ["STATE", "DUE_AT"]}, {"groupBy": ["OWNER", "OWNER"]}]
+    pool["Query", "leadAggregate"] = [{}, {"groupBy": ["TAG"], "first": 1}, {"timeZone": "none"}]
+    pool["Query", "campaignAggregate"] = [{}, {"groupBy": ["CAMPAIGN"]}, {"first": -1}]
     pool["Account", "healthHistory"] = [{"first": 1}, {"first": 3}, {"first": 2, "after": "none"}]
     pool["Viewer", "can"] = [{"operation": "deals"}, {"operation": "dealCreate"}, {"operation": "none"}]
     return pool

@@ -220,3 +220,51 @@ async def test_a_column_goes_on_behind_its_cursor(one: Tenant) -> None:
     assert ([d["name"] for d in page["nodes"]], page["pageInfo"]["hasNextPage"]) == (["2", "1"], True)
     page = (await one.ask(query, after=page["pageInfo"]["endCursor"]))["columns"][0]["deals"]
     assert ([d["name"] for d in page["nodes"]], page["pageInfo"]["hasNextPage"]) == (["0"], False)
+
+
+TOTALS = """query($filter: DealFilter) { dealBoard(filter: $filter) { columns { stage { name } dealCount
+  weightedTotals { currency amount count } } totals { currency amount count }
+  unstagedTotals { currency amount count } } }"""
+
+
+async def test_the_totals_of_the_columns_and_of_the_board(one: Tenant) -> None:
+    stages = [
+        PipelineStage(name="weighed", position=0, probability=33),
+        PipelineStage(name="unknown", position=1),
+        PipelineStage(name="hopeless", position=2, probability=0),
+        PipelineStage(name="won", position=3, type="won", probability=100),
+    ]
+
+    def deal(stage: PipelineStage | None, value: str | None, currency: str = "EUR") -> Deal:
+        status = "open" if stage is None else stage.type
+        amount = None if value is None else Decimal(value)
+        return Deal(name="d", value=amount, currency=currency, stage_id=stage and stage.id, status=status)
+
+    await one.add(
+        *stages,
+        deal(stages[0], "999999999999999.9999"),
+        deal(stages[0], "0.0001"),
+        deal(stages[0], None, "USD"),
+        deal(stages[1], "5"),
+        deal(stages[2], "7", "USD"),
+        deal(stages[3], "11", "JPY"),
+        deal(None, "13"),
+        deal(None, None, "CHF"),
+    )
+
+    def total(currency: str, amount: str, count: int) -> dict[str, Any]:
+        return {"currency": currency, "amount": amount, "count": count}
+
+    board = await one.ask(TOTALS)
+    assert [(column["dealCount"], column["weightedTotals"]) for column in board["columns"]] == [
+        (3, [total("EUR", "330000000000000", 2), total("USD", "0", 1)]),
+        (1, []),
+        (1, [total("USD", "0", 1)]),
+        (1, []),
+    ]
+    assert board["totals"] == [total("EUR", "1000000000000005", 3), total("JPY", "11", 1), total("USD", "7", 2)]
+    assert board["unstagedTotals"] == [total("CHF", "0", 1), total("EUR", "13", 1)]
+    filtered = await one.ask(TOTALS, filter={"value": {"gte": "11"}})
+    assert filtered["totals"] == [total("EUR", "999999999999999.9999", 1), total("JPY", "11", 1)]
+    assert filtered["columns"][0]["weightedTotals"] == [total("EUR", "329999999999999.999967", 1)]
+    assert filtered["unstagedTotals"] == [total("EUR", "13", 1)]

@@ -51,6 +51,8 @@ QUERIES = Queries(
         "Query.members": '(filter: {query: "@row.example"})',
         "Viewer.permissions": '(operations: ["deals", "dealCreate"])',
         "Query.dealAggregate": "(groupBy: [ACCOUNT, STAGE], first: 500)",
+        "Query.meetingAggregate": "(groupBy: [ACCOUNT, DEAL], first: 500)",
+        "Query.campaignAggregate": "(groupBy: [CAMPAIGN], first: 500)",
         "Query.costEstimate": '(document: "{ deals { totalCount } }")',
         "Query.leadConversionPreview": "(id: $lead)",
         "Account.healthHistory": "(first: 5)",
@@ -63,6 +65,7 @@ ELSEWHERE = {"DetectedCompetitor.evidence", "UserError.field"}
 GROWS_NOT = {
     *("CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"),
     *("Viewer.permissions", "AnalyticsCatalog.entities", "AnalyticsEntity.dimensions", "AnalyticsEntity.measures"),
+    "LeadAggregate.groups",
 }
 
 

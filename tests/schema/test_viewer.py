@@ -42,7 +42,7 @@ VIEWER = (
 )
 CAN = "query($operation: String!) { viewer { can(operation: $operation) } }"
 
-READ_MEETINGS = {"meeting", "meetings", *fields_of("MEETINGS_READ")}
+READ_MEETINGS = {"meeting", "meetings", "meetingAggregate", *fields_of("MEETINGS_READ")}
 READ_CRM = {
     "account",
     "accounts",
@@ -53,6 +53,7 @@ READ_CRM = {
     "pipelineStages",
     "dealBoard",
     "dealAggregate",
+    "leadAggregate",
     "job",
     "search",
     "events",
@@ -91,7 +92,7 @@ MANAGE_CRM = {
     "cxReportEdit",
     *fields_of("CRM_MANAGE"),
 }
-READ_OUTREACH = {"campaign", "campaigns", "outreachDomains", "mailboxes"}
+READ_OUTREACH = {"campaignAggregate", "campaign", "campaigns", "outreachDomains", "mailboxes"}
 MANAGE_OUTREACH = {
     "campaignCreate",
     "campaignUpdate",

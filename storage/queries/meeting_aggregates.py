@@ -1,0 +1,64 @@
+"""Meetings as aggregates group them: their dimensions, the numbers that their figures are made of, and their orders."""
+
+from typing import Final
+
+from sqlalchemy import and_, bindparam, case, func, literal_column
+from sqlalchemy.orm import aliased
+from sqlmodel import UTCDateTime, col
+
+from contract.catalog import ColumnKind
+from contract.vocabulary import MeetingState
+from storage.base import PlainText
+from storage.expressions import AnyColumn, AnyEntity
+from storage.queries.aggregate_parts import COUNT, different, number_of
+from storage.queries.aggregates import Dimension, Order, Part, Source
+from storage.queries.listables import MEETINGS
+from storage.tables import Account, Activity, Deal
+
+_ID, _MOMENT = ColumnKind.ID, ColumnKind.DATETIME
+_ACCOUNT: AnyEntity = aliased(Account)
+_NAMING_ACCOUNT: AnyEntity = aliased(Account)
+_NAMING_DEAL: AnyEntity = aliased(Deal)
+_DONE = col(Activity.completed_at).is_not(None)
+
+
+def _word(state: MeetingState) -> AnyColumn:
+    return literal_column(f"'{state.value}'", PlainText)
+
+
+_STATE = case(
+    (_DONE, _word(MeetingState.COMPLETED)),
+    (col(Activity.due_at).is_(None), _word(MeetingState.UNSCHEDULED)),
+    (col(Activity.due_at) > bindparam("present", type_=UTCDateTime), _word(MeetingState.SCHEDULED)),
+    else_=_word(MeetingState.OVERDUE),
+)
+
+MEETING_SOURCE: Final = Source(
+    MEETINGS,
+    {
+        "owner": Dimension(col(Activity.owner_id)),
+        "account": Dimension(col(Activity.account_id), _ID, named_by=(_NAMING_ACCOUNT, "name")),
+        "industry": Dimension(_ACCOUNT.industry, joins=("account",)),
+        "deal": Dimension(col(Activity.deal_id), _ID, named_by=(_NAMING_DEAL, "name")),
+        "source": Dimension(col(Activity.source)),
+        "state": Dimension(_STATE),
+        "due_at": Dimension(col(Activity.due_at), _MOMENT),
+        "completed_at": Dimension(col(Activity.completed_at), _MOMENT),
+        "created_at": Dimension(col(Activity.created_at), _MOMENT),
+    },
+    {
+        "completed": Part(number_of(_DONE)),
+        "accounts": Part(col(Activity.account_id), different),
+        "minutes": Part(col(Activity.duration_minutes)),
+        "timed": Part(number_of(col(Activity.duration_minutes).is_not(None))),
+    },
+    {
+        "count": COUNT,
+        "total_minutes": Order(
+            ("minutes",), lambda over, fine: [func.coalesce(over(fine.minutes), literal_column("0"))]
+        ),
+    },
+    joins={
+        "account": (_ACCOUNT, and_(_ACCOUNT.org_id == Activity.org_id, _ACCOUNT.id == col(Activity.account_id))),
+    },
+)
