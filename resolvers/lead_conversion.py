@@ -202,7 +202,7 @@ async def _convert(ctx: Context, session: TenantSession, lead: Lead, input: Lead
     converted = {"status": LeadStatus.CONVERTED.value, "converted_at": now(), **into}
     before, (lead, _) = lead, await changes.apply(session, lead, converted)
     event = changes.event_draft(ctx, "lead_converted", {"lead_id": lead.id, **into})
-    await history.tell(session, event, history.edited(before, lead))
+    await records.tell(session, event, history.edited(before, lead))
     events.append(event)
     await records.append_events(session, events)
     return lead, deal if input.deal_id is None else None
@@ -280,7 +280,7 @@ async def _fill(
     after, changed = await changes.apply(session, record, filled)
     if changed:
         event = changes.event_draft(ctx, f"{kind}_updated", {f"{kind}_id": record.id, "changed": sorted(filled)})
-        await history.tell(session, event, history.edited(record, after))
+        await records.tell(session, event, history.edited(record, after))
         events.append(event)
 
 

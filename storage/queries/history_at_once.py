@@ -1,16 +1,18 @@
-"""What an event changed in a record, as a part of the one statement that writes both (storage/queries/at_once.py)."""
+"""What an event changed in a record, in one statement of PostgreSQL, which may write the record too (at_once.py)."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from sqlalchemy import CTE, JSON, Text, and_, bindparam, case, cast, column, func, literal_column, or_, select, true
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from contract.limits import CHANGE_TEXT_MAX
-from storage.expressions import AnyColumn, AnyEntity, Values
+from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.queries.history import EDITS_APART, Told, draft_of
 from storage.statements import ORG_PARAM
 from storage.table_statements import columns_of_table
 from storage.tables import Event, RecordChange
+from storage.tenancy.sessions import TenantSession
 
 _TABLE: AnyEntity = RecordChange.__table__  # type: ignore[attr-defined]  # every table class has one
 
@@ -28,6 +30,20 @@ def values_of(event: Event, told: Sequence[Told]) -> Values:
         values |= {f"told{number}_{name}": getattr(draft, name) for name in columns_of_table(RecordChange)}
         values[f"told{number}_since"] = event.occurred_at - EDITS_APART
     return values
+
+
+async def tell(session: TenantSession, event: Event, told: Sequence[Told]) -> None:
+    """Write what the event, which need not be written yet, changed in records that its writer has locked."""
+    key = ("told at once", alone(told))
+    await session.fetch(key, partial(_telling, alone(told)), **values_of(event, told))
+
+
+def _telling(told: Sequence[bool]) -> AnySelect:
+    made = select(literal_column("1").label("id")).cte("made")
+    statement: AnySelect = select(made.c.id)
+    for number, is_alone in enumerate(told):
+        statement = statement.add_cte(telling(made, number, is_alone=is_alone))
+    return statement
 
 
 def telling(made: CTE, number: int, *, is_alone: bool) -> CTE:

@@ -12,7 +12,7 @@ from storage.adapters.sqlmodel import mappers
 from storage.base import JsonDict, Record, as_uuid, now
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.new_rows import new_row
-from storage.queries import history
+from storage.queries import history, history_at_once
 from storage.queries.filtering import id_matches
 from storage.queries.history import Told
 from storage.queries.listables import Listable
@@ -24,6 +24,9 @@ from storage.tenancy.sessions import TenantSession
 
 RecordT = TypeVar("RecordT", bound=Record)
 RowT = TypeVar("RowT", bound=Row)
+
+_TOLD_AT_ONCE = 2
+"""Of how many records a statement of PostgreSQL tells; of more one reads, and another writes."""
 
 
 async def one(session: TenantSession, listable: Listable[RowT], identifier: object) -> RowT | None:
@@ -125,9 +128,17 @@ async def append_event(
     The counter's lock holds until the commit, so whatever else the transaction locks comes before.
     """
     draft = new_row(Event, sequence=0, type=type, area=area, actor=actor, request_id=request_id, data=data)
-    await history.tell(session, draft, told)
+    await tell(session, draft, told)
     [event] = await append_events(session, [draft])
     return event
+
+
+async def tell(session: TenantSession, event: Event, told: Sequence[Told]) -> None:
+    """Write what the event changed in records, which their writer has locked: of one or two at once, where it can."""
+    if session.dialect == "postgresql" and 0 < len(told) <= _TOLD_AT_ONCE:
+        await history_at_once.tell(session, event, told)
+    else:
+        await history.tell(session, event, told)
 
 
 async def append_events(session: TenantSession, drafts: Sequence[Event]) -> list[Event]:

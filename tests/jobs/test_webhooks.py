@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import orjson
@@ -17,6 +17,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from contract.errors import Problems
 from contract.limits import DELIVERIES_KEPT
+from contract.scopes import Role
 from contract.vocabulary import JobStatus
 from jobs import upkeep, webhooks
 from jobs.queue import enqueue
@@ -24,7 +25,13 @@ from jobs.upkeep import prune
 from providers.outbound import Outbound
 from providers.ports import Ports
 from resolvers.accounts import AccountCreate, create_account
+from resolvers.members import MemberAdd, add_member, deactivate_member
+from resolvers.ownership import OwnershipTransfer, transfer_ownership
+from resolvers.sales_targets import SalesTargets, put_targets
 from resolvers.shared.context import Context, Services
+from resolvers.shared.inputs import parse
+from resolvers.tags import TagCreate, TagsApply, TagUpdate, apply_tags, create_tag, update_tag
+from resolvers.tasks import TaskCreate, create_task
 from resolvers.webhooks import (
     WebhookCreate,
     create_webhook,
@@ -151,6 +158,38 @@ async def test_events_arrive_signed_in_order_with_their_sequence(world: World, p
         shown = await deliveries_of_webhook(ctx, identifier, 2)
         assert [(d.attempt, d.status_code, d.error, d.delivered) for d in shown] == [(1, 204, None, True)] * 2
         assert [d.event_id for d in shown] == [event["id"] for event in reversed(told(web)[2:])]
+
+
+async def test_what_people_do_reaches_webhooks(world: World, ports: Ports, workers: Workers) -> None:
+    """Reminders, tags, targets, members and transfers: each under its type, with what the change log says of it."""
+    ctx = await admin(world, ports.outbound)
+    types = ["task_created", "task_reminded", "tag_created", "tag_updated", "records_tagged", "sales_targets_set"]
+    types += ["member_added", "member_deactivated", "ownership_transferred"]
+    async with open_web({"/hook": OK}) as web:
+        await made(ctx, f"{web.url}/hook", *types)
+        account = await create_account(ctx, AccountCreate(name="a"))
+        task = await create_task(ctx, TaskCreate(subject="Call", account_id=account.id, remind_at=now()))
+        tag = await create_tag(ctx, TagCreate(name="vip"))
+        await update_tag(ctx, tag.id, TagUpdate(name="key"))
+        await apply_tags(ctx, TagsApply(ids=[account.id], add=["key"]))
+        target = {"metric": "won_deals", "period": "year", "starts_on": date(2026, 1, 1), "amount": 5}
+        await put_targets(ctx, parse(SalesTargets, {"inputs": [target]}))
+        member = await add_member(ctx, MemberAdd(name="New", email="new@example.com", role=Role.MEMBER))
+        await deactivate_member(ctx, "viewer@one")
+        await transfer_ownership(
+            ctx, OwnershipTransfer.model_validate({"from": "admin@one", "to": member.id, "kinds": ["account"]})
+        )
+        workers.start()
+        await soon(lambda: set(types) <= {event["type"] for event in told(web)})
+        arrived = {event["type"]: event for event in told(web)}
+        sequences = [event["sequence"] for event in told(web)]
+    assert sequences == sorted(set(sequences))
+    assert task is not None
+    assert arrived["member_added"]["data"]["member_id"] == member.id
+    assert arrived["ownership_transferred"]["data"]["ids"] == [account.id]
+    assert arrived["task_reminded"]["data"]["task_id"] == task.id
+    assert arrived["tag_updated"]["data"] == {"tag_id": tag.id, "changed": ["name"]}
+    assert arrived["records_tagged"]["data"] == {"ids": [account.id], "added": 1, "removed": 0}
 
 
 async def test_no_secret_lies_in_the_database(world: World, ports: Ports) -> None:

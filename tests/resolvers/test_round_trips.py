@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from contract.errors import Problems
 from resolvers.accounts import AccountCreate, AccountUpdate, create_account, delete_account, update_account
+from resolvers.campaigns import CampaignUpdate, update_campaign
 from resolvers.contacts import ContactCreate, create_contact, delete_contact
 from resolvers.deals import (
     DealCreate,
@@ -22,13 +23,15 @@ from resolvers.deals import (
     unlink_contact,
     update_deal,
 )
+from resolvers.leads import LeadUpdate, update_lead
 from resolvers.pipeline_stages import StageInput, create_stage
 from resolvers.research import ResearchRunCreate, create_run
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import parse
+from resolvers.tags import TagsApply, apply_tags
 from storage.base import new_id
 from storage.postgres.tenant_connection import TenantConnection
-from storage.tables import Contact, Deal, Event, EventCounter, SearchEntry, StageChange
+from storage.tables import Campaign, Contact, Deal, Event, EventCounter, Lead, SearchEntry, StageChange
 from tests.support.world import World, open_world
 
 
@@ -116,6 +119,29 @@ async def test_a_new_record_with_tags_takes_as_many_for_one_as_for_ten(
         numbers = [await of(monkeypatch, create_deal(ctx, deal)) for _ in ("tags to make", "tags to find")]
         found.append(numbers)
     assert found == [[10, 8], [10, 8]]
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_what_is_told_of_one_record_is_one_statement(
+    ctx: Context, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of those that are written step by step, whether the last change of the record is extended or not."""
+    lead, account = Lead(name="0"), await create_account(ctx, AccountCreate(name="Acme"))
+    campaign = Campaign(name="0", provider="local")
+    await world.add(world.one, lead, campaign)
+    lock = AccountUpdate(owner_id=ctx.caller.subject, industry="x")  # who owned it already is looked up
+    writes: dict[str, Callable[[str], Awaitable[Any]]] = {
+        "lead": lambda name: update_lead(ctx, lead.id, LeadUpdate(name=name)),
+        "campaign": lambda name: update_campaign(ctx, campaign.id, parse(CampaignUpdate, {"name": name})),
+        "account": lambda name: update_account(ctx, account.id, lock.model_copy(update={"industry": name})),
+        "tags": lambda name: apply_tags(ctx, TagsApply(ids=[account.id], add=[name])),
+    }
+    for noun, write in writes.items():
+        await write("prepared")
+        for name in ("extends", "extends again"):
+            with round_trips(monkeypatch) as sent:
+                await write(name)
+            assert len([text for text in sent if "record_changes" in text]) == 1, noun
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
