@@ -117,7 +117,8 @@ class _PageStatement:
         terms = listable.terms(self.order)
         statement = statement.where(_of_phase(listable, terms, self.phase, place, reverse=self.backward))
         statement = statement.order_by(*order_by(listable, terms, reverse=self.backward))
-        if self.has_offset:
+        # A first page skips none: for the number of the organization's rows alone the planner would plan it each time.
+        if self.has_offset or (is_plain and self.phase == "all" and self.parent is None):
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
         statement = statement.limit(literal_column(str(self.limit), Integer))
         if not self.is_bounded:
