@@ -20,7 +20,8 @@ from storage.queries.dialects import Dialectal
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _BEFORE_ALL, _AFTER_ALL = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)
 """Outside of these no offset is reckoned with: there would be no such day."""
-_DAY = timedelta(days=1)
+_STEP = timedelta(days=3)
+"""Less than any zone has kept an offset for: some had one for a week."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def zone_of(name: str) -> Zone:
     offsets: list[int] = [0, _offset(zone, _FIRST)]
     at = _FIRST
     while at < _LAST:
-        following = at + _DAY
+        following = at + _STEP
         if _offset(zone, following) != offsets[-1]:
             moments.append(_change(zone, at, following))
             offsets.append(_offset(zone, following))
