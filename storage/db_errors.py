@@ -64,6 +64,8 @@ def is_away(error: BaseException) -> bool:
     if isinstance(error, OSError | PoolTimeout):
         return True
     cause = getattr(error, "orig", error)
+    if isinstance(cause, asyncpg.InternalClientError):
+        return True  # the server has just told the connection, which was idle, that it ends
     if (code := _sqlite_code(cause)) is not None:
         return code in _SQLITE_AWAY
     state = getattr(cause, "sqlstate", None)

@@ -65,7 +65,7 @@ ELSEWHERE = {"DetectedCompetitor.evidence", "UserError.field"}
 GROWS_NOT = {
     *("CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"),
     *("Viewer.permissions", "AnalyticsCatalog.entities", "AnalyticsEntity.dimensions", "AnalyticsEntity.measures"),
-    "LeadAggregate.groups",
+    *("LeadAggregate.groups", "DealBoard.totals", "DealBoard.unstagedTotals"),
 }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import pytest
 from sqlalchemy import select, text
 from sqlmodel import col
@@ -19,6 +20,7 @@ from contract.errors import Unavailable
 from storage import database as module
 from storage.base import as_uuid, new_id
 from storage.database import Database
+from storage.db_errors import is_statement_error, refusal_of
 from storage.tables import Account, Activity, Deal, Event, EventCounter, Organization, PipelineStage
 from tests.support.postgresql import Server
 
@@ -188,6 +190,13 @@ async def test_connections_that_the_server_ends_are_unavailable_once(
     with suppress(Unavailable):  # unless its end was heard of already
         await backend()
     assert await backend() != first
+
+
+def test_a_connection_that_is_told_to_end_as_it_is_used_is_away() -> None:
+    """The driver has read that the server ends it, and the loop not yet that it is closed."""
+    told = asyncpg.InternalClientError("cannot switch to state 15; another operation (2) is in progress")
+    assert isinstance(refusal_of(told), Unavailable)
+    assert not is_statement_error(told)
 
 
 @only_postgresql
