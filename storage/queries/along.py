@@ -135,7 +135,7 @@ def _wanted(listable: Listable[Row], along: Iterable[Along]) -> Iterator[Wanted]
     for one in along:
         record = listable if one.link is None else listable.links[one.link][1]
         child = CHILDREN.get((record.name, one.name))
-        if child is None:
+        if child is None or not (one.link is None or listable.has_link(one.link)):
             continue
         source = child.listable.selecting(one.selection)
         if not any(is_long(column) for column in source.select(ORG_PARAM).selected_columns):

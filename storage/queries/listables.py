@@ -112,6 +112,10 @@ class Listable(Generic[RowT]):
         made = selection.sources[self.name, field] = replace(self, selected=(wanted, selection.links))
         return made
 
+    def has_link(self, name: str) -> bool:
+        """Whether the row that the link leads to is joined in."""
+        return self.selected is not None and any(name == link for link, _ in self.selected[1])
+
     def _wanted(self) -> tuple[tuple[AnyColumn, ...], tuple[_Join, ...]]:
         """The columns of a row, and the joins that they come from."""
         if self.selected is None:
