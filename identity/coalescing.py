@@ -17,36 +17,54 @@ Read = Callable[[Sequence[str]], Awaitable[Sequence[RowT]]]
 """The function that reads the rows of these keys."""
 
 
+_PATIENCE = 0.05
+"""The seconds after which a read that is under way is not waited for any longer: it may stand in a line, or hang."""
+
+
 class CoalescedReads(Generic[RowT]):
-    """One kind of read, of which one is under way at a time."""
+    """One kind of read, of which one is under way at a time, unless it takes long."""
 
     def __init__(self, read: Read[RowT], key_of: Callable[[RowT], str]) -> None:
         self._read, self._key_of = read, key_of
-        self._is_busy = False
+        self._latest: object | None = None
         self._waiting: dict[str, asyncio.Future[Sequence[RowT]]] = {}
-        self._running: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._running: set[asyncio.Task[None]] = set()
 
     async def of(self, key: str) -> Sequence[RowT]:
         """The rows of the key, by a read that begins now or later. Raises what the read raises."""
-        if not self._is_busy:
-            self._is_busy = True
+        if self._latest is None:
+            latest = self._latest = object()
             try:
                 return await self._read((key,))
             finally:
-                self._go_on()
+                self._end(latest)
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            self._timer = loop.call_later(_PATIENCE, self._go_on)
         future = self._waiting.get(key)
         if future is None:
-            future = self._waiting[key] = asyncio.get_running_loop().create_future()
+            future = self._waiting[key] = loop.create_future()
         return await asyncio.shield(future)  # one that is cancelled takes it away from nobody
+
+    def _end(self, read: object) -> None:
+        if self._latest is read:
+            self._latest = None
+            self._go_on()
 
     def _go_on(self) -> None:
         """Begin the read for those who came meanwhile."""
-        self._is_busy = bool(self._waiting)
-        if self._is_busy:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._waiting:
             waiting, self._waiting = self._waiting, {}
-            self._running = asyncio.get_running_loop().create_task(self._together(waiting))
+            latest = self._latest = object()
+            task = asyncio.get_running_loop().create_task(self._together(waiting, latest))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
 
-    async def _together(self, waiting: Mapping[str, asyncio.Future[Sequence[RowT]]]) -> None:
+    async def _together(self, waiting: Mapping[str, asyncio.Future[Sequence[RowT]]], read: object) -> None:
         try:
             rows = await self._read(tuple(waiting))
         except Exception as error:
@@ -62,7 +80,7 @@ class CoalescedReads(Generic[RowT]):
             for key, future in waiting.items():
                 future.set_result(found[key])
         finally:
-            self._go_on()
+            self._end(read)
 
     async def _tell(self, waiting: Mapping[str, asyncio.Future[Sequence[RowT]]], error: Exception) -> None:
         """Raise the error for all; where it is a refusal of what one of them asked for, only for that one."""

@@ -35,10 +35,12 @@ class Directory:
         self.asked: list[tuple[str, ...]] = []
         self.refuses: dict[str, Exception] = {}
         self.gate = asyncio.Semaphore(0)
+        self.begun = asyncio.Queue[tuple[str, ...]]()
 
     async def read(self, keys: Sequence[str]) -> list[Found]:
         number = len(self.asked)
         self.asked.append(tuple(keys))
+        self.begun.put_nowait(tuple(keys))
         await self.gate.acquire()
         for key in keys:
             if key in self.refuses:
@@ -99,6 +101,20 @@ async def test_a_directory_that_is_away_is_away_for_all_at_once(known: Directory
     assert first == [("a", 0), ("a", 0)]
     assert all(isinstance(each, Unavailable) for each in others)
     assert len(known.asked) == 2  # not one by one: it would take as long for each
+
+
+async def test_a_read_that_takes_long_is_not_waited_for(known: Directory, reads: CoalescedReads[Found]) -> None:
+    """Who waits for a connection would else wait twice as long behind somebody who does."""
+    tasks = await begun(reads, "a", "b", "c")
+    assert await known.begun.get() == ("a",)
+    assert await known.begun.get() == ("b", "c")  # beside the first, which hangs
+    tasks += await begun(reads, "d")
+    assert await known.begun.get() == ("d",)
+    for _ in range(3):
+        known.gate.release()
+    assert [rows[0].key for rows in await asyncio.gather(*tasks)] == ["a", "b", "c", "d"]
+    known.gate.release()
+    assert await asyncio.wait_for(reads.of("a"), 10)
 
 
 @pytest.mark.parametrize("cancelled", [0, 1, 2])
