@@ -6,7 +6,7 @@ from contract.catalog import CATALOG
 
 
 class DealDimension(StrEnum):
-    """What deals can be grouped by."""
+    """Names what deals can be grouped by."""
 
     STAGE = "stage"
     OWNER = "owner"
@@ -22,7 +22,7 @@ class DealDimension(StrEnum):
 
 
 class DealAggregateOrderField(StrEnum):
-    """What groups of deals are ordered by."""
+    """Names what groups of deals are ordered by."""
 
     KEY = "key"
     COUNT = "count"
@@ -33,7 +33,7 @@ class DealAggregateOrderField(StrEnum):
 
 
 class MeetingDimension(StrEnum):
-    """What meetings can be grouped by."""
+    """Names what meetings can be grouped by."""
 
     OWNER = "owner"
     ACCOUNT = "account"
@@ -47,7 +47,7 @@ class MeetingDimension(StrEnum):
 
 
 class MeetingAggregateOrderField(StrEnum):
-    """What groups of meetings are ordered by."""
+    """Names what groups of meetings are ordered by."""
 
     KEY = "key"
     COUNT = "count"
@@ -55,7 +55,7 @@ class MeetingAggregateOrderField(StrEnum):
 
 
 class LeadDimension(StrEnum):
-    """What leads can be grouped by."""
+    """Names what leads can be grouped by."""
 
     STATUS = "status"
     SOURCE = "source"
@@ -67,7 +67,7 @@ class LeadDimension(StrEnum):
 
 
 class LeadAggregateOrderField(StrEnum):
-    """What groups of leads are ordered by."""
+    """Names what groups of leads are ordered by."""
 
     KEY = "key"
     COUNT = "count"
@@ -75,7 +75,7 @@ class LeadAggregateOrderField(StrEnum):
 
 
 class CampaignDimension(StrEnum):
-    """What campaigns can be grouped by."""
+    """Names what campaigns can be grouped by."""
 
     CAMPAIGN = "campaign"
     STATUS = "status"
@@ -85,7 +85,7 @@ class CampaignDimension(StrEnum):
 
 
 class CampaignAggregateOrderField(StrEnum):
-    """What groups of campaigns are ordered by."""
+    """Names what groups of campaigns are ordered by."""
 
     KEY = "key"
     ENROLLED_COUNT = "enrolled_count"

@@ -7,13 +7,13 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from contract.aggregates import MeetingAggregateOrderField, MeetingDimension
-from contract.criteria import Op
 from resolvers.accounts import get_account
 from resolvers.deals import get_deal
 from resolvers.meeting_aggregates import MEETING_SUBJECT, aggregate_meetings
 from rest_compat.aggregates import AggregateQuery, Named, answered
+from rest_compat.meetings import MeetingConditions
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
-from rest_compat.parameters import Exactly, Moment, Repeatable, Where
+from rest_compat.parameters import Repeatable
 
 _NAMED: Final = {
     "account": Named(get_account, ("id", "name", "domain")),
@@ -21,8 +21,8 @@ _NAMED: Final = {
 }
 
 
-class MeetingAggregateQuery(AggregateQuery):
-    """Has the query parameters of GET /activities/meetings/aggregate."""
+class _Grouped(AggregateQuery):
+    """Has the parameters that come before those that say which meetings."""
 
     group_by: Annotated[list[MeetingDimension] | None, Repeatable()] = Field(
         default=None, description="At most two, several times or by commas; none gives one group of everything."
@@ -30,21 +30,10 @@ class MeetingAggregateQuery(AggregateQuery):
     order_by: MeetingAggregateOrderField = Field(
         default=MeetingAggregateOrderField.KEY, description="What groups are ordered by; ties by their keys."
     )
-    from_: Annotated[Moment | None, Where(Op.GTE, "due_at")] = Field(
-        default=None, alias="from", description="Only meetings due at or after this time."
-    )
-    to: Annotated[Moment | None, Where(Op.LTE, "due_at")] = Field(
-        default=None, description="Only meetings due at or before this time."
-    )
-    owner_id: Exactly = Field(default=None, description="Only meetings owned by this user.")
-    account_id: Exactly = Field(default=None, description="Only meetings linked to this account.")
-    deal_id: Exactly = Field(default=None, description="Only meetings linked to this deal.")
-    unlinked_account: Annotated[bool, Where(Op.IS_NULL, "account_id")] = Field(
-        default=False, description="When true, only meetings with no account_id."
-    )
-    unlinked_deal: Annotated[bool, Where(Op.IS_NULL, "deal_id")] = Field(
-        default=False, description="When true, only meetings with no deal_id."
-    )
+
+
+class MeetingAggregateQuery(MeetingConditions, _Grouped):
+    """Has the query parameters of GET /activities/meetings/aggregate."""
 
 
 async def aggregate(call: RestRequest) -> RestResponse:

@@ -17,8 +17,8 @@ from rest_compat.resources import Resource
 from storage import tables as t
 
 
-class _MeetingFilters(Input):
-    """Has the query parameters of specification 4.1 that come before limit and offset, in their order."""
+class MeetingConditions(Input):
+    """Has the query parameters that say which meetings (specification 4.1), in their order."""
 
     from_: Annotated[Moment | None, Where(Op.GTE, "due_at")] = Field(
         default=None, alias="from", description="Only meetings due at or after this time."
@@ -35,6 +35,11 @@ class _MeetingFilters(Input):
     unlinked_deal: Annotated[bool, Where(Op.IS_NULL, "deal_id")] = Field(
         default=False, description="When true, only meetings with no deal_id."
     )
+
+
+class _MeetingFilters(MeetingConditions):
+    """Has the query parameters of specification 4.1 that come before limit and offset, in their order."""
+
     order: str = Field(
         default="desc",
         description="`asc`, in any letter case, sorts ascending on due_at; any other value sorts descending.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 from sqlalchemy import text
@@ -108,6 +108,10 @@ async def test_writers_of_one_organization_keep_no_other_from_writing_or_reading
     database = Database(database_url, pool_size=4)
     order: list[str] = []
     async with _organizations(database) as (one, two):
+        async with AsyncExitStack() as stack:  # every connection is open already: one takes longer than many turns
+            for organization in (one, two, one, two):
+                session = await stack.enter_async_context(database.reading(organization))
+                await session.scalar(text("SELECT 1"))
 
         async def write(organization: str) -> None:
             async with database.writing(organization) as session:
