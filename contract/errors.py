@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from contract.guard_layers import GuardLayer
 from contract.scopes import ScopeGroup
 
 Path = tuple[str | int, ...]
@@ -171,6 +172,31 @@ class Problems(GatewayError):
         super().__init__("; ".join(f"{'.'.join(map(str, p.path))}: {p.words()}" for p in problems))
 
 
+class AnalyticsRefused(GatewayError):
+    """The guard does not let a statement through: which layer, why, and where in the text, counted from 1."""
+
+    status = 422
+    code = "ANALYTICS_REFUSED"
+
+    def __init__(self, layer: GuardLayer, reason: str, line: int | None = None, column: int | None = None) -> None:
+        place = "" if line is None else f" (line {line}, column {column})"
+        super().__init__(f"{layer.value}: {reason}{place}", field=("sql",))
+        self.layer = layer
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class AnalyticsFailed(GatewayError):
+    """The database refuses what the guard let through; the words are ours and quote no value."""
+
+    status = 422
+    code = "ANALYTICS_FAILED"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, field=("sql",))
+
+
 class NotFound(GatewayError):
     """The operation names what does not exist in this organization; another organization's id is a missing id."""
 
@@ -227,6 +253,17 @@ class Duplicate(GatewayError):
 
     status = 409
     code = "DUPLICATE"
+
+
+class Gone(GatewayError):
+    """What is asked for was there, and is kept no longer; `location` is where what is left of it is."""
+
+    status = 410
+    code = "GONE"
+
+    def __init__(self, message: str, location: str) -> None:
+        super().__init__(message)
+        self.location = location
 
 
 class PreconditionFailed(GatewayError):
@@ -296,6 +333,15 @@ class TooManyStreams(GatewayError):
     message = "Too many subscriptions at once"
 
 
+class TooManyRuns(GatewayError):
+    """As many questions or statements run or wait as a caller, an organization or a process may have."""
+
+    status = 429
+    code = "TOO_MANY_RUNS"
+    message = "Too many questions or statements at once"
+    retry_after = 1
+
+
 class RateLimited(GatewayError):
     """The caller's budget does not reach for the operation now; the first two numbers are points (decision 100)."""
 
@@ -336,6 +382,13 @@ class HeadersTooLarge(GatewayError):
     status = 431
     code = "HEADERS_TOO_LARGE"
     message = "The headers are larger than 32 KiB, or more than 100"
+
+
+class NotConfigured(GatewayError):
+    """The operator has not set up what the operation needs."""
+
+    status = 501
+    code = "NOT_CONFIGURED"
 
 
 class ProviderFailed(GatewayError):

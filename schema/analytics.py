@@ -8,21 +8,8 @@ import strawberry
 from contract import catalog
 from contract.catalog import ColumnKind
 from resolvers import analytics
-from schema.declare import Info, computed_field, enum, field, operation_field
-
-enum(
-    ColumnKind,
-    "What a column holds.",
-    "AnalyticsColumnKind",
-    TEXT="A text.",
-    INTEGER="A whole number.",
-    DECIMAL="An exact decimal, sent as a string.",
-    FLOAT="A number that may be rounded.",
-    DATE="A day, YYYY-MM-DD.",
-    DATETIME="A moment in UTC.",
-    BOOLEAN="True or false.",
-    ID="The identifier of a record.",
-)
+from schema import analytics_results  # noqa: F401  # which declares the kinds of columns
+from schema.declare import Info, computed_field, field, operation_field
 
 
 @strawberry.type(description="A dimension or a measure.")

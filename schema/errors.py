@@ -8,7 +8,16 @@ from typing import TypeVar
 import strawberry
 from graphql import DirectiveNode, GraphQLError, GraphQLSyntaxError, ValueNode
 
-from contract.errors import CostExceeded, Forbidden, GatewayError, LimitExceeded, Problem, Problems, RateLimited
+from contract.errors import (
+    AnalyticsRefused,
+    CostExceeded,
+    Forbidden,
+    GatewayError,
+    LimitExceeded,
+    Problem,
+    Problems,
+    RateLimited,
+)
 from contract.limits import ERRORS_MAX, ERRORS_TEXT_MAX
 from schema.adapters.strawberry import to_camel_case
 from schema.declare import enum, field
@@ -140,6 +149,9 @@ def _details(error: GatewayError) -> JsonDict:
     if isinstance(error, CostExceeded):
         lines = [{"path": line.path, "cost": line.cost} for line in error.heaviest]
         details |= {"requested": error.requested, "limit": error.limit, "heaviest": lines}
+    if isinstance(error, AnalyticsRefused):
+        place = {"line": error.line, "column": error.column}
+        details |= {"layer": error.layer.name, "reason": error.reason, **place}
     if isinstance(error, RateLimited):
         details |= {"requested": error.requested, "available": error.available}
     if error.retry_after is not None:

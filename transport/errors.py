@@ -11,7 +11,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from contract.error_origin import origin_of
-from contract.errors import Forbidden, GatewayError, NotFound, Problems, RangeNotSatisfiable, Unauthenticated
+from contract.errors import (
+    AnalyticsFailed,
+    AnalyticsRefused,
+    Forbidden,
+    GatewayError,
+    Gone,
+    NotFound,
+    Problems,
+    RangeNotSatisfiable,
+    Unauthenticated,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -23,6 +33,9 @@ def error_response(error: Exception, request_id: str) -> Response:
     """The response to any exception; one that is not for the client's eyes is masked and leaves one line in the log."""
     if isinstance(error, Problems):
         return _json(422, {"detail": [{"loc": p.path, "msg": p.words(), "type": p.type} for p in error.problems]})
+    if isinstance(error, AnalyticsFailed | AnalyticsRefused):
+        loc = ("body", *(error.field or ()))
+        return _json(422, {"detail": [{"loc": loc, "msg": error.message, "type": error.code.lower()}]})
     if isinstance(error, GatewayError):
         body = _body(error.message, error.code.lower(), request_id)
         if isinstance(error, Forbidden):
@@ -60,6 +73,8 @@ def _headers(error: GatewayError) -> dict[str, str]:
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, RangeNotSatisfiable):
         return {"Content-Range": f"bytes */{error.size}"}
+    if isinstance(error, Gone):
+        return {"Location": error.location}
     return {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
 
 
