@@ -35,6 +35,8 @@ what costs money outside."""
 APPLIED, SET, ATTAINED, AGGREGATED = 5, 10, 50, 200
 """A record that is tagged, a sales target that is set, how far one is reached, and records that are counted and added
 up by groups."""
+ANALYZED = 500
+"""A query of analytics, however many rows it gives."""
 ROWS_PER_POINT = 10
 CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
 """Weights of a filter's parts: a comparison, one that looks into texts, a branch of an `or`, a link to another record.
@@ -97,6 +99,7 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Query.search": Cost(READ, ("first",), SEARCH_DEFAULT, SEARCH_MAX),
     "Query.dealBoard": Cost(COUNT),
     **dict.fromkeys([f"Query.{kind}Aggregate" for kind in ("deal", "meeting", "lead", "campaign")], AGGREGATE),
+    "Query.analyticsQuery": Cost(ANALYZED),
     "Query.leadConversionPreview": Cost(WORK),
     "Query.pipelineStages": Cost(READ, size=20),
     "Query.competitors": Cost(READ, size=50),

@@ -227,3 +227,13 @@ GROUP_DIMENSIONS_MAX = 2
 GROUPS_DEFAULT = 100
 GROUPS_MAX = 500
 """Groups that an aggregate lists; its total is that of all."""
+ANALYTICS_ROWS_MAX = 1_000
+"""Rows of an answer of analytics."""
+ANALYTICS_BYTES_MAX = 1_000_000
+"""Bytes of the rows of an answer of analytics, as JSON."""
+ANALYTICS_CONDITIONS_MAX = 50
+"""Conditions of a semantic query, those on linked records among them."""
+ANALYTICS_LIST_MAX = 100
+"""Values of a condition with a list, measures of a query, and its orders."""
+ANALYTICS_DEPTH_MAX = 3
+"""Links that a condition of a semantic query goes along, one behind the other."""

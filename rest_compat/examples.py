@@ -197,6 +197,24 @@ ANSWERS: Final[JsonObject] = {
     "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
     "AnalyticsCatalog": {"entities": [_ENTITY]},
     "AnalyticsEntity": _ENTITY,
+    "AnalyticsResult": {
+        "columns": [
+            {"name": "count", "label": "Count", "kind": "integer", "unit": None, "currency_column": None},
+        ],
+        "rows": [[12]],
+        "row_count": 1,
+        "truncated": False,
+        "sql": {
+            "text": "SELECT COUNT(*) AS count FROM deals",
+            "parameters": [],
+            "dialect": "postgresql",
+            "tables": ["deals"],
+            "filters": [],
+            "digest": "9f2d5b0c8e3a4f10b6a1d7c2e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b",
+        },
+        "chart": {"kind": "number", "spec": None},
+        "duration_ms": 3,
+    },
     "AnalyticsField": _DIMENSION,
     **EXAMPLES,
     "Viewer": {

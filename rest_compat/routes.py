@@ -10,6 +10,7 @@ from resolvers.shared.context import Services
 from rest_compat import (
     activities,
     analytics,
+    analytics_queries,
     campaign_aggregates,
     competitors,
     credentials,
@@ -55,6 +56,7 @@ _MODULES: Final = (
         timeline,
         credentials,
         analytics,
+        analytics_queries,
     ),
     *(members, viewer, feedback, exchange, media, liveness),
 )

@@ -11,6 +11,7 @@ from schema import (
     accounts,
     activities,
     analytics,
+    analytics_queries,
     calls,
     campaign_aggregates,
     campaigns,
@@ -77,6 +78,7 @@ MODULES = (
         lead_aggregates,
         campaign_aggregates,
         analytics,
+        analytics_queries,
     ),
 )
 """Every module with fields of Query or Mutation, its `QUERIES` and `MUTATIONS`; the printed schema has their order."""

@@ -50,7 +50,7 @@ class money_rest(Dialectal[int]):
 
     inherit_cache = True
     type = Integer()
-    templates: ClassVar = {"postgresql": "0", "sqlite": "(({1}) % 1000000000)"}
+    templates: ClassVar = {"postgresql": "0::int", "sqlite": "(({1}) % 1000000000)"}
 
 
 class whole_seconds(Dialectal[Decimal]):
@@ -84,6 +84,39 @@ class tenths_of_percent(Dialectal[int]):
     templates: ClassVar = {
         "postgresql": "div((2000 * ({0}) + ({1}))::numeric, nullif(2 * ({1}), 0)::numeric)",
         "sqlite": "((2000 * ({0}) + ({1})) / nullif(2 * ({1}), 0))",
+    }
+
+
+class tenths(Dialectal[int]):
+    """The first number by the second in tenths, rounded half up; null by nothing."""
+
+    inherit_cache = True
+    type = Integer()
+    templates: ClassVar = {
+        "postgresql": "div((20 * ({0}) + ({1}))::numeric, nullif(2 * ({1}), 0)::numeric)",
+        "sqlite": "((20 * ({0}) + ({1})) / nullif(2 * ({1}), 0))",
+    }
+
+
+class money_average(Dialectal[Decimal]):
+    """The hundred thousands of a sum by a number: what two averages are compared by first; null by nothing."""
+
+    inherit_cache = True
+    type = Numeric()
+    templates: ClassVar = {
+        "postgresql": "(({0}) / nullif({2}, 0))",
+        "sqlite": "((({0}) + ({1}) / 1000000000) / nullif({2}, 0))",
+    }
+
+
+class money_average_rest(Dialectal[int]):
+    """What is left of the sum, by the number: what two averages are compared by then."""
+
+    inherit_cache = True
+    type = Integer()
+    templates: ClassVar = {
+        "postgresql": "0::int",
+        "sqlite": "((((({0}) + ({1}) / 1000000000) % nullif({2}, 0)) * 1000000000 + ({1}) % 1000000000) / ({2}))",
     }
 
 

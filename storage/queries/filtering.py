@@ -308,10 +308,11 @@ def _where(condition: Condition, links: _Links) -> ColumnElement[bool]:
         case UsedOn(kinds):
             return used_on(links.entity, kinds.parameter)
         case Compare(name, op, value):
-            return _compare(getattr(links.entity, name), op, value)
+            return compared(getattr(links.entity, name), op, value)
 
 
-def _compare(column: AnyColumn, op: Op, value: Any) -> ColumnElement[bool]:  # Any: a slot, or whether it is null
+def compared(column: AnyColumn, op: Op, value: Any) -> ColumnElement[bool]:  # Any: a slot, or whether it is null
+    """The comparison of a column with what a shape holds."""
     missing: ColumnElement[bool] = column.is_(None)
     if op is Op.IS_NULL:
         return missing if value else not_(missing)

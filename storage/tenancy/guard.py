@@ -112,7 +112,7 @@ def _parsed(statement: str, dialect: str) -> Pins:
     if not set(re.findall(r"[a-z_]+", lower)) & (tenant | directory):
         return Pins()
     try:
-        trees = sqlglot.parse(_numbered(statement, dialect), dialect=_GRAMMARS[dialect])
+        trees = sqlglot.parse(numbered(statement, dialect), dialect=GRAMMARS[dialect])
     except SqlglotError as error:
         raise TenantBreach("a statement that cannot be read") from error
     reader = _Reader(tenant | (SHARED_TABLES & directory), tenant | directory)
@@ -129,7 +129,8 @@ def _parsed(statement: str, dialect: str) -> Pins:
     )
 
 
-_GRAMMARS = {"sqlite": "sqlite", "postgresql": "postgres"}
+GRAMMARS = {"sqlite": "sqlite", "postgresql": "postgres"}
+"""The names that the reader of SQL has for the databases."""
 
 
 @lru_cache(maxsize=1)
@@ -146,7 +147,7 @@ def _tables(base: type[SQLModel]) -> Iterator[type[SQLModel]]:
         yield from _tables(model)
 
 
-def _numbered(statement: str, dialect: str) -> str:
+def numbered(statement: str, dialect: str) -> str:
     """Every placeholder as `:p0`, `:p1` …, by its position among the parameters."""
     numbers = count()
 

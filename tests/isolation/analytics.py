@@ -17,6 +17,10 @@ from tests.isolation.surfaces import Surfaces, camel
 
 _FIELD = "{ name description kind values isDate }"
 CATALOG = f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} }} }}"
+_LINKED = {"field": "contacts", "op": "exists"}
+QUERY = """query($input: AnalyticsQueryInput!) { analyticsQuery(input: $input) { columns { name label kind unit
+  currencyColumn } rows rowCount truncated sql { text parameters dialect tables filters digest }
+  chart { kind spec } } }"""
 
 CASES: dict[str, Case] = {
     "deal_aggregates.aggregate_deals": Case(
@@ -58,6 +62,13 @@ CASES: dict[str, Case] = {
             ),
         ),
     ),
+    "analytics_queries.run_query": Case(
+        "DATA_ACCESS",
+        (
+            Rest("POST", "/analytics/query", {"entity": "deals", "by": ["account"], "where": [_LINKED]}),
+            q(QUERY, input={"entity": "deals", "by": ["account"], "where": [_LINKED | {"op": "EXISTS"}]}),
+        ),
+    ),
     "analytics.get_catalog": Case("DATA_ACCESS", (Rest("GET", "/analytics/catalog"), q(CATALOG))),
 }
 PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
@@ -65,9 +76,38 @@ PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/activities/meetings/aggregate"): ("MEETINGS_READ", True, 200, "Query.meetingAggregate"),
     ("GET", "/leads/aggregate"): ("CRM_READ", True, 200, "Query.leadAggregate"),
     ("GET", "/outreach/campaigns/aggregate"): ("OUTREACH_READ", True, 200, "Query.campaignAggregate"),
+    ("POST", "/analytics/query"): ("DATA_ACCESS", True, 200, "Query.analyticsQuery"),
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
 }
-KEYS: dict[tuple[str, str], list[str]] = {("/analytics/catalog", "GET"): ["entities"]}
+KEYS: dict[tuple[str, str], list[str]] = {
+    ("/analytics/catalog", "GET"): ["entities"],
+    ("/analytics/query", "POST"): ["columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"],
+}
+
+
+async def _query(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    stage = PipelineStage(name="S", probability=33)
+    await world.add(world.one, stage, Deal(name="1", value=Decimal("0.0001"), stage_id=stage.id), Deal(name="2"))
+    asked: list[dict[str, Any]] = [
+        {"entity": "deals", "measures": ["value_sum", "count"], "by": ["stage"], "grain": "week"},
+        {"entity": "deals", "where": [{"field": "value", "op": "is_not_null"}], "order_by": [{"field": "value"}]},
+    ]
+    for body in asked:
+        path = (await surfaces.rest("POST", "/analytics/query", body)).json()
+        said = body | {"grain": body.get("grain", "month").upper()}
+        said["where"] = [one | {"op": one["op"].upper()} for one in body.get("where", [])]
+        orders = said.pop("order_by", [])
+        graph = await surfaces.graphql(QUERY, input=said | {"orderBy": orders})
+        path.pop("duration_ms")
+        path["chart"]["kind"] = path["chart"]["kind"].upper()
+        for column in path["columns"]:
+            column["kind"] = column["kind"].upper()
+            column["currencyColumn"] = column.pop("currency_column")
+        assert {camel(name): value for name, value in path.items()} == graph
+    refused = await surfaces.rest("POST", "/analytics/query", {"entity": "deals", "by": ["stages"]})
+    assert refused.status_code == 422
+    assert refused.json()["detail"][0]["loc"] == ["body", "by", 0]
 
 
 async def _catalog(surfaces: Surfaces) -> None:
@@ -241,5 +281,6 @@ COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.meetingAggregate": _meeting_aggregate,
     "Query.leadAggregate": _lead_aggregate,
     "Query.campaignAggregate": _campaign_aggregate,
+    "Query.analyticsQuery": _query,
     "Query.analyticsCatalog": _catalog,
 }

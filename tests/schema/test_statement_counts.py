@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 from graphql import build_schema
 
+from contract.catalog import CATALOG
 from rest_compat.routes import OPERATIONS
 from storage import database as database_module
 from storage.base import new_id
@@ -53,6 +54,7 @@ QUERIES = Queries(
         "Query.dealAggregate": "(groupBy: [ACCOUNT, STAGE], first: 500)",
         "Query.meetingAggregate": "(groupBy: [ACCOUNT, DEAL], first: 500)",
         "Query.campaignAggregate": "(groupBy: [CAMPAIGN], first: 500)",
+        "Query.analyticsQuery": '(input: {entity: "deals"})',
         "Query.costEstimate": '(document: "{ deals { totalCount } }")',
         "Query.leadConversionPreview": "(id: $lead)",
         "Account.healthHistory": "(first: 5)",
@@ -65,6 +67,7 @@ ELSEWHERE = {"DetectedCompetitor.evidence", "UserError.field"}
 GROWS_NOT = {
     *("CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"),
     *("Viewer.permissions", "AnalyticsCatalog.entities", "AnalyticsEntity.dimensions", "AnalyticsEntity.measures"),
+    "AnalyticsResult.columns",
     *("LeadAggregate.groups", "DealBoard.totals", "DealBoard.unstagedTotals"),
 }
 
@@ -339,7 +342,26 @@ def _steps(size: int) -> dict[str, Any]:
     return {"name": "c", "steps": [{"delayDays": 1, "subject": "s", "body": "b"} for _ in range(size)]}
 
 
+_ANALYZED = """query($input: AnalyticsQueryInput!) { analyticsQuery(input: $input) { rowCount } }"""
+_ANALYZED_BY = {
+    "measures": lambda size: [*CATALOG["deals"].measures][:size],
+    "orderBy": lambda size: [{"field": "name"}] * size,
+    "where": lambda size: [{"field": "name", "op": "IS_NOT_NULL"}] * size,
+    "where.where": lambda size: [
+        {"field": "account", "op": "EXISTS", "where": [{"field": "name", "op": "IS_NOT_NULL"}] * size}
+    ],
+}
+
+
+def _analyzed(part: str) -> Batch:
+    async def asked(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        return _ANALYZED, {"input": {"entity": "deals", part.partition(".")[0]: _ANALYZED_BY[part](size)}}
+
+    return asked
+
+
 BATCHES: dict[str, Batch] = {
+    **{f"analyticsQuery input.{part}": _analyzed(part) for part in _ANALYZED_BY},
     "nodes ids": _nodes,
     "events types": _events,
     "search types": _search,
@@ -400,7 +422,7 @@ BATCHES: dict[str, Batch] = {
 
 async def test_every_list_that_is_taken_has_a_case() -> None:
     taken = set(list_inputs(SCHEMA))
-    bounded = {name for name in taken if name.endswith("Aggregate groupBy")}  # two at most
+    bounded = {name for name in taken if name.endswith(("Aggregate groupBy", "analyticsQuery input.by"))}  # two at most
     assert taken - bounded == BATCHES.keys()
 
 

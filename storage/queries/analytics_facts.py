@@ -1,0 +1,484 @@
+"""What the names of the catalogue are in the database, entity by entity: columns, measures and links.
+
+Columns, numbers and joins are those of the aggregates, so that both say the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, select
+from sqlalchemy.orm import aliased
+from sqlmodel import UTCDateTime, col
+
+from contract.vocabulary import ActivityType
+from storage.expressions import AnyColumn, AnyEntity, AnyType
+from storage.queries.aggregate_parts import different, equals, number_of
+from storage.queries.aggregates import Dimension, Part, Source
+from storage.queries.campaign_aggregates import CAMPAIGN_SOURCE
+from storage.queries.deal_aggregates import DEAL_SOURCE
+from storage.queries.exact import (
+    amount_of,
+    average,
+    days,
+    microseconds,
+    money_average,
+    money_average_rest,
+    money_carried,
+    money_rest,
+    percent,
+    tenths,
+    tenths_of_days,
+    tenths_of_percent,
+    weighed,
+    whole_seconds,
+)
+from storage.queries.lead_aggregates import LEAD_SOURCE
+from storage.queries.listables import ACCOUNTS, CONTACTS, ENROLLMENTS, RESEARCH_RESULTS, Listable
+from storage.queries.meeting_aggregates import MEETING_SOURCE
+from storage.rows import Row
+from storage.statements import ORG_PARAM
+from storage.tables import (
+    Account,
+    Activity,
+    Campaign,
+    Contact,
+    Deal,
+    DealContact,
+    Enrollment,
+    HealthSnapshot,
+    Lead,
+    PipelineStage,
+    ResearchResult,
+    StageChange,
+)
+
+Join = tuple[AnyEntity, ColumnElement[bool]]
+"""What is joined, and under which condition."""
+Figures = Any
+"""A row of the parts of a group. Any: its columns are those that were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A dimension: its value, the joins that it comes from, and, of records that have a name, identifier and order."""
+
+    column: AnyColumn
+    joins: tuple[str, ...] = ()
+    id: AnyColumn = None
+    order: AnyColumn = None
+
+    @property
+    def type(self) -> AnyType:
+        """The type of its value."""
+        kind: AnyType = self.column.type
+        return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure: the parts that it takes, its value of them on a database, and the columns that it is ordered by."""
+
+    parts: tuple[str, ...]
+    value: Callable[[Figures, str], object]
+    terms: Callable[[AnyColumn], Sequence[AnyColumn]]
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The way to an entity: the condition on its rows, and the table between, with what leads on from there."""
+
+    entity: str
+    condition: ColumnElement[bool]
+    through: tuple[AnyEntity, ColumnElement[bool]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """An entity in the database."""
+
+    listable: Listable[Row]
+    dimensions: Mapping[str, Fact]
+    measures: Mapping[str, Measure]
+    parts: Mapping[str, Part]
+    joins: Mapping[str, Join]
+    links: Mapping[str, Link] = field(default_factory=dict)
+    currency: AnyColumn = None
+    repeats: frozenset[str] = frozenset()
+    """The joins that make several rows of one record."""
+    among: Mapping[str, Callable[[ColumnElement[bool]], ColumnElement[bool]]] = field(default_factory=dict)
+    """Dimensions of which a record has several, each with what makes of a comparison whether one of them meets it."""
+
+    @property
+    def id(self) -> AnyColumn:
+        """The identifier of its records."""
+        return self.listable.entity.id
+
+
+def _count() -> Measure:
+    return Measure((), lambda row, _: int(row.count), lambda fine: [fine["count"]])
+
+
+def _counted(part: str) -> Measure:
+    return Measure((part,), lambda row, _: int(getattr(row, part) or 0), lambda fine: [func.coalesce(fine[part], 0)])
+
+
+def _added(part: str, unit: str) -> Measure:
+    def value(row: Figures, _: str) -> int | None:
+        found = getattr(row, part)
+        return None if found is None else int(found)
+
+    return Measure((part,), value, lambda fine: [fine[part]], unit)
+
+
+def _sum(high: str, low: str, is_weighed: bool = False) -> Measure:
+    def value(row: Figures, dialect: str) -> Decimal | None:
+        if getattr(row, high) is None:
+            return None
+        amount = amount_of(dialect, getattr(row, high), getattr(row, low))
+        return weighed(amount) if is_weighed else amount
+
+    def terms(fine: AnyColumn) -> list[AnyColumn]:
+        return [money_carried(fine[high], fine[low]), money_rest(fine[high], fine[low])]
+
+    return Measure((high, low), value, terms, "money")
+
+
+def _average_amount() -> Measure:
+    def value(row: Figures, dialect: str) -> Decimal | None:
+        return average(amount_of(dialect, row.high, row.low), int(row.valued or 0))
+
+    def terms(fine: AnyColumn) -> list[AnyColumn]:
+        sums = fine["high"], fine["low"], fine["valued"]
+        return [money_average(*sums), money_average_rest(*sums)]
+
+    return Measure(("high", "low", "valued"), value, terms, "money")
+
+
+def _rate(part: str, *others: str) -> Measure:
+    """The part of the whole: of itself with others, or of all records where there are none."""
+
+    def value(row: Figures, _: str) -> float | None:
+        base = row.count if not others else sum(int(getattr(row, name) or 0) for name in (part, *others))
+        return percent(int(getattr(row, part) or 0), int(base))
+
+    def terms(fine: AnyColumn) -> list[AnyColumn]:
+        base = fine["count"]
+        if others:
+            base = sum((fine[name] for name in others), fine[part])
+        return [tenths_of_percent(fine[part], base)]
+
+    return Measure((part, *others), value, terms, "percent")
+
+
+def _share(part: str, of: str) -> Measure:
+    return Measure(
+        (part, of),
+        lambda row, _: percent(int(getattr(row, part) or 0), int(getattr(row, of) or 0)),
+        lambda fine: [tenths_of_percent(fine[part], fine[of])],
+        "percent",
+    )
+
+
+def _days(seconds: str, micros: str, timed: str) -> Measure:
+    def value(row: Figures, dialect: str) -> float | None:
+        return days(dialect, getattr(row, seconds), getattr(row, micros), int(getattr(row, timed) or 0))
+
+    return Measure(
+        (seconds, micros, timed),
+        value,
+        lambda fine: [tenths_of_days(fine[seconds], fine[micros], fine[timed])],
+        "days",
+    )
+
+
+def _average(total: str, number: str, unit: str | None = None) -> Measure:
+    def value(row: Figures, _: str) -> float | None:
+        found = average(Decimal(int(getattr(row, total) or 0)), int(getattr(row, number) or 0), 1)
+        return None if found is None else float(found)
+
+    return Measure((total, number), value, lambda fine: [tenths(fine[total], fine[number])], unit)
+
+
+def _named(source: Source) -> tuple[dict[str, Fact], dict[str, Join]]:
+    """The dimensions of a source as facts, with its joins and those of the records that dimensions name."""
+    entity = source.listable.entity
+    facts, joins = {}, dict(source.joins)
+    for name, dimension in source.dimensions.items():
+        facts[name] = _fact(name, dimension, entity, joins)
+    return facts, joins
+
+
+def _fact(name: str, dimension: Dimension, entity: AnyEntity, joins: dict[str, Join]) -> Fact:
+    if dimension.named_by is None:
+        return Fact(dimension.column, dimension.joins)
+    other, order = dimension.named_by
+    joins[f"{name} named"] = other, and_(other.org_id == entity.org_id, other.id == dimension.column)
+    return Fact(other.name, (*dimension.joins, f"{name} named"), dimension.column, getattr(other, order))
+
+
+_NAMING: Final[Mapping[str, AnyEntity]] = {
+    name: aliased(model) for name, model in (("account", Account), ("deal", Deal), ("campaign", Campaign))
+}
+
+
+def _reference(name: str, column: AnyColumn, entity: AnyEntity) -> tuple[Fact, dict[str, Join]]:
+    joins: dict[str, Join] = {}
+    return _fact(name, Dimension(column, named_by=(_NAMING[name], "name")), entity, joins), joins
+
+
+def _plain(*columns: AnyColumn) -> dict[str, Fact]:
+    return {column.key: Fact(column) for column in columns}
+
+
+_DEALS, _DEAL_JOINS = _named(DEAL_SOURCE)
+_MEETINGS, _MEETING_JOINS = _named(MEETING_SOURCE)
+_LEADS, _LEAD_JOINS = _named(LEAD_SOURCE)
+_CONTACT_ACCOUNT, _CONTACT_JOINS = _reference("account", col(Contact.account_id), Contact)
+_ENROLLED_IN, _ENROLLMENT_JOINS = _reference("campaign", col(Enrollment.campaign_id), Enrollment)
+
+_MOVES = (
+    select(
+        col(StageChange.deal_id),
+        col(StageChange.to_stage_id),
+        col(StageChange.at),
+        func.lead(col(StageChange.at))
+        .over(partition_by=col(StageChange.deal_id), order_by=[col(StageChange.at), col(StageChange.id)])
+        .label("until"),
+    )
+    .where(col(StageChange.org_id) == ORG_PARAM)
+    .subquery("moves")
+)
+_STAY_STAGE: AnyEntity = aliased(PipelineStage)
+STAY_JOINS: Final[Sequence[Join]] = (
+    (_MOVES, and_(_MOVES.c.deal_id == col(Deal.id), _MOVES.c.until.is_not(None))),
+    (_STAY_STAGE, and_(_STAY_STAGE.org_id == col(Deal.org_id), _STAY_STAGE.id == _MOVES.c.to_stage_id)),
+)
+"""What the ended stays of deals come from, and the stages that these were in."""
+STAY_STAGE: Final = Fact(_STAY_STAGE.name, (), _STAY_STAGE.id, _STAY_STAGE.position)
+STAY_PARTS: Final[Mapping[str, Part]] = {
+    "stays": Part(number_of(_MOVES.c.until.is_not(None))),
+    "stay_seconds": Part(whole_seconds(_MOVES.c.at, _MOVES.c.until)),
+    "stay_micros": Part(microseconds(_MOVES.c.at, _MOVES.c.until)),
+}
+"""The numbers that are made of stays: a row is a stay there, and not a deal."""
+
+_RANKED = (
+    select(
+        col(HealthSnapshot.account_id),
+        col(HealthSnapshot.score),
+        col(HealthSnapshot.trend),
+        func.row_number()
+        .over(
+            partition_by=col(HealthSnapshot.account_id),
+            order_by=[col(HealthSnapshot.snapshot_at).desc(), col(HealthSnapshot.id).desc()],
+        )
+        .label("place"),
+    )
+    .where(col(HealthSnapshot.org_id) == ORG_PARAM)
+    .subquery("health")
+)
+_MEETING: AnyEntity = aliased(Activity)
+_MET = (
+    select(_MEETING.account_id, func.max(_MEETING.due_at).label("last_meeting_at"))
+    .where(
+        _MEETING.org_id == ORG_PARAM,
+        equals(_MEETING.type, ActivityType.MEETING.value),
+        _MEETING.due_at < bindparam("today", type_=UTCDateTime),
+    )
+    .group_by(_MEETING.account_id)
+    .subquery("met")
+)
+_BLANK: AnyColumn = literal_column("' '")
+_NAME = case(
+    (col(Contact.last_name).is_(None), col(Contact.first_name)),
+    (col(Contact.first_name).is_(None), col(Contact.last_name)),
+    else_=col(Contact.first_name) + _BLANK + col(Contact.last_name),
+)
+_ON_DEAL: AnyEntity = aliased(DealContact)
+_HEALTH = ("health",)
+
+
+def _tagged(test: ColumnElement[bool]) -> ColumnElement[bool]:
+    """A lead has a tag that the comparison holds for."""
+    link, tag = LEAD_SOURCE.joins["link"], LEAD_SOURCE.joins["tag"]
+    return (
+        select(literal_column("1"))
+        .select_from(link[0])
+        .join(tag[0], tag[1])
+        .where(link[0].org_id == ORG_PARAM, link[1], test)
+        .correlate(Lead)
+        .exists()
+    )
+
+
+def _facts_of(source: Source, dimensions: Mapping[str, Fact], joins: Mapping[str, Join], **more: Any) -> Facts:
+    # Any: the other fields
+    parts = source.parts
+    return Facts(source.listable, dimensions, parts=parts, joins=joins, repeats=source.repeats, **more)
+
+
+FACTS: Final[Mapping[str, Facts]] = {
+    "deals": _facts_of(
+        DEAL_SOURCE,
+        {**_plain(col(Deal.name), col(Deal.value)), **_DEALS},
+        _DEAL_JOINS,
+        measures={
+            "count": _count(),
+            "value_sum": _sum("high", "low"),
+            "value_average": _average_amount(),
+            "weighted_sum": _sum("weighed_high", "weighed_low", is_weighed=True),
+            "won_count": _counted("won"),
+            "lost_count": _counted("lost"),
+            "win_rate": _rate("won", "lost"),
+            "sales_cycle_days": _days("seconds", "micros", "timed"),
+            "stage_days": _days("stay_seconds", "stay_micros", "stays"),
+        },
+        links={
+            "account": Link("accounts", col(Account.id) == col(Deal.account_id)),
+            "contacts": Link(
+                "contacts",
+                col(Contact.id) == col(DealContact.contact_id),
+                (DealContact, col(DealContact.deal_id) == col(Deal.id)),
+            ),
+            "meetings": Link("meetings", col(Activity.deal_id) == col(Deal.id)),
+        },
+        currency=col(Deal.currency),
+    ),
+    "meetings": _facts_of(
+        MEETING_SOURCE,
+        {**_plain(col(Activity.subject)), **_MEETINGS},
+        _MEETING_JOINS,
+        measures={
+            "count": _count(),
+            "completed_count": _counted("completed"),
+            "minutes_sum": _added("minutes", "minutes"),
+            "minutes_average": _average("minutes", "timed", "minutes"),
+            "account_count": _counted("accounts"),
+        },
+        links={
+            "account": Link("accounts", col(Account.id) == col(Activity.account_id)),
+            "deal": Link("deals", col(Deal.id) == col(Activity.deal_id)),
+            "contact": Link("contacts", col(Contact.id) == col(Activity.contact_id)),
+        },
+    ),
+    "accounts": Facts(
+        ACCOUNTS,
+        {
+            **_plain(col(Account.name), col(Account.domain), col(Account.industry)),
+            "owner": Fact(col(Account.owner_id)),
+            "health_trend": Fact(_RANKED.c.trend, _HEALTH),
+            "health_score": Fact(_RANKED.c.score, _HEALTH),
+            "last_meeting_at": Fact(_MET.c.last_meeting_at, ("met",)),
+            "created_at": Fact(col(Account.created_at)),
+        },
+        {
+            "count": _count(),
+            "health_average": _average("health", "scored"),
+            "scored_count": _counted("scored"),
+        },
+        {
+            "health": Part(_RANKED.c.score, joins=_HEALTH),
+            "scored": Part(number_of(_RANKED.c.score.is_not(None)), joins=_HEALTH),
+        },
+        {
+            "health": (_RANKED, and_(_RANKED.c.account_id == col(Account.id), _RANKED.c.place == literal_column("1"))),
+            "met": (_MET, _MET.c.account_id == col(Account.id)),
+        },
+        {
+            "deals": Link("deals", col(Deal.account_id) == col(Account.id)),
+            "contacts": Link("contacts", col(Contact.account_id) == col(Account.id)),
+            "meetings": Link("meetings", col(Activity.account_id) == col(Account.id)),
+        },
+    ),
+    "contacts": Facts(
+        CONTACTS,
+        {
+            "name": Fact(_NAME),
+            **_plain(col(Contact.email), col(Contact.title)),
+            "account": _CONTACT_ACCOUNT,
+            "owner": Fact(col(Contact.owner_id)),
+            "created_at": Fact(col(Contact.created_at)),
+        },
+        {"count": _count(), "deal_count": _counted("deals")},
+        {"deals": Part(_ON_DEAL.deal_id, different, joins=("deals",))},
+        _CONTACT_JOINS
+        | {
+            "deals": (
+                _ON_DEAL,
+                and_(_ON_DEAL.org_id == col(Contact.org_id), _ON_DEAL.contact_id == col(Contact.id)),
+            )
+        },
+        {
+            "account": Link("accounts", col(Account.id) == col(Contact.account_id)),
+            "deals": Link(
+                "deals",
+                col(Deal.id) == col(DealContact.deal_id),
+                (DealContact, col(DealContact.contact_id) == col(Contact.id)),
+            ),
+            "meetings": Link("meetings", col(Activity.contact_id) == col(Contact.id)),
+        },
+        repeats=frozenset({"deals"}),
+    ),
+    "leads": _facts_of(
+        LEAD_SOURCE,
+        {**_plain(col(Lead.name), col(Lead.company)), **_LEADS},
+        _LEAD_JOINS,
+        measures={
+            "count": _count(),
+            "converted_count": _counted("converted"),
+            "disqualified_count": _counted("disqualified"),
+            "conversion_rate": _rate("converted"),
+            "days_to_convert": _days("seconds", "micros", "timed"),
+        },
+        links={"account": Link("accounts", col(Account.id) == col(Lead.account_id))},
+        among={"tag": _tagged},
+    ),
+    "campaigns": _facts_of(
+        CAMPAIGN_SOURCE,
+        {
+            **_plain(col(Campaign.name), col(Campaign.created_at)),
+            "status": Fact(col(Campaign.status)),
+        },
+        CAMPAIGN_SOURCE.joins,
+        measures={
+            "count": _count(),
+            "enrolled_count": _counted("enrolled"),
+            "replied_count": _counted("replied"),
+            "bounced_count": _counted("bounced"),
+            "unsubscribed_count": _counted("unsubscribed"),
+            "reply_rate": _share("replied", "enrolled"),
+            "bounce_rate": _share("bounced", "enrolled"),
+        },
+        links={"enrollments": Link("enrollments", col(Enrollment.campaign_id) == col(Campaign.id))},
+    ),
+    "enrollments": Facts(
+        ENROLLMENTS,
+        {
+            "campaign": _ENROLLED_IN,
+            **_plain(col(Enrollment.status), col(Enrollment.email), col(Enrollment.enrolled_at)),
+        },
+        {"count": _count()},
+        {},
+        _ENROLLMENT_JOINS,
+        {"contact": Link("contacts", col(Contact.id) == col(Enrollment.contact_id))},
+    ),
+    "research_results": Facts(
+        RESEARCH_RESULTS,
+        _plain(
+            col(ResearchResult.company_name),
+            col(ResearchResult.domain),
+            col(ResearchResult.status),
+            col(ResearchResult.score),
+        ),
+        {"count": _count(), "score_average": _average("scores", "scored")},
+        {
+            "scores": Part(col(ResearchResult.score)),
+            "scored": Part(number_of(col(ResearchResult.score).is_not(None))),
+        },
+        {},
+    ),
+}
+"""The entities of the catalogue, by name."""
