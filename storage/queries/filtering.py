@@ -6,7 +6,7 @@ what the value folds to is compared with the folded copy of the column (decision
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from typing import Any, ClassVar
@@ -104,7 +104,7 @@ def unseen_along(shape: Condition, name: str) -> Condition | None:
     """
     match shape:
         case Compare(column, Op.LT | Op.LTE | Op.GT | Op.GTE, Slot() as slot) if column == name:
-            return replace(shape, value=replace(slot, is_seen=False))
+            return Compare(column, shape.op, Slot(slot.name, slot.kind, is_seen=False), shape.is_folded)
         case All(parts):
             hidden = [unseen_along(part, name) for part in parts]
             return None if None in hidden else All(tuple(part for part in hidden if part is not None))
