@@ -241,28 +241,21 @@ async def apply_tags(ctx: Context, input: TagsApply) -> list[TaggedRecord]:
             raise Problems(problems)
         if TaggedKind.CAMPAIGN in kinds.values():
             Rule(ScopeGroup.OUTREACH_MANAGE).enforce(ctx.principal)
-        records = [i for i in dict.fromkeys(ids) if i is not None]
-        seen = await _shown(session, kinds, [i for i in records if kinds[i] in SUBJECTS.values()])
-        changed = await _put(session, {i: kinds[i] for i in records}, add, remove, ids)
+        before, after = await _put(session, {i: kinds[i] for i in ids if i is not None}, add, remove, ids)
+        changed = [i for i in before if before[i] != after[i]]
         for kind in dict.fromkeys(kinds[i] for i in changed):  # a statement for each kind, or two
             await statements.touch(session, kind, [i for i in changed if kinds[i] is kind])
-        shown = await _shown(session, kinds, records)
         if changed:
             data = {"ids": changed, "added": len(add), "removed": len(remove)}
-            told = [Told(kinds[i].value, i, {"tags": [seen[i], shown[i]]}) for i in changed if i in seen]
+            subjects = [i for i in changed if kinds[i] in SUBJECTS.values()]
+            told = [Told(kinds[i].value, i, {"tags": [before[i], after[i]]}) for i in subjects]
             await changes.append_event(ctx, session, "records_tagged", data, told=told)
     ctx.forget()
-    return [TaggedRecord(i, kinds[i], shown[i]) for i in ids if i is not None]
+    return [TaggedRecord(i, kinds[i], after[i]) for i in ids if i is not None]
 
 
-async def _shown(
-    session: TenantSession, kinds: Mapping[str, TaggedKind], records: Sequence[str]
-) -> dict[str, list[str]]:
-    """The names of the tags that each of the records has."""
-    shown: dict[str, list[str]] = {}
-    for kind in dict.fromkeys(kinds[i] for i in records):  # a statement for each kind
-        shown |= await statements.names_of(session, kind, [i for i in records if kinds[i] is kind])
-    return shown
+_NamesOf = dict[str, list[str]]
+"""The names of the tags that each of the records has, in the order in which it got them."""
 
 
 async def _put(
@@ -271,30 +264,31 @@ async def _put(
     add: Sequence[str],
     remove: Sequence[str],
     ids: Sequence[str | None],
-) -> list[str]:
-    """The records that changed. Raises Problems where one would have too many tags, or the organization."""
+) -> tuple[_NamesOf, _NamesOf]:
+    """The names before and after. Raises Problems where a record would have too many tags, or the organization."""
     removed = await statements.named(session, remove)
     tags = await made(session, add, ("add",))
     gone = {tag.id for key, tag in removed.items() if key not in tags}
     before = await statements.links_of(session, list(kinds))
+    after: _NamesOf = {}
     links, problems = [], []
-    for record, places in before.items():
-        kept = {tag: place for tag, place in places.items() if tag not in gone}
-        new = [tag.id for tag in tags.values() if tag.id not in kept]
+    for record, had in before.items():
+        kept = [tag for tag in had if tag.id not in gone]
+        new = [tag for tag in tags.values() if tag.id not in {old.id for old in kept}]
         if len(kept) + len(new) > TAGS_MAX:
             problems.append(Problem(("ids", ids.index(record)), f"would have more than {TAGS_MAX} tags", "too_long"))
-        after = max(kept.values(), default=-1) + 1
+        first = max((tag.position for tag in kept), default=-1) + 1
         links += [
-            new_row(TagLink, kind=kinds[record].value, record_id=record, tag_id=tag, position=after + n)
+            new_row(TagLink, kind=kinds[record].value, record_id=record, tag_id=tag.id, position=first + n)
             for n, tag in enumerate(new)
         ]
+        after[record] = [*(tag.name for tag in kept), *(tag.name for tag in new)]
     if problems:
         raise Problems(problems)
     if gone:
         await statements.unlink(session, list(kinds), gone)
     await statements.link(session, links)
-    linked = {link.record_id for link in links}
-    return [record for record, places in before.items() if record in linked or gone & places.keys()]
+    return {record: [tag.name for tag in had] for record, had in before.items()}, after
 
 
 async def _copy_names(session: TenantSession, tag_id: str, *, are_few: bool) -> None:

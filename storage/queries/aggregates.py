@@ -205,12 +205,9 @@ class _Statement:
     def _grouped(self, rows: Subquery, keys: Sequence[str]) -> CTE:
         by = [rows.c[name] for name in (*keys, *((_CURRENCY,) if self._is_per_currency else ()))]
         sums = [part.how(rows.c[name]).label(name) for name, part in self._parts.items()]
-        grouped = (
-            select(*by, *sums, func.count().label("count")).group_by(*by)
-            if by
-            else select(*sums, func.count().label("count"))
-        )
-        return grouped.cte("fine")
+        # A statement that names no column of the rows would count without them.
+        grouped = select(*by, *sums, func.count().label("count")).select_from(rows)
+        return (grouped.group_by(*by) if by else grouped).cte("fine")
 
     def _ranked(self, fine: CTE) -> CTE:
         """The finest groups, each with the place of its group."""

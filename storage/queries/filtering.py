@@ -35,7 +35,7 @@ from contract.normal_form import folded
 from contract.vocabulary import TaggedKind
 from storage.base import DomainText, Identifier, Money, PlainText, as_uuid, folded_copies
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, AnyType, Values
-from storage.queries.dialects import Dialectal, unseen
+from storage.queries.dialects import AnyParameter, Dialectal, unseen
 from storage.queries.list_conditions import (
     TextList,
     any_of,
@@ -85,14 +85,31 @@ class Slot:
 
     name: str
     kind: AnyType = field(compare=False)
+    is_seen: bool = True
 
     @property
-    def parameter(self) -> BindParameter[object]:
-        """The bound parameter."""
-        return bindparam(self.name, type_=self.kind)
+    def parameter(self) -> AnyParameter:
+        """The bound parameter, which the planner sees or not."""
+        parameter: BindParameter[object] = bindparam(self.name, type_=self.kind)
+        return parameter if self.is_seen else unseen(parameter)
 
 
 NEVER, ALWAYS = Any_(), All()
+
+
+def unseen_along(shape: Condition, name: str) -> Condition | None:
+    """Hides the values of a shape that does nothing but bound this column; None for any other shape (decision 197).
+
+    It is for the column that a list is ordered by, whose index is the way to the page, whatever the bounds are.
+    """
+    match shape:
+        case Compare(column, Op.LT | Op.LTE | Op.GT | Op.GTE, Slot() as slot) if column == name:
+            return Compare(column, shape.op, Slot(slot.name, slot.kind, is_seen=False), shape.is_folded)
+        case All(parts):
+            hidden = [unseen_along(part, name) for part in parts]
+            return None if None in hidden else All(tuple(part for part in hidden if part is not None))
+        case _:
+            return None
 
 
 def bind(listable: Listable[Row], condition: Condition, values: Values) -> Condition:

@@ -24,13 +24,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import Date, DateTime, Integer
 
-from contract.criteria import EVERYTHING, Condition, ListQuery, Order, PageWindow
+from contract.criteria import Condition, ListQuery, Order, PageWindow
 from contract.errors import Problem, Problems
 from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.dialects import AnyParameter, unseen
-from storage.queries.filtering import bind, id_matches, in_list, is_storable_text, narrowed
+from storage.queries.filtering import bind, id_matches, in_list, is_storable_text, narrowed, unseen_along
 from storage.queries.listables import Key, Listable
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
 from storage.rows import Row
@@ -71,7 +71,10 @@ async def page(
     """
     window, order = listing.page, listing.order or listable.default
     values: Values = {"parent_id": parent_id, "offset": min(window.offset or 0, _OFFSET_MAX)}
-    condition = bind(listable, listing.condition, values)
+    bound = bind(listable, listing.condition, values)
+    # Which plan is good depends on the values of a condition; without one the order's index is, whatever comes.
+    in_order = unseen_along(bound, listable.orders[order.field][0].name)
+    condition = bound if in_order is None else in_order
     at = None if window.cursor is None else decode(window, listable, order)
     if at is not None:
         values |= {f"c{index}": value for index, value in enumerate(at)}
@@ -80,7 +83,16 @@ async def page(
         missing = window.size + 1 - len(found)
         if missing > 0:
             shape = _PageStatement(
-                listable, condition, order, phase, window.backward, missing, parent, bool(window.offset), is_bounded
+                listable,
+                condition,
+                order,
+                phase,
+                window.backward,
+                missing,
+                parent,
+                bool(window.offset),
+                is_bounded,
+                in_order is not None,
             )
             found += check_size_limit(await session.fetch(shape.key, shape.build, **values))
     return windowed(found, window)
@@ -99,6 +111,8 @@ class _PageStatement:
     parent: AnyColumn
     has_offset: bool
     is_bounded: bool
+    is_in_order: bool
+    """Whether the order's index is the way to the page: there is no condition, or one on the order's own column."""
 
     @property
     def key(self) -> Hashable:
@@ -109,21 +123,19 @@ class _PageStatement:
     def build(self) -> AnySelect:
         listable = self.listable
         statement = narrowed(listable.select(ORG_PARAM), listable, self.condition)
-        # Which plan is good depends on the values of a condition; without one the order's index is, whatever comes.
-        is_plain = self.condition == EVERYTHING
-        place: Place = unseen if is_plain else _seen
+        place: Place = unseen if self.is_in_order else _seen
         if self.parent is not None:
             statement = statement.where(self.parent == place(bindparam("parent_id", type_=Identifier())))
         terms = listable.terms(self.order)
         statement = statement.where(_of_phase(listable, terms, self.phase, place, reverse=self.backward))
         statement = statement.order_by(*order_by(listable, terms, reverse=self.backward))
         # A first page skips none: for the number of the organization's rows alone the planner would plan it each time.
-        if self.has_offset or (is_plain and self.phase == "all" and self.parent is None):
+        if self.has_offset or (self.is_in_order and self.phase == "all" and self.parent is None):
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
         statement = statement.limit(literal_column(str(self.limit), Integer))
         if not self.is_bounded:
             return statement
-        is_at_hand = is_plain and not self.has_offset
+        is_at_hand = self.is_in_order and not self.has_offset
         return with_size_limit(statement) if is_at_hand else with_size_limit_window(statement)
 
 

@@ -1,6 +1,7 @@
 """Statements on tags, and on the records that have them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Text, and_, bindparam, delete, exists, func, literal, select, text, update
 from sqlalchemy.dialects import postgresql
@@ -28,6 +29,15 @@ def kind_of(model: type[Record]) -> TaggedKind | None:
     """The kind that records of this table are tagged as; None for those that have no tags."""
     kind = TAGGED.get(str(model.__tablename__))
     return None if kind is None else TaggedKind(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedTag:
+    """A tag that a record has: which, its name, and its place among the record's."""
+
+    id: str
+    name: str
+    position: int
 
 
 async def names_of(session: TenantSession, kind: TaggedKind, record_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -104,16 +114,22 @@ def _among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
     return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 
-async def links_of(session: TenantSession, record_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """The places of the tags that records have, by record and by tag."""
-    found: dict[str, dict[str, int]] = {i: {} for i in record_ids}
-    wanted = select(col(TagLink.record_id), col(TagLink.tag_id), col(TagLink.position)).where(
-        col(TagLink.org_id) == session.org_id,
-        col(TagLink.kind).in_([kind.value for kind in MODELS]),
-        _among(col(TagLink.record_id), record_ids),
+async def links_of(session: TenantSession, record_ids: Sequence[str]) -> dict[str, list[LinkedTag]]:
+    """The tags that records have, in the order in which they got them."""
+    linked = and_(col(Tag.org_id) == col(TagLink.org_id), col(Tag.id) == col(TagLink.tag_id))
+    wanted = (
+        select(col(TagLink.record_id), col(TagLink.tag_id), col(TagLink.position), col(Tag.name))
+        .join(Tag, linked)
+        .where(
+            col(TagLink.org_id) == session.org_id,
+            col(TagLink.kind).in_([kind.value for kind in MODELS]),
+            _among(col(TagLink.record_id), record_ids),
+        )
+        .order_by(col(TagLink.position), col(Tag.name))
     )
+    found: dict[str, list[LinkedTag]] = {i: [] for i in record_ids}
     for row in await session.rows(wanted):
-        found[row.record_id][row.tag_id] = row.position
+        found[row.record_id].append(LinkedTag(row.tag_id, row.name, row.position))
     return found
 
 

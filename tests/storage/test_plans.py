@@ -375,6 +375,7 @@ async def test_the_plan_of_a_shape_is_kept(seeded: Seeded) -> None:
         accounts = [row.id for row in (await paging.page(session, listables.ACCOUNTS, ListQuery())).rows]
     window = PageWindow(first=SIZE, after=paging.cursor(listables.MEETINGS, None, first.rows[-1]))
     behind = ListQuery(page=window)
+    early = Compare("due_at", Op.LT, EPOCH + timedelta(days=400))
     feed = timeline.Feed("account", frozenset(TimelineKind), SIZE)
     account = col(Activity.account_id)
     last = timeline.cursor((await _feed_of(seeded, feed, accounts[0])).rows[-1])
@@ -386,6 +387,9 @@ async def test_the_plan_of_a_shape_is_kept(seeded: Seeded) -> None:
             s, listables.MEETINGS, ListQuery(page=PageWindow(first=SIZE)), parent=account, parent_id=accounts[0]
         ),
         "below records": lambda s: paging.pages_by_parent(s, listables.MEETINGS, account, accounts, ListQuery()),
+        "before a time, in the order of time": lambda s: paging.page(
+            s, listables.MEETINGS, ListQuery(condition=early, page=PageWindow(first=SIZE))
+        ),
         "by identifiers": lambda s: paging.by_ids(s, listables.ACCOUNTS, accounts),
         "a timeline": lambda s: timeline.pages(s, feed, accounts[:1]),
         "a timeline behind a cursor": lambda s: timeline.pages(s, feed, accounts[:1], after=last),
