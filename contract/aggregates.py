@@ -74,6 +74,23 @@ class LeadAggregateOrderField(StrEnum):
     CONVERSION_RATE = "conversion_rate"
 
 
+class AccountDimension(StrEnum):
+    """Names what accounts can be grouped by."""
+
+    INDUSTRY = "industry"
+    OWNER = "owner"
+    HEALTH_TREND = "health_trend"
+    CREATED_AT = "created_at"
+
+
+class AccountAggregateOrderField(StrEnum):
+    """Names what groups of accounts are ordered by."""
+
+    KEY = "key"
+    COUNT = "count"
+    AVERAGE_HEALTH = "average_health"
+
+
 class CampaignDimension(StrEnum):
     """Names what campaigns can be grouped by."""
 

@@ -227,6 +227,9 @@ GROUP_DIMENSIONS_MAX = 2
 GROUPS_DEFAULT = 100
 GROUPS_MAX = 500
 """Groups that an aggregate lists; its total is that of all."""
+FORECAST_MONTHS_DEFAULT = 6
+FORECAST_MONTHS_MAX = 24
+"""Months that a forecast lists."""
 ANALYTICS_ROWS_MAX = 1_000
 """Rows of an answer of analytics."""
 ANALYTICS_BYTES_MAX = 1_000_000

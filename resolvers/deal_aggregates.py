@@ -50,7 +50,8 @@ def _summary(row: Any, dialect: str) -> MoneySummary:  # Any: a row of the parts
     return MoneySummary(row.currency, int(row.count), valued, amount, average(amount, valued), least, most)
 
 
-def _weighted(rows: Rows, dialect: str) -> list[MoneyTotal]:
+def weighted_of(rows: Rows, dialect: str) -> list[MoneyTotal]:
+    """Open deals whose stage has a probability: amount times that, for each currency."""
     return [
         MoneyTotal(row.currency, weighed(amount_of(dialect, row.weighed_high, row.weighed_low)), int(row.weighed))
         for row in rows
@@ -69,7 +70,7 @@ DEAL_SUBJECT = Subject(
     {
         "count": COUNT,
         "values": Figure(("valued", "high", "low"), _values),
-        "weighted": Figure(("weighed", "weighed_high", "weighed_low"), _weighted),
+        "weighted": Figure(("weighed", "weighed_high", "weighed_low"), weighted_of),
         "unweighted_count": count_of("unweighed"),
         "open_count": count_of("open"),
         "won_count": count_of("won"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from contract.vocabulary import (
@@ -11,6 +12,7 @@ from contract.vocabulary import (
     DealStatus,
     EnrollmentStatus,
     GeoScope,
+    HealthTrend,
     LeadStatus,
     MeetingState,
     StageType,
@@ -59,12 +61,18 @@ def _key(dimensions: dict[str, Schema]) -> Schema:
     }
 
 
-def _aggregate(records: str, dimensions: dict[str, Schema], figures: dict[str, Schema]) -> Schema:
+def _aggregate(
+    records: str, dimensions: dict[str, Schema], figures: dict[str, Schema], hidden: Sequence[str] = ()
+) -> Schema:
+    """Returns the schema of an aggregate; figures that are `hidden` are left out for some callers."""
     group = record_schema({"key": _key(dimensions), **figures}, f"What a group of {records} comes to.")
+    total = record_schema(figures, f"All {records}, those of groups that are not listed included.")
+    for one in (group, total):
+        one["required"] = [name for name in one["required"] if name not in hidden]
     return record_schema(
         {
             "groups": {"type": "array", "items": group},
-            "total": record_schema(figures, f"All {records}, those of groups that are not listed included."),
+            "total": total,
             "group_count": {**_COUNT, "description": "How many groups there are."},
             "truncated": {"type": "boolean", "description": "Whether there are more groups than are listed."},
         },
@@ -152,6 +160,22 @@ AGGREGATES: Final[dict[str, Schema]] = {
             "average_days_to_convert": _DAYS,
         },
     ),
+    "AccountAggregate": _aggregate(
+        "accounts",
+        {
+            "industry": or_null(_TEXT),
+            "owner": or_null(_TEXT),
+            "health_trend": or_null(enumerated(HealthTrend)),
+            "created_at": _PERIOD,
+        },
+        {
+            "count": _COUNT,
+            "with_open_deals_count": {**_COUNT, "description": "Those with an open deal."},
+            "scored_count": {**_COUNT, "description": "Those that were scored at least once."},
+            "average_health": or_null(_NUMBER, "Of the latest scores, rounded half up to one decimal."),
+        },
+        hidden=("scored_count", "average_health"),
+    ),
     "CampaignAggregate": _aggregate(
         "campaigns",
         {
@@ -171,6 +195,48 @@ AGGREGATES: Final[dict[str, Schema]] = {
             "reply_rate": _RATE,
             "bounce_rate": _RATE,
         },
+    ),
+}
+
+_SLOT: Final = record_schema(
+    {
+        "count": _COUNT,
+        "totals": {"type": "array", "items": _MONEY, "description": "The amounts, for each currency."},
+        "weighted": {"type": "array", "items": _MONEY, "description": "Amount times probability, for each currency."},
+        "unweighted_count": {**_COUNT, "description": "Deals with an amount that no probability weighs."},
+    },
+    "Open deals of one part of a forecast.",
+)
+FLOWS: Final[dict[str, Schema]] = {
+    "DealForecast": record_schema(
+        {
+            "months": {
+                "type": "array",
+                "items": record_schema(
+                    {"period": _PERIOD, "open": _SLOT, "won": {"type": "array", "items": _MONEY}},
+                    "One month: the open deals that are to close in it, and what was won.",
+                ),
+            },
+            **dict.fromkeys(("overdue", "undated", "later"), _SLOT),
+        },
+        "The months ahead, and what lies outside of them.",
+    ),
+    "DealFunnel": record_schema(
+        {
+            "stages": {
+                "type": "array",
+                "items": record_schema(
+                    {
+                        "stage": _STAGE,
+                        **dict.fromkeys(("entered", "here", "advanced", "lost"), _COUNT),
+                        "conversion_rate": _RATE,
+                        "average_days": _DAYS,
+                    },
+                    "What happened in one stage.",
+                ),
+            }
+        },
+        "How deals moved through the stages, by position.",
     ),
 }
 
@@ -218,7 +284,46 @@ _DEALS: Final = {
     "win_rate": None,
     "sales_cycle_days": None,
 }
+_NO_DEALS: Final = {"count": 0, "totals": [], "weighted": [], "unweighted_count": 0}
+_OPEN_DEALS: Final = {
+    "count": 3,
+    "totals": [{"currency": "EUR", "amount": 150.5, "count": 3}],
+    "weighted": [{"currency": "EUR", "amount": 60.2, "count": 3}],
+    "unweighted_count": 0,
+}
+_PASSED: Final = {"entered": 8, "here": 3, "advanced": 4, "lost": 1, "conversion_rate": 50.0, "average_days": 12.5}
+_ACCOUNTS: Final = {"count": 5, "with_open_deals_count": 2, "scored_count": 4, "average_health": 61.3}
 EXAMPLES: Final[JsonObject] = {
+    "DealForecast": {
+        "months": [
+            {
+                "period": {"start": "2026-11-01", "end": "2026-12-01", "label": "2026-11"},
+                "open": _OPEN_DEALS,
+                "won": [{"currency": "EUR", "amount": 90, "count": 1}],
+            }
+        ],
+        **dict.fromkeys(("overdue", "undated", "later"), _NO_DEALS),
+    },
+    "DealFunnel": {
+        "stages": [
+            {
+                "stage": {
+                    "id": "0198c5b2-7a3e-7c11-9d2f-3b1a6e5c4d21",
+                    "name": "Negotiation",
+                    "position": 2,
+                    "type": "open",
+                    "probability": 60,
+                },
+                **_PASSED,
+            }
+        ]
+    },
+    "AccountAggregate": {
+        "groups": [{"key": {"industry": "Logistics"}, **_ACCOUNTS}],
+        "total": _ACCOUNTS,
+        "group_count": 1,
+        "truncated": False,
+    },
     "CampaignAggregate": {
         "groups": [{"key": {"status": "active"}, **_CAMPAIGNS}],
         "total": _CAMPAIGNS,

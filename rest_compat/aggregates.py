@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from contract.catalog import DateGrain
-from contract.criteria import All, Condition
 from contract.limits import GROUPS_DEFAULT, GROUPS_MAX
 from contract.vocabulary import SortDirection
 from resolvers.aggregates import Aggregate, Figures, Grouping, Period, Subject
@@ -32,10 +31,6 @@ class AggregateQuery(Conditions):
     limit: Limit = Field(
         default=GROUPS_DEFAULT, description=f"Groups at most; more than {GROUPS_MAX} is {GROUPS_MAX}, 0 lists none."
     )
-
-    def condition(self) -> Condition:
-        """Returns which records count."""
-        return All(tuple(self.conditions()))
 
     def grouping(self, by: Sequence[StrEnum] | None, order: StrEnum, currency: str | None = None) -> Grouping:
         """Returns how they are grouped."""
@@ -58,12 +53,15 @@ async def answered(
     order: StrEnum,
     named: Mapping[str, Named],
 ) -> RestResponse:
-    """Answers with all figures of the groups, and of all of them together; the records of a dimension come at once."""
+    """Answers with all figures that the caller may see of the groups, and of all of them together.
+
+    The records of a dimension come at once.
+    """
     query: AggregateQuery = call.query
     wanted = frozenset((*subject.figures, *subject.parts))
     grouping = query.grouping(by, order, getattr(query, "currency", None))
     found: Aggregate = await resolver(call.ctx, query.condition(), grouping, wanted)
-    names, records = tuple(subject.figures), {}
+    names, records = tuple(name for name in subject.figures if hasattr(found.total, name)), {}
     for dimension in by:
         if dimension.value in named:
             records[dimension.value] = await _records(

@@ -15,24 +15,18 @@ from resolvers.pipeline_stages import get_stage
 from resolvers.shared.inputs import CalendarDate, Currency
 from rest_compat.aggregates import AggregateQuery, Named, answered
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
-from rest_compat.parameters import Exactly, Moment, Repeatable, Where
+from rest_compat.parameters import Conditions, Exactly, Moment, Repeatable, Where
 
+STAGE_KEYS: Final = ("id", "name", "position", "type", "probability")
 _NAMED: Final = {
-    "stage": Named(get_stage, ("id", "name", "position", "type", "probability")),
+    "stage": Named(get_stage, STAGE_KEYS),
     "account": Named(get_account, ("id", "name", "domain")),
 }
 
 
-class DealAggregateQuery(AggregateQuery):
-    """Has the query parameters of GET /deals/aggregate."""
+class DealConditions(Conditions):
+    """Has the query parameters that say which deals count."""
 
-    group_by: Annotated[list[DealDimension] | None, Repeatable()] = Field(
-        default=None, description="At most two, several times or by commas; none gives one group of everything."
-    )
-    order_by: DealAggregateOrderField = Field(
-        default=DealAggregateOrderField.KEY, description="What groups are ordered by; ties by their keys."
-    )
-    currency: str | None = Field(default=None, description="That of an order by sum or weighted; needed there.")
     stage_id: Exactly = Field(default=None, description="Only deals in this stage.")
     account_id: Exactly = Field(default=None, description="Only deals of this account.")
     owner_id: Exactly = Field(default=None, description="Only deals owned by this user.")
@@ -52,6 +46,22 @@ class DealAggregateQuery(AggregateQuery):
     created_to: Annotated[Moment | None, Where(Op.LTE, "created_at")] = Field(
         default=None, description="Only deals made at or before this time."
     )
+
+
+class _Grouped(AggregateQuery):
+    """Has the parameters that come before those that say which deals."""
+
+    group_by: Annotated[list[DealDimension] | None, Repeatable()] = Field(
+        default=None, description="At most two, several times or by commas; none gives one group of everything."
+    )
+    order_by: DealAggregateOrderField = Field(
+        default=DealAggregateOrderField.KEY, description="What groups are ordered by; ties by their keys."
+    )
+    currency: str | None = Field(default=None, description="That of an order by sum or weighted; needed there.")
+
+
+class DealAggregateQuery(DealConditions, _Grouped):
+    """Has the query parameters of GET /deals/aggregate."""
 
 
 async def aggregate(call: RestRequest) -> RestResponse:

@@ -14,7 +14,7 @@ from contract.errors import GatewayError
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from resolvers.shared.idempotency import HEADER, REPLAYED
 from rest_compat import examples, health
-from rest_compat.aggregate_schemas import AGGREGATES
+from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
 from rest_compat.analytics_results import RESULT_SCHEMA
 from rest_compat.documents import Document
 from rest_compat.metering import BUDGET_HEADERS
@@ -115,7 +115,14 @@ def openapi_document() -> JsonObject:
         "info": {"title": "CRM gateway", "version": VERSION, "description": _DESCRIPTION},
         "paths": paths,
         "components": {
-            "schemas": {**_documents(), **SCHEMAS, **AGGREGATES, "AnalyticsResult": RESULT_SCHEMA, **_models()},
+            "schemas": {
+                **_documents(),
+                **SCHEMAS,
+                **AGGREGATES,
+                **FLOWS,
+                "AnalyticsResult": RESULT_SCHEMA,
+                **_models(),
+            },
             "securitySchemes": _SECURITY,
             "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY},
             "headers": {name: _header(text) for name, text in _HEADERS.items()},

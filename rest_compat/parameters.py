@@ -100,6 +100,10 @@ class Conditions(Input):
                     value = (value,) if where.op is Op.ANY else value
                     yield Compare(where.column or name, where.op, value, where.is_folded)
 
+    def condition(self) -> Condition:
+        """Returns which records are meant."""
+        return All(tuple(self.conditions()))
+
 
 class ListParameters(Conditions):
     """Has the query parameters of every listing; a subclass adds filters, each with a `Where`."""
@@ -112,7 +116,7 @@ class ListParameters(Conditions):
     def listing(self) -> ListQuery:
         """Returns the query as the resolver takes it."""
         window = PageWindow(first=self.limit, offset=self.offset)
-        return ListQuery(All(tuple(self.conditions())), self.sorting(), window)
+        return ListQuery(self.condition(), self.sorting(), window)
 
     def sorting(self) -> Order | None:
         """Returns the order; None for the record type's own."""

@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from resolvers.shared.context import Services
 from rest_compat import (
+    account_aggregates,
     activities,
     analytics,
     analytics_queries,
@@ -19,6 +20,8 @@ from rest_compat import (
     deals,
     exchange,
     feedback,
+    forecast,
+    funnel,
     health,
     lead_aggregates,
     leads,
@@ -43,7 +46,10 @@ _MODULES: Final = (
         activities,
         meeting_aggregates,
         deal_aggregates,
+        forecast,
+        funnel,
         lead_aggregates,
+        account_aggregates,
         campaign_aggregates,
         deals,
         competitors,

@@ -8,6 +8,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import merge_types
 
 from schema import (
+    account_aggregates,
     accounts,
     activities,
     analytics,
@@ -26,6 +27,8 @@ from schema import (
     enrollments,
     events,
     feedback,
+    forecast,
+    funnel,
     health,
     jobs,
     lead_aggregates,
@@ -74,8 +77,11 @@ MODULES = (
         calls,
         emails,
         deal_aggregates,
+        forecast,
+        funnel,
         meeting_aggregates,
         lead_aggregates,
+        account_aggregates,
         campaign_aggregates,
         analytics,
         analytics_queries,

@@ -6,7 +6,13 @@ from enum import StrEnum
 
 import pytest
 
-from contract.aggregates import CampaignDimension, DealDimension, LeadDimension, MeetingDimension, texts_of
+from contract.aggregates import (
+    CampaignDimension,
+    DealDimension,
+    LeadDimension,
+    MeetingDimension,
+    texts_of,
+)
 from contract.catalog import CATALOG, ColumnKind, catalog_for
 from contract.scopes import ScopeGroup
 

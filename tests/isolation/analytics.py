@@ -6,12 +6,25 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 
-from contract.aggregates import CampaignDimension, DealDimension, LeadDimension, MeetingDimension
-from storage.tables import Account, Activity, Campaign, Deal, Enrollment, Lead, PipelineStage, Tag, TagLink
+from contract.aggregates import AccountDimension, CampaignDimension, DealDimension, LeadDimension, MeetingDimension
+from storage.tables import (
+    Account,
+    Activity,
+    Campaign,
+    Deal,
+    Enrollment,
+    HealthSnapshot,
+    Lead,
+    PipelineStage,
+    StageChange,
+    Tag,
+    TagLink,
+)
 from tests.isolation.requests import Case, Rest, q
 from tests.isolation.surfaces import Surfaces, camel
 
@@ -69,6 +82,46 @@ CASES: dict[str, Case] = {
             q(QUERY, input={"entity": "deals", "by": ["account"], "where": [_LINKED | {"op": "EXISTS"}]}),
         ),
     ),
+    "account_aggregates.aggregate_accounts": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/accounts/aggregate?group_by=industry,owner"),
+            q("{ accountAggregate(groupBy: [INDUSTRY, OWNER]) { groups { key { industry ownerId } count } } }"),
+        ),
+    ),
+    "account_aggregates.health_of": Case(
+        "MEETINGS_READ",
+        (
+            q(
+                "query($a: ID!) { accountAggregate(groupBy: [OWNER], filter: {id: {eq: $a}})"
+                " { groups { averageHealth count } } }",
+                a="<account>",
+            ),
+        ),
+        below=("account_aggregates.aggregate_accounts",),
+        direct=(SimpleNamespace(count=0), "count"),
+    ),
+    "forecast.forecast_deals": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/deals/forecast?account_id=<account>&months=1"),
+            q(
+                "query($a: ID!) { dealForecast(filter: {accountId: {eq: $a}})"
+                " { undated { count totals { amount } } } }",
+                a="<account>",
+            ),
+        ),
+    ),
+    "funnel.funnel_of_deals": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/deals/funnel?account_id=<account>"),
+            q(
+                "query($a: ID!) { dealFunnel(filter: {accountId: {eq: $a}}) { stages { entered here } } }",
+                a="<account>",
+            ),
+        ),
+    ),
     "analytics.get_catalog": Case("DATA_ACCESS", (Rest("GET", "/analytics/catalog"), q(CATALOG))),
 }
 PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
@@ -76,11 +129,16 @@ PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/activities/meetings/aggregate"): ("MEETINGS_READ", True, 200, "Query.meetingAggregate"),
     ("GET", "/leads/aggregate"): ("CRM_READ", True, 200, "Query.leadAggregate"),
     ("GET", "/outreach/campaigns/aggregate"): ("OUTREACH_READ", True, 200, "Query.campaignAggregate"),
+    ("GET", "/accounts/aggregate"): ("CRM_READ", True, 200, "Query.accountAggregate"),
+    ("GET", "/deals/forecast"): ("CRM_READ", True, 200, "Query.dealForecast"),
+    ("GET", "/deals/funnel"): ("CRM_READ", True, 200, "Query.dealFunnel"),
     ("POST", "/analytics/query"): ("DATA_ACCESS", True, 200, "Query.analyticsQuery"),
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
 }
 KEYS: dict[tuple[str, str], list[str]] = {
     ("/analytics/catalog", "GET"): ["entities"],
+    ("/deals/forecast", "GET"): ["months", "overdue", "undated", "later"],
+    ("/deals/funnel", "GET"): ["stages"],
     ("/analytics/query", "POST"): ["columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"],
 }
 
@@ -145,7 +203,7 @@ def _number(name: str, value: Any) -> Any:
     return value.lower() if name in _ENUMS and isinstance(value, str) else _numbers(value)
 
 
-_ENUMS = ("status", "geoScope", "type", "state", "source", "enrollmentStatus")
+_ENUMS = ("status", "geoScope", "type", "state", "healthTrend", "source", "enrollmentStatus")
 
 
 def _exact(response: httpx.Response) -> Any:
@@ -276,11 +334,99 @@ async def _campaign_aggregate(surfaces: Surfaces) -> None:
     assert some.json()["total"]["enrolled_count"] == 3
 
 
+async def _account_aggregate(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    accounts = [Account(name="A", industry="x", owner_id="ada"), Account(name="B", industry="x"), Account(name="C")]
+    await world.add(world.one, *accounts)
+    snapshots = [
+        HealthSnapshot(account_id=account.id, score=score, trend=trend, formula_version="1")
+        for account, score, trend in zip(accounts, (40, 51), ("stable", None), strict=False)
+    ]
+    await world.add(world.one, Deal(name="D", account_id=accounts[0].id), *snapshots)
+    figures = "count withOpenDealsCount scoredCount averageHealth"
+    key = f"industry owner: ownerId healthTrend createdAt {_PERIOD}"
+    for by in AccountDimension:
+        parts = f"groups {{ key {{ {key} }} {figures} }} total {{ {figures} }} groupCount truncated"
+        graph = await surfaces.graphql(
+            f"{{ accountAggregate(groupBy: [{by.name}], orderBy: {{field: AVERAGE_HEALTH}}) {{ {parts} }} }}"
+        )
+        found = await surfaces.rest("GET", f"/accounts/aggregate?group_by={by.value}&order_by=average_health")
+        _same(json.loads(found.text), graph, [camel(by.value)])
+    some = await surfaces.rest("GET", "/accounts/aggregate?industry=x&owner_id=ada")
+    assert some.json()["total"] == {
+        **{"count": 1, "with_open_deals_count": 1},
+        **{"scored_count": 1, "average_health": 40.0},
+    }
+    for path, at in (
+        ("group_by=industry,owner,created_at", "group_by"),
+        ("group_by=owner&group_by=owner", "group_by"),
+        ("time_zone=Mars", "time_zone"),
+        ("order_by=sum", "order_by"),
+    ):
+        refused = await surfaces.rest("GET", f"/accounts/aggregate?{path}")
+        assert refused.status_code == 422, path
+        assert [one["loc"][:2] for one in refused.json()["detail"]] == [["query", at]]
+
+
+_TOTAL = "{ currency amount count }"
+_SLOT = f"{{ count totals {_TOTAL} weighted {_TOTAL} unweightedCount }}"
+
+
+async def _flowing_deals(surfaces: Surfaces) -> None:
+    """Gives the organization deals that close this year and later, and that went through stages."""
+    world = surfaces.gateway.world
+    stages = [PipelineStage(name="S", probability=33), PipelineStage(name="W", type="won", position=1)]
+    deals = [
+        Deal(name="1", value=Decimal("0.0001"), currency="EUR", stage_id=stages[0].id, close_date=date(2000, 1, 1)),
+        Deal(name="2", value=Decimal("999999999999999.9999"), currency="EUR", close_date=date(9999, 12, 31)),
+        Deal(name="3", currency="USD", stage_id=stages[1].id, status="won", close_date=date(2026, 2, 1)),
+        Deal(name="4", value=Decimal(7), currency="USD"),
+    ]
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    await world.add(world.one, *stages, *deals)
+    moves = [(deals[0], None, stages[0]), (deals[2], None, stages[0]), (deals[2], stages[0], stages[1])]
+    changes = [
+        StageChange(
+            deal_id=deal.id, from_stage_id=before and before.id, to_stage_id=after.id, at=at + timedelta(days=n)
+        )
+        for n, (deal, before, after) in enumerate(moves)
+    ]
+    await world.add(world.one, *changes)
+
+
+async def _deal_forecast(surfaces: Surfaces) -> None:
+    await _flowing_deals(surfaces)
+    graph = await surfaces.graphql(
+        f"""{{ dealForecast(from: "2026-01-15", months: 2, timeZone: "Asia/Tokyo") {{
+          months {{ period {_PERIOD} open {_SLOT} won {_TOTAL} }} overdue {_SLOT} undated {_SLOT} later {_SLOT} }} }}"""
+    )
+    found = await surfaces.rest("GET", "/deals/forecast?from=2026-01-15&months=2&time_zone=Asia/Tokyo")
+    assert _said(_exact(found)) == _numbers(graph)
+    assert [len(month["won"]) for month in graph["months"]] == [0, 1]
+    assert [graph[name]["count"] for name in ("overdue", "undated", "later")] == [1, 1, 1]
+
+
+async def _deal_funnel(surfaces: Surfaces) -> None:
+    await _flowing_deals(surfaces)
+    figures = "entered here advanced lost conversionRate averageDays"
+    graph = await surfaces.graphql(
+        f"{{ dealFunnel {{ stages {{ stage {{ id name position type probability }} {figures} }} }} }}"
+    )
+    assert _said((await surfaces.rest("GET", "/deals/funnel")).json()) == _numbers(graph)
+    assert [(one["entered"], one["advanced"], one["averageDays"]) for one in graph["stages"]] == [
+        (2, 1, 1.0),
+        (1, 0, None),
+    ]
+
+
 COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.dealAggregate": _deal_aggregate,
     "Query.meetingAggregate": _meeting_aggregate,
     "Query.leadAggregate": _lead_aggregate,
     "Query.campaignAggregate": _campaign_aggregate,
+    "Query.accountAggregate": _account_aggregate,
+    "Query.dealForecast": _deal_forecast,
+    "Query.dealFunnel": _deal_funnel,
     "Query.analyticsQuery": _query,
     "Query.analyticsCatalog": _catalog,
 }

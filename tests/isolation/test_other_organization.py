@@ -26,8 +26,10 @@ MARK = "Kept of one"
 CALLERS = ["admin@two", "of both"]
 
 NAMING_NOTHING = {
+    "account_aggregates.aggregate_accounts",
     "accounts.create_account",
     "analytics.get_catalog",
+    "analytics_queries.run_query",
     "campaign_aggregates.aggregate_campaigns",
     "competitors.create_competitor",
     "competitors.list_competitors",
