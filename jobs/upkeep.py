@@ -1,11 +1,11 @@
-"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, jobs that ended long
-ago, and idempotency keys that have expired.
+"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, roll-ups, jobs that
+ended long ago, and idempotency keys that have expired.
 """
 
 import time
 from datetime import timedelta
 
-from jobs import reminders, webhooks
+from jobs import reminders, roll_ups, webhooks
 from storage.base import now
 from storage.database import Database
 from storage.queries import idempotency, jobs
@@ -18,12 +18,13 @@ _ROUND_SECONDS = 3_600.0
 
 
 class Upkeep:
-    """Takes turns of a second; in each it tells the reminders that are due, wakes the webhooks and looks at one
-    organization's old jobs.
+    """Takes turns of a second; in each it tells the reminders that are due, wakes the webhooks, folds what was written
+    and looks at one organization's old jobs and empty cells.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._folding = roll_ups.Folding(database)
         self._waiting: list[str] = []
         self._has_keys = False
         self._next_round = 0.0
@@ -32,6 +33,7 @@ class Upkeep:
         """The seconds until the next turn."""
         await reminders.remind(self._database)
         await webhooks.wake(self._database)
+        await self._folding.turn()
         await self._prune()
         if self._has_keys:
             self._has_keys = await forget_keys(self._database)
@@ -44,7 +46,7 @@ class Upkeep:
             async with self._database.directory() as session:
                 self._waiting = list(await all_ids(session))
         if self._waiting and not await prune(self._database, self._waiting[-1]):
-            self._waiting.pop()
+            await roll_ups.tidy(self._database, self._waiting.pop())
 
 
 async def forget_keys(database: Database) -> bool:

@@ -149,6 +149,11 @@ class ChangeFeed:
         if channel is not None:
             channel.wake()
 
+    def _hear(self, organization: str) -> None:
+        self.wake(organization)
+        for heard in self._database.heard:
+            heard(organization)
+
     @contextmanager
     def channel(self, organization: str) -> Iterator[Channel]:
         """The organization's channel, for one reader."""
@@ -169,7 +174,7 @@ class ChangeFeed:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Listen to other processes, and tell them; what cannot be heard is found a moment later all the same."""
-        listener = Listener(self._database, self._listen_url, self.wake, self._wake_all)
+        listener = Listener(self._database, self._listen_url, self._hear, self._wake_all)
         listening = None
         if self._database.dialect == "postgresql":
             listening = asyncio.create_task(listener.run())

@@ -71,6 +71,8 @@ class Database:
         """Called with the text of every statement; for tests and diagnosis."""
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
+        self.heard: list[Callable[[str], None]] = []
+        """Called with an organization of which another process says that something was committed there."""
         self.statements: BoundedCache[Hashable, CompiledStatement] = BoundedCache(
             entries=STATEMENTS_MAX, size=STATEMENTS_CHARACTERS_MAX
         )

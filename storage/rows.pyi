@@ -157,6 +157,38 @@ class DealRow(RecordRow):
     updated_at: datetime.datetime
     version: int
 
+class DealCellRow(Row):
+    org_id: str
+    stage_id: str | None
+    status: str
+    owner_id: str | None
+    currency: str
+    close_month: datetime.date | None
+    deals: int
+    valued: int
+    high: decimal.Decimal
+    low: int
+    timed: int
+    seconds: decimal.Decimal
+    micros: int
+    cell: str
+
+class DealCellDeltaRow(Row):
+    org_id: str
+    stage_id: str | None
+    status: str
+    owner_id: str | None
+    currency: str
+    close_month: datetime.date | None
+    deals: int
+    valued: int
+    high: decimal.Decimal
+    low: int
+    timed: int
+    seconds: decimal.Decimal
+    micros: int
+    id: str
+
 class DealContactRow(Row):
     org_id: str
     deal_id: str
@@ -290,6 +322,28 @@ class MediumRow(Row):
     content_type: str
     bytes: int
     sha256: str
+
+class MeetingCellRow(Row):
+    org_id: str
+    owner_id: str | None
+    source: str
+    due_day: datetime.date | None
+    is_completed: bool
+    meetings: int
+    minutes: int
+    timed: int
+    cell: str
+
+class MeetingCellDeltaRow(Row):
+    org_id: str
+    owner_id: str | None
+    source: str
+    due_day: datetime.date | None
+    is_completed: bool
+    meetings: int
+    minutes: int
+    timed: int
+    id: str
 
 class MemberRow(Row):
     subject: str

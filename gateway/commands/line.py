@@ -3,7 +3,7 @@
 import typer
 
 from contract.errors import GatewayError, Unavailable
-from gateway.commands import credentials, data, directory, inspect, schema, serve, webhooks, worker
+from gateway.commands import analytics, credentials, data, directory, inspect, schema, serve, webhooks, worker
 from gateway.commands.outcome import BAD_CONFIGURATION, MISSING, fail
 from identity.keyfiles import KeyFileError
 from storage.migrate import UnknownRevision, UnusableFile
@@ -26,6 +26,7 @@ app.add_typer(directory.organizations, name="org")
 app.add_typer(directory.members, name="member")
 app.command("token")(directory.token)
 app.add_typer(credentials.credentials, name="credentials")
+app.add_typer(analytics.analytics, name="analytics")
 app.add_typer(webhooks.webhooks, name="webhooks")
 app.add_typer(schema.graphql, name="schema")
 app.add_typer(schema.openapi, name="openapi")

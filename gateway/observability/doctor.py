@@ -17,9 +17,11 @@ from gateway.runtime import Runtime
 from gateway.settings import Settings, unfit_to_serve
 from identity import directory
 from identity.secrets import mark, peppers
+from jobs.roll_ups import put_right
 from storage.base import now
 from storage.folders import mode_of
 from storage.queries import credentials
+from storage.queries.organizations import all_ids
 from storage.seeding.demo import ADMIN
 
 MIB = 1024 * 1024
@@ -56,6 +58,7 @@ async def examine(runtime: Runtime) -> list[Finding]:
     if found["database"] and found["migrations"]:
         findings.append(await _credentials(runtime))
         findings.append(await _demo(runtime))
+        findings.append(await _roll_ups(runtime))
     findings.append(await _artifacts(runtime))
     return findings
 
@@ -184,6 +187,15 @@ async def _demo(runtime: Runtime) -> Finding:
     is_public = public is not None and not is_loopback_name(urlsplit(public).hostname or "")
     advice = "start from an empty database, without --demo"
     return Finding("demo_data", not (there and is_public), "present" if there else "none", advice)
+
+
+async def _roll_ups(runtime: Runtime) -> Finding:
+    """Whether the figures that are kept ready are what is counted anew (decision 264)."""
+    async with runtime.database.directory() as session:
+        every = await all_ids(session)
+    differing = [org_id for org_id in every if await put_right(runtime.database, org_id, dry=True)]
+    message = f"differ in {', '.join(differing)}" if differing else f"right in {len(every)} organizations"
+    return Finding("roll_ups", not differing, message, "run `crm-gateway analytics rebuild`")
 
 
 async def _artifacts(runtime: Runtime) -> Finding:

@@ -12,9 +12,9 @@ from storage.queries.exact import money_carried, money_rest
 ONE, NONE = literal_column("1", Integer), literal_column("0", Integer)
 
 
-def number_of(condition: AnyColumn) -> AnyColumn:
-    """1 for a row that the condition holds for, else 0."""
-    return case((condition, ONE), else_=NONE)
+def number_of(condition: AnyColumn, records: AnyColumn = ONE) -> AnyColumn:
+    """The number of records that a row stands for, 1 unless told, where the condition holds for it; else 0."""
+    return case((condition, records), else_=NONE)
 
 
 def only_where(condition: AnyColumn, column: AnyColumn) -> AnyColumn:

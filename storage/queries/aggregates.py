@@ -5,8 +5,8 @@ currency; all else is made of these sums. Each sum is one of whole numbers or of
 say the same to the last digit.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from contract.catalog import ColumnKind, DateGrain
-from contract.criteria import Condition
+from contract.criteria import All, Any_, Compare, Condition, Not
 from contract.vocabulary import SortDirection
 from storage.base import now
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
@@ -41,7 +41,7 @@ _ADDED = (SUM, LEAST, MOST)
 """Those by which the numbers of groups are put together to that of all."""
 KEYS = ("key0", "key1")
 """The names of the keys' columns in a row."""
-_CURRENCY = "currency"
+_CURRENCY, _NUMBER = "currency", "number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,46 @@ class Source:
     currency: AnyColumn = None
     repeats: frozenset[str] = frozenset()
     """The joins that make several rows of one record, which its total then is not the sum of."""
+    number: AnyColumn = None
+    """The number of records that a row stands for, where that is not one."""
+    rolled_up: "RolledUp | None" = None
+    """The same records rolled up, for questions that these can answer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RolledUp:
+    """A source whose rows stand for many records, with the periods that its dates can be put together to.
+
+    Its days are those of UTC.
+    """
+
+    source: Source
+    grains: Mapping[str, frozenset[DateGrain]]
+    of_zones: frozenset[str] = frozenset()
+    """Its dates that are moments of the records."""
+
+    def answers(self, shape: Condition, question: "Question", parts: Collection[str]) -> bool:
+        """Whether it has all that is asked for, by the same words."""
+        keys, source = question.keys, self.source
+        return (
+            source.dimensions.keys() >= set(keys)
+            and source.parts.keys() >= set(parts)
+            and all(question.grain in self.grains[name] for name in keys if name in self.grains)
+            and (question.zone == "UTC" or self.of_zones.isdisjoint(keys))
+            and _compares_only(shape, source.listable)
+        )
+
+
+def _compares_only(shape: Condition, listable: Listable[Row]) -> bool:
+    """Whether a shape speaks of columns of the listable alone."""
+    match shape:
+        case All(parts) | Any_(parts):
+            return all(_compares_only(part, listable) for part in parts)
+        case Not(part):
+            return _compares_only(part, listable)
+        case Compare(name):
+            return any(column.key == name for column in listable.columns)
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +171,8 @@ async def aggregate(
     zone = zone_of(question.zone)
     zone.bind(values)
     statement = _Statement(source, shape, question, zone.size)
+    if source.rolled_up is not None and source.rolled_up.answers(shape, question, statement.parts):
+        statement = replace(statement, source=source.rolled_up.source)
     return await session.fetch(statement.key, statement.build, **values)
 
 
@@ -160,14 +202,14 @@ class _Statement:
         return None if self.question.order is None else self.source.orders[self.question.order]
 
     @property
-    def _parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, Part]:
         """The parts that are needed, in one order."""
         wanted = self.question.parts.union(() if self._order is None else self._order.parts)
         return {name: self.source.parts[name] for name in sorted(wanted)}
 
     @property
     def _is_per_currency(self) -> bool:
-        return any(part.is_per_currency for part in self._parts.values())
+        return any(part.is_per_currency for part in self.parts.values())
 
     def build(self) -> AnySelect:
         keys = KEYS[: len(self.question.keys)]
@@ -185,11 +227,13 @@ class _Statement:
         columns = [self._key(source.dimensions[n]).label(k) for n, k in zip(names, KEYS, strict=False)]
         if self._is_per_currency:
             columns.append(source.currency.label(_CURRENCY))
-        columns += [part.column.label(name) for name, part in self._parts.items()]
+        columns += [part.column.label(name) for name, part in self.parts.items()]
+        if source.number is not None:
+            columns.append(source.number.label(_NUMBER))
         columns = columns or [literal_column("1").label("one")]
         statement = narrowed(source.listable.select(ORG_PARAM, *columns), source.listable, self.condition)
         of_keys = [join for name in names for join in source.dimensions[name].joins]
-        of_parts = [join for part in self._parts.values() for join in part.joins]
+        of_parts = [join for part in self.parts.values() for join in part.joins]
         for name in dict.fromkeys([*of_keys, *of_parts]):
             target, on = source.joins[name]
             statement = statement.outerjoin(target, on)
@@ -204,10 +248,16 @@ class _Statement:
 
     def _grouped(self, rows: Subquery, keys: Sequence[str]) -> CTE:
         by = [rows.c[name] for name in (*keys, *((_CURRENCY,) if self._is_per_currency else ()))]
-        sums = [part.how(rows.c[name]).label(name) for name, part in self._parts.items()]
+        sums = [part.how(rows.c[name]).label(name) for name, part in self.parts.items()]
         # A statement that names no column of the rows would count without them.
-        grouped = select(*by, *sums, func.count().label("count")).select_from(rows)
-        return (grouped.group_by(*by) if by else grouped).cte("fine")
+        if self.source.number is None:
+            grouped = select(*by, *sums, func.count().label("count")).select_from(rows)
+            return (grouped.group_by(*by) if by else grouped).cte("fine")
+        number = func.coalesce(func.sum(rows.c[_NUMBER]), literal_column("0", Integer))
+        grouped = select(*by, *sums, number.label("count")).select_from(rows)
+        if by:  # what a row took away may have been the last of a group
+            grouped = grouped.group_by(*by).having(number > literal_column("0"))
+        return grouped.cte("fine")
 
     def _ranked(self, fine: CTE) -> CTE:
         """The finest groups, each with the place of its group."""
@@ -237,10 +287,10 @@ class _Statement:
     def _total(self, fine: CTE, ranked: CTE) -> AnySelect:
         """The rows of all groups together, added up of these, or counted anew where a record may be in several."""
         repeats = {join for name in self.question.keys for join in self.source.dimensions[name].joins}
-        is_anew = bool(repeats & self.source.repeats) or any(part.how not in _ADDED for part in self._parts.values())
+        is_anew = bool(repeats & self.source.repeats) or any(part.how not in _ADDED for part in self.parts.values())
         rows: Any = self._rows(()) if is_anew else fine  # Any: a subquery or a CTE
         by = [rows.c[_CURRENCY]] if self._is_per_currency else []
-        sums = [part.how(rows.c[name]) for name, part in self._parts.items()]
+        sums = [part.how(rows.c[name]) for name, part in self.parts.items()]
         groups = select(func.max(ranked.c.place)).scalar_subquery()
         kinds = [fine.c[name].type for name in KEYS[: len(self.question.keys)]]
         nothing = [cast(null(), Integer), groups, *(cast(null(), kind) for kind in kinds)]

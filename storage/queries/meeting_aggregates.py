@@ -10,9 +10,10 @@ from contract.catalog import ColumnKind
 from contract.vocabulary import MeetingState
 from storage.base import PlainText
 from storage.expressions import AnyColumn, AnyEntity
+from storage.queries import cells
 from storage.queries.aggregate_parts import COUNT, different, number_of
-from storage.queries.aggregates import Dimension, Order, Part, Source
-from storage.queries.listables import MEETINGS
+from storage.queries.aggregates import Dimension, Order, Part, RolledUp, Source
+from storage.queries.listables import MEETINGS, Listable
 from storage.tables import Account, Activity, Deal
 
 _ID, _MOMENT = ColumnKind.ID, ColumnKind.DATETIME
@@ -33,6 +34,29 @@ _STATE = case(
     else_=_word(MeetingState.OVERDUE),
 )
 
+_ORDERS: Final = {
+    "count": COUNT,
+    "total_minutes": Order(("minutes",), lambda over, fine: [func.coalesce(over(fine.minutes), literal_column("0"))]),
+}
+
+_CELL: AnyEntity = cells.MEETINGS.whole()
+_ROLLED_UP: Final = Source(
+    Listable(cells.MEETINGS.name, _CELL, (_CELL.owner_id, _CELL.source), MEETINGS.orders, MEETINGS.default),
+    {
+        "owner": Dimension(_CELL.owner_id),
+        "source": Dimension(_CELL.source),
+        "due_at": Dimension(_CELL.due_day, ColumnKind.DATE),
+    },
+    {
+        "completed": Part(number_of(_CELL.is_completed, _CELL.meetings)),
+        "minutes": Part(_CELL.minutes),
+        "timed": Part(_CELL.timed),
+    },
+    _ORDERS,
+    number=_CELL.meetings,
+)
+"""Meetings by their cells."""
+
 MEETING_SOURCE: Final = Source(
     MEETINGS,
     {
@@ -52,13 +76,9 @@ MEETING_SOURCE: Final = Source(
         "minutes": Part(col(Activity.duration_minutes)),
         "timed": Part(number_of(col(Activity.duration_minutes).is_not(None))),
     },
-    {
-        "count": COUNT,
-        "total_minutes": Order(
-            ("minutes",), lambda over, fine: [func.coalesce(over(fine.minutes), literal_column("0"))]
-        ),
-    },
+    _ORDERS,
     joins={
         "account": (_ACCOUNT, and_(_ACCOUNT.org_id == Activity.org_id, _ACCOUNT.id == col(Activity.account_id))),
     },
+    rolled_up=RolledUp(_ROLLED_UP, {}, frozenset({"due_at"})),
 )

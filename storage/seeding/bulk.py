@@ -9,6 +9,7 @@ from sqlmodel import col
 
 from contract.normal_form import folded
 from storage.database import Database
+from storage.queries.cells import ROLLUPS, fold
 from storage.seeding.activities import activities
 from storage.seeding.generate import Rows, records
 from storage.seeding.load import Loader
@@ -101,6 +102,8 @@ async def write(
             all_rows, reachable = records(blueprint)
             async with loader.cache(session):
                 await insert(session, [*all_rows, *activities(blueprint, reachable)])
+            for rollup in ROLLUPS:
+                await fold(session, rollup)
     if before_members is not None:
         await before_members()
     async with database.directory(writing=True) as session:

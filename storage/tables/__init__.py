@@ -4,6 +4,7 @@ from storage.tables.accounts import Account
 from storage.tables.activities import Activity, ReminderWatch
 from storage.tables.artifacts import Artifact, Medium
 from storage.tables.campaigns import Campaign, CampaignMailbox
+from storage.tables.cells import DealCell, DealCellDelta, MeetingCell, MeetingCellDelta
 from storage.tables.competitors import Competitor
 from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
@@ -42,6 +43,8 @@ __all__ = [
     "Contact",
     "Credential",
     "Deal",
+    "DealCell",
+    "DealCellDelta",
     "DealContact",
     "Enrollment",
     "Event",
@@ -55,6 +58,8 @@ __all__ = [
     "Lead",
     "Mailbox",
     "Medium",
+    "MeetingCell",
+    "MeetingCellDelta",
     "Member",
     "Membership",
     "Organization",

@@ -32,6 +32,7 @@ COMMANDS = {
     "worker",
     "credentials",
     "webhooks",
+    "analytics",
 }
 
 

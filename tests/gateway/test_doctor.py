@@ -39,6 +39,7 @@ CHECKS = [
     "timeouts",
     "credentials",
     "demo_data",
+    "roll_ups",
     "artifact_store",
 ]
 
