@@ -17,9 +17,10 @@ from jobs import roll_ups
 from storage.base import new_id
 from storage.queries.cell_checks import differences, put_right
 from storage.queries.cells import DEALS, ROLLUPS, fold, forget_empty, has_deltas
-from storage.tables import Activity, Deal, DealCell, DealCellDelta, PipelineStage
+from storage.tables import Activity, Deal, DealCell, DealCellDelta, Organization, PipelineStage
+from tests.support.gateway import Gateway
 from tests.support.statements import statements
-from tests.support.tenants import Tenant
+from tests.support.tenants import Tenant, new_tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -235,3 +236,18 @@ async def test_cells_of_nothing_are_forgotten(one: Tenant) -> None:
     await roll_ups.tidy(database, one.id)
     async with database.reading(one.id) as session:
         assert await session.find_all(select(DealCell).where(col(DealCell.org_id) == one.id)) == []
+
+
+async def test_nothing_is_kept_of_an_organization_that_is_deleted(gateway: Gateway) -> None:
+    tenant = await new_tenant(gateway)
+    await tenant.add(Deal(name="d"), Activity(subject="s"))
+    await roll_ups.fold_all(gateway.world.database, tenant.id)
+    await tenant.add(Deal(name="d"), Activity(subject="s"))
+    async with gateway.world.database.directory(writing=True) as session:
+        found = await session.find(Organization, id=tenant.id)
+        assert found is not None
+        await session.delete(found)
+    async with gateway.world.database.reading(tenant.id) as session:
+        for rollup in ROLLUPS:
+            assert not await has_deltas(session, rollup)
+            assert await session.rows(select(rollup.cells).where(rollup.cells.org_id == tenant.id)) == []

@@ -46,6 +46,7 @@ from storage.tables import (
     WebhookWatch,
 )
 from tests.isolation.cases import Graph, Rest
+from tests.support.cells import blank_cells
 from tests.support.gateway import Gateway
 from tests.support.record_types import record_types
 from tests.support.world import Headers, World
@@ -71,7 +72,9 @@ async def fill_organization(world: World, organization: Organization, member: st
     await world.add(organization, lead)
     links = {"account_id": account.id, "contact_id": contact.id, "deal_id": deal.id, "lead_id": lead.id}
     meeting = Activity(subject=mark, **links)
-    await world.add(organization, meeting, DealContact(deal_id=deal.id, contact_id=contact.id, role=mark))
+    await world.add(
+        organization, *blank_cells(mark), meeting, DealContact(deal_id=deal.id, contact_id=contact.id, role=mark)
+    )
     await submit_feedback(context, FeedbackCreate(kind=FeedbackKind.IDEA, message=mark))
     snapshot = await refresh_health(context, account.id)
     key = await create_organization_key(context, CredentialCreate(name=mark))

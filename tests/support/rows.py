@@ -50,6 +50,7 @@ from storage.tables import (
     WebhookDelivery,
     WebhookWatch,
 )
+from tests.support.cells import blank_cells
 from tests.support.record_types import record_types
 
 _TENANTS = [m.class_ for m in SQLModel._sa_registry.mappers if issubclass(m.class_, Tenant)]
@@ -127,6 +128,7 @@ async def organization(database: Database, name: str) -> Rows:
                 stage_id=rows.stage,
                 champion_id=rows.contact,
             ),
+            *blank_cells(name),
             HealthSnapshot(id=rows.snapshot, account_id=rows.account, score=50, formula_version=name),
             Artifact(id=rows.artifact, subject_id=rows.artifact, kind="PDF", revision=1, **_file(name)),
             Event(sequence=1, type=name, area=name, actor=name, data={"name": name}),
