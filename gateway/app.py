@@ -19,19 +19,18 @@ from gateway.demo.links import PATH, DemoLinks, exchange
 from gateway.graphql.endpoint import GraphQLEndpoint
 from gateway.graphql.operations import Operations
 from gateway.graphql.persisted_documents import read_manifest
-from gateway.graphql.streams import Streams
 from gateway.graphql.ws import WebSocketEndpoint
 from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
 from gateway.middleware.compression import Compression
 from gateway.middleware.cross_origin import cross_origin
 from gateway.middleware.hosts import Hosts, hosts_of
-from gateway.middleware.load_shedding import LoadShedding, Places
+from gateway.middleware.load_shedding import LoadShedding
 from gateway.middleware.paths import had_slash
 from gateway.middleware.requests import Requests, Straight, Unbroken
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
-from gateway.observability.metrics import count_fallback
+from gateway.observability.metrics import STREAMS, count_fallback
 from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
@@ -43,6 +42,8 @@ from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
 from transport.errors import code_of, error_response
+from transport.places import Places
+from transport.streams import Streams
 
 
 def create(settings: Settings | None = None, *, demo: bool = False) -> Starlette:
@@ -88,7 +89,7 @@ def application(
     )
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
     metrics = MetricsEndpoint(runtime, places, executor.documents)
-    streams = Streams(runtime.services.identity, runtime.stopping)
+    streams = Streams(runtime.services.identity, runtime.stopping, STREAMS.track_inprogress)
     shared = Shared(runtime.services, executor, operations, streams, places, Places(SOCKETS_PER_PROCESS))
     graphql = Middleware(
         Straight,

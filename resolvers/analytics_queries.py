@@ -73,10 +73,15 @@ async def run_query(ctx: Context, query: AnalyticsQuery) -> Result:
     """The rows of a semantic query. Raises Problems, and Forbidden for what needs more scopes."""
     prepared = prepare(query, frozenset(ctx.caller.scopes))
     async with ctx.reading() as session:
-        statement = prepared.statement(session)
-        began = monotonic()
-        rows, truncated = await prepared.rows(session)
-        duration = int((monotonic() - began) * 1000)
+        return await answer(prepared, session, prepared.statement(session))
+
+
+async def answer(prepared: Prepared, session: TenantSession, statement: Statement) -> Result:
+    """The rows of a query whose statement is known, and how they can be drawn."""
+    query = prepared.checked.query
+    began = monotonic()
+    rows, truncated = await prepared.rows(session)
+    duration = int((monotonic() - began) * 1000)
     chart = chart_of(prepared.columns, rows, is_list=not query.measures, label=name_of(query.entity))
     return Result(prepared.columns, rows, truncated, statement, chart, duration)
 
