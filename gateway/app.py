@@ -98,7 +98,7 @@ def application(
         socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
-        routes=[*_routes(runtime, schema, metrics), *(_of_demo(runtime) if demo else ())],
+        routes=[*_routes(runtime, schema, metrics, streams), *(_of_demo(runtime) if demo else ())],
         lifespan=lifespan,
         middleware=[
             *_middleware(settings, hosts, runtime.stopping),
@@ -124,7 +124,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[BaseRoute]:
+def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams: Streams) -> list[BaseRoute]:
     public_url = runtime.settings.public_url
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
@@ -134,7 +134,7 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         Route("/metrics", metrics.answer),
         static_mount(),
-        *rest_routes(runtime.services, runtime.readiness),
+        *rest_routes(runtime.services, runtime.readiness, streams),
     ]
     if runtime.keys is None:
         routes += [

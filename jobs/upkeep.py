@@ -1,5 +1,5 @@
-"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, answers whose process
-ended, jobs that ended long ago, old questions, and idempotency keys that have expired.
+"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, answers whose
+process ended, jobs that ended long ago, old questions, and idempotency keys that have expired.
 """
 
 import time

@@ -126,7 +126,7 @@ class Work:
         values |= {"follows_run_id": planned["follows_run_id"], "parameters": list(statement.parameters), **kept}
         await self._tell(values, (EventType.PLAN, planned), (EventType.SQL, told))
         async with ctx.reads(points(ANALYZED)), ctx.reading() as session:
-            result = await answer(prepared, session, statement)
+            result = await answer(prepared, session, statement, plan.chart)
         return _succeeded(plan.query, result)
 
     async def _tell(self, values: Mapping[str, AnyValue], *steps: Step) -> None:

@@ -5,9 +5,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Index, UniqueConstraint
 from sqlmodel import Field
 
-from contract.analytics_events import AnalyticsPlanner, AnalyticsRunStatus
+from contract.analytics_events import AnalyticsRunStatus
 from storage.base import Directory, Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
-from storage.columns import MADE_AT, MOMENT, REFERENCE, TEXT, column
 
 _STATUSES = ", ".join(f"'{status.value}'" for status in AnalyticsRunStatus)
 
@@ -45,15 +44,13 @@ class AnalyticsRun(Record, table=True):
         Index(None, "org_id", "status", "leased_until"),
     )
 
-    conversation_id: str = column(REFERENCE, "The conversation.", to="analytics_conversations")
+    conversation_id: str = Field(sa_type=Identifier)
     subject: str = Field(sa_type=PlainText)
     key_hash: str | None = Field(default=None, sa_type=PlainText)
     fingerprint: str = Field(sa_type=PlainText)
-    question: str = column(TEXT, "The question.", example="how many deals are open")
-    status: str = column(AnalyticsRunStatus, "Where it stands.", default="running", example="succeeded")
-    planner: str | None = column(
-        AnalyticsPlanner, "Who made the plan; null where there is none yet.", default=None, example="parser"
-    )
+    question: str = Field(sa_type=PlainText)
+    status: str = Field(default=AnalyticsRunStatus.RUNNING.value, sa_type=PlainText)
+    planner: str | None = Field(default=None, sa_type=PlainText)
     plan: JsonDict | None = Field(default=None, sa_column=Column(Document))
     assumptions: list[str] | None = Field(default=None, sa_column=Column(Document))
     follows_run_id: str | None = Field(default=None, sa_type=Identifier)
@@ -61,7 +58,7 @@ class AnalyticsRun(Record, table=True):
     parameters: list[object] | None = Field(default=None, sa_column=Column(Document))
     columns: list[JsonDict] | None = Field(default=None, sa_column=Column(Document))
     chart: JsonDict | None = Field(default=None, sa_column=Column(Document))
-    explanation: str = column(TEXT, "The explanation as far as it is written.", default="")
+    explanation: str = Field(default="", sa_type=PlainText)
     row_count: int = Field(default=0)
     truncated: bool = Field(default=False)
     statement_ms: int | None = Field(default=None)
@@ -72,8 +69,8 @@ class AnalyticsRun(Record, table=True):
     holder: str = Field(sa_type=Identifier)
     leased_until: datetime
     cancel_requested_at: datetime | None = Field(default=None)
-    created_at: datetime = column(MOMENT, "When it was asked.", default_factory=now, example=MADE_AT)
-    finished_at: datetime | None = column(MOMENT, "When it ended.", default=None, example=MADE_AT)
+    created_at: datetime = Field(default_factory=now)
+    finished_at: datetime | None = Field(default=None)
 
 
 class AnalyticsEvent(Tenant, table=True):
