@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, StrictBool
 
 from contract.analytics_events import AnalyticsRunStatus, EventType
-from contract.analytics_results import Chart, ChartKind, Result, ResultColumn, Statement
+from contract.analytics_results import Chart, ChartKind, Result, ResultColumn, Statement, Value
 from contract.catalog import ColumnKind
 from contract.costs import ANALYZED, points
 from contract.criteria import All, Compare, ListQuery, Op, PageWindow
@@ -66,6 +66,10 @@ _Question = Annotated[
 ]
 
 
+Asked = AnalyticsRun | AnalyticsRunRow
+"""A question as it was read, alone or in a list."""
+
+
 class AnalyticsAsk(Input):
     """A question, of a conversation that goes on or of a new one."""
 
@@ -76,7 +80,7 @@ class AnalyticsAsk(Input):
 
 
 @requires(ScopeGroup.DATA_ACCESS)
-async def ask(ctx: Context, input: AnalyticsAsk, key: Key | None = None) -> AnalyticsRunRow:
+async def ask(ctx: Context, input: AnalyticsAsk, key: Key | None = None) -> AnalyticsRun:
     """Begins to answer a question; the run that was begun under the key, where there is one.
 
     Raises Problems for a conversation that is none of the caller's and for a key that another question has, and
@@ -113,7 +117,7 @@ def _marks(ctx: Context, input: AnalyticsAsk, key: Key | None) -> _Marks:
 
 async def _attached(
     ctx: Context, session: TenantSession, marks: _Marks, key: Key, *, frees: bool = False
-) -> AnalyticsRunRow | None:
+) -> AnalyticsRun | None:
     """The run that the key began within its day. Raises Problems where that was another question."""
     key_hash, fingerprint = marks
     found = await session.find(AnalyticsRun, subject=ctx.caller.subject, key_hash=key_hash)
@@ -129,7 +133,7 @@ async def _attached(
     return found
 
 
-async def _begun(ctx: Context, session: TenantSession, input: AnalyticsAsk, marks: _Marks) -> AnalyticsRunRow:
+async def _begun(ctx: Context, session: TenantSession, input: AnalyticsAsk, marks: _Marks) -> AnalyticsRun:
     moment, subject = now(), ctx.caller.subject
     conversation = as_uuid(input.conversation_id) if input.conversation_id is not None else None
     if input.conversation_id is None:
@@ -157,20 +161,20 @@ async def _begun(ctx: Context, session: TenantSession, input: AnalyticsAsk, mark
 
 
 @requires(ScopeGroup.DATA_ACCESS)
-async def get_run(ctx: Context, identifier: str) -> AnalyticsRunRow | None:
+async def get_run(ctx: Context, identifier: str) -> AnalyticsRun | None:
     """A question of the caller; None where it is missing, a colleague's or another organization's."""
     canonical = as_uuid(identifier)
     if canonical is None:
         return None
 
-    async def load(ids: list[str]) -> list[AnalyticsRunRow | None]:
+    async def load(ids: list[str]) -> list[AnalyticsRun | None]:
         found = {run.id: run for run in await runs_of(ctx, ids)}
         return [found.get(i) for i in ids]
 
     return await ctx.loader("analytics_runs", load).load(canonical)
 
 
-async def runs_of(ctx: Context, run_ids: Sequence[str]) -> Sequence[AnalyticsRunRow]:
+async def runs_of(ctx: Context, run_ids: Sequence[str]) -> Sequence[AnalyticsRun]:
     """Those of these questions that the caller has asked."""
     async with ctx.reading() as session:
         return await statements.runs_of(session, ctx.caller.subject, run_ids)
@@ -187,7 +191,7 @@ async def list_runs(ctx: Context, conversation_id: str | None, page: PageWindow)
     return await page_of(ctx, listables.ANALYTICS_RUNS, ListQuery(All(tuple(conditions)), None, page))
 
 
-async def result_of(ctx: Context, run: AnalyticsRunRow) -> Result | None:
+async def result_of(ctx: Context, run: Asked) -> Result | None:
     """The answer to a question; None until there is one, and once its rows are forgotten.
 
     Those of several questions come together. Raises ResponseTooLarge where they are more than an answer may have.
@@ -195,7 +199,7 @@ async def result_of(ctx: Context, run: AnalyticsRunRow) -> Result | None:
     if run.columns is None or run.sql is None or run.chart is None:
         return None
 
-    async def load(ids: list[str]) -> list[list[list[object]] | None]:
+    async def load(ids: list[str]) -> list[list[list[Value]] | None]:
         async with ctx.reading() as session:
             if await statements.rows_bytes(session, ctx.caller.subject, ids) > RESPONSE_MAX_BYTES:
                 raise ResponseTooLarge()
@@ -254,7 +258,7 @@ async def _followed(ctx: Context, run_id: str, sequence: int) -> AsyncIterator[A
                 await channel.moved(mark)
 
 
-async def finished(ctx: Context, run: AnalyticsRunRow) -> AnalyticsRunRow:
+async def finished(ctx: Context, run: AnalyticsRun) -> AnalyticsRun:
     """The question once it has come to its end. Raises NotFound where it was deleted meanwhile."""
     async for _ in _followed(ctx, run.id, 1):
         pass
@@ -262,7 +266,7 @@ async def finished(ctx: Context, run: AnalyticsRunRow) -> AnalyticsRunRow:
 
 
 @requires(ScopeGroup.DATA_ACCESS, writes=True)
-async def cancel_run(ctx: Context, identifier: str) -> AnalyticsRunRow:
+async def cancel_run(ctx: Context, identifier: str) -> AnalyticsRun:
     """Asks the process that works on a question to end it; one that has ended stays as it is. Raises NotFound."""
     run = await _own(ctx, identifier)
     async with ctx.writing() as session:
@@ -307,7 +311,7 @@ async def _ended(ctx: Context, conversation_id: str) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def _own(ctx: Context, identifier: str, at: Path = ("id",)) -> AnalyticsRunRow:
+async def _own(ctx: Context, identifier: str, at: Path = ("id",)) -> AnalyticsRun:
     canonical = as_uuid(identifier)
     if canonical is not None:
         async with ctx.reading() as session:

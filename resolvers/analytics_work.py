@@ -28,7 +28,6 @@ from resolvers.questions.plans import Declined
 from resolvers.shared.context import Context
 from storage.base import JsonDict, now
 from storage.queries import analytics_runs as statements
-from storage.rows import AnalyticsRunRow
 from storage.statements import AnyValue
 from storage.tables import AnalyticsRun
 
@@ -60,7 +59,7 @@ class _Ending:
 class Work:
     """One run, from the step behind `run_started` to its last."""
 
-    def __init__(self, ctx: Context, run: AnalyticsRunRow, time_zone: str) -> None:
+    def __init__(self, ctx: Context, run: AnalyticsRun, time_zone: str) -> None:
         self._ctx = replace(ctx, key=None)
         self._ctx.forget()
         self._run = run

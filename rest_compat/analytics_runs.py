@@ -18,6 +18,7 @@ from contract.guard_layers import GuardLayer
 from contract.limits import RUN_SECONDS, RUNS_DEFAULT, RUNS_MAX
 from resolvers.analytics_runs import (
     AnalyticsAsk,
+    Asked,
     ask,
     cancel_run,
     delete_conversation,
@@ -33,7 +34,7 @@ from rest_compat.analytics_results import result_body
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import Offset, Whole
 from rest_compat.schemas import JsonObject, enumerated, or_null, record_schema, reference_to
-from storage.rows import AnalyticsEventRow, AnalyticsRunRow
+from storage.rows import AnalyticsEventRow
 from transport.event_stream import EVENT_STREAM, asks_for_events
 
 _TEXT: Final = {"type": "string"}
@@ -156,18 +157,18 @@ async def _written(found: AsyncIterator[AnalyticsEventRow]) -> AsyncIterator[byt
             yield head + orjson.dumps(event.data) + b"\n\n"
 
 
-async def _shown(ctx: Context, run: AnalyticsRunRow) -> JsonObject:
+async def _shown(ctx: Context, run: Asked) -> JsonObject:
     [document] = await _all_shown(ctx, [run])
     return document
 
 
-async def _all_shown(ctx: Context, runs: Sequence[AnalyticsRunRow]) -> list[JsonObject]:
+async def _all_shown(ctx: Context, runs: Sequence[Asked]) -> list[JsonObject]:
     """Returns the documents with the answers, whose rows come in the same statement for all."""
     results = await gather(*(result_of(ctx, run) for run in runs))
     return [_document(run, result) for run, result in zip(runs, results, strict=True)]
 
 
-def _document(run: AnalyticsRunRow, result: Result | None) -> JsonObject:
+def _document(run: Asked, result: Result | None) -> JsonObject:
     plan = {"query": run.plan, "assumptions": run.assumptions or [], "follows_run_id": run.follows_run_id}
     return {
         "id": run.id,

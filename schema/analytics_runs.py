@@ -14,7 +14,7 @@ from contract.criteria import PageWindow
 from contract.errors import Problem, Problems
 from contract.limits import RUNS_DEFAULT
 from resolvers import analytics_runs
-from resolvers.analytics_runs import AnalyticsAsk
+from resolvers.analytics_runs import AnalyticsAsk, Asked
 from resolvers.shared.idempotency import read_key
 from resolvers.shared.inputs import parse
 from schema.analytics_events import TYPES, AnalyticsEvent, shown
@@ -23,7 +23,7 @@ from schema.connections import Connection, Node
 from schema.declare import Info, argument, field, guarded_field, operation_field, subscription
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion, given
-from storage.rows import AnalyticsEventRow, AnalyticsRunRow
+from storage.rows import AnalyticsEventRow
 
 __all__ = ["MUTATIONS", "QUERIES", "TYPES"]
 
@@ -41,7 +41,7 @@ class AnalyticsRun(Node):
     @guarded_field(
         analytics_runs.get_run, "The answer; null until there is one, and once its rows are forgotten.", "id"
     )
-    async def result(root: strawberry.Parent[AnalyticsRunRow], info: Info) -> AnalyticsResult | None:
+    async def result(root: strawberry.Parent[Asked], info: Info) -> AnalyticsResult | None:
         return await analytics_runs.result_of(info.context, root)
 
 

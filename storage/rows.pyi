@@ -78,7 +78,7 @@ class AnalyticsRunRow(RecordRow):
     assumptions: list[str] | None
     follows_run_id: str | None
     sql: JsonDict | None
-    parameters: list[object] | None
+    parameters: list[str | int | float | bool | None] | None
     columns: list[JsonDict] | None
     chart: JsonDict | None
     explanation: str

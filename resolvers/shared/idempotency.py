@@ -199,7 +199,7 @@ async def _found(ctx: Context, claim: _Claim, key: Key) -> WrittenRow | None:
     held = [row for row in rows if row.expires_at > moment and (row.settled or row.leased_until > moment)]
     for row in held:
         if row.id == claim.id:
-            if not hmac.comparedigest(row.fingerprint.partition(":")[0], claim.arguments):
+            if not hmac.compare_digest(row.fingerprint.partition(":")[0], claim.arguments):
                 raise _reused(key, "with other arguments")
             return row
     if any(row.fingerprint.partition(":")[2] != claim.question for row in held):

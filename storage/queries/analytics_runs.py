@@ -15,7 +15,7 @@ from storage.base import Identifier
 from storage.expressions import AnySelect
 from storage.new_rows import new_row
 from storage.queries.records import insert_missing
-from storage.rows import AnalyticsEventRow, AnalyticsRunRow
+from storage.rows import AnalyticsEventRow
 from storage.statements import ORG_PARAM, AnyRow, AnyValue
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch
 from storage.tenancy.sessions import TenantSession
@@ -45,7 +45,7 @@ async def touch_conversation(session: TenantSession, subject: str, conversation_
     return bool(await session.execute(update(AnalyticsConversation).where(*own).values(updated_at=moment)))
 
 
-async def free_key(session: TenantSession, run: AnalyticsRunRow) -> None:
+async def free_key(session: TenantSession, run: AnalyticsRun) -> None:
     """Take a key that is valid no more off the run that it began."""
     await session.execute(update(AnalyticsRun).where(*_own(session, run.subject, run.id)).values(key_hash=None))
 
@@ -67,7 +67,7 @@ async def last_plan(session: TenantSession, subject: str, conversation_id: str) 
     return await session.row(wanted)
 
 
-async def advance(session: TenantSession, run: AnalyticsRunRow, values: Mapping[str, AnyValue]) -> bool:
+async def advance(session: TenantSession, run: AnalyticsRun, values: Mapping[str, AnyValue]) -> bool:
     """Change the run for the process that works on it. False where that is another one, or none any more."""
     held = col(AnalyticsRun.holder) == run.holder, col(AnalyticsRun.status) == _RUNNING
     changed = update(AnalyticsRun).where(*_own(session, run.subject, run.id), *held).values(**values)

@@ -55,7 +55,7 @@ class AnalyticsRun(Record, table=True):
     assumptions: list[str] | None = Field(default=None, sa_column=Column(Document))
     follows_run_id: str | None = Field(default=None, sa_type=Identifier)
     sql: JsonDict | None = Field(default=None, sa_column=Column(Document))
-    parameters: list[object] | None = Field(default=None, sa_column=Column(Document))
+    parameters: list[str | int | float | bool | None] | None = Field(default=None, sa_column=Column(Document))
     columns: list[JsonDict] | None = Field(default=None, sa_column=Column(Document))
     chart: JsonDict | None = Field(default=None, sa_column=Column(Document))
     explanation: str = Field(default="", sa_type=PlainText)
