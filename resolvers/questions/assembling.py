@@ -80,7 +80,7 @@ class _Assembly:
         slots = self.slots
         self.by = list(slots.by)
         self._new()
-        self._measures()
+        self.settle()
         self._contradictions()
         self._periods()
         if len(self.by) > 2:
@@ -109,7 +109,8 @@ class _Assembly:
         else:
             raise Unmade("new")
 
-    def _measures(self) -> None:
+    def settle(self) -> None:
+        """Have the measures bring along what goes with them."""
         slots = self.slots
         measures = slots.measures
         if slots.is_how_long:
@@ -133,7 +134,7 @@ class _Assembly:
         if len(measures) == 1:
             measures[:] = [*_BESIDE.get(measures[0], ()), measures[0]]
         if measures == ["stage_days"] and not slots.by:
-            raise Unmade("stage")
+            self.by.append("stage")
         if not measures and self._is_counted():
             measures.append("count")
 
@@ -160,13 +161,15 @@ class _Assembly:
         """A dimension has one value: two that are asked for at once would find nothing."""
         values: dict[str, object] = {}
         for one in self.slots.conditions:
-            if one.op in (Operator.EQ, Operator.IN, Operator.NEQ):
-                if values.setdefault(one.field, (one.op, one.value)) != (one.op, one.value):
-                    raise Unmade(str(one.value))
+            is_value = one.op in (Operator.EQ, Operator.IN, Operator.NEQ)
+            if is_value and values.setdefault(one.field, (one.op, one.value)) != (one.op, one.value):
+                raise Unmade(str(one.value))
 
     def _periods(self) -> None:
         slots, name = self.slots, self._date
         if not slots.stretches and slots.grain is None:
+            if slots.date is not None:
+                raise Unmade(slots.date_text)
             return
         if name is None:
             raise _Dates(("created_at", "close_date") if slots.entity == "deals" else ())
@@ -188,7 +191,9 @@ class _Assembly:
 
     def _both(self, stretches: Sequence[Stretch]) -> Stretch:
         """Two neighbouring periods as one, by whose width the records are grouped."""
-        first, second = sorted(stretches, key=lambda one: one.start or date.min) if len(stretches) == 2 else (None, None)
+        first, second = (
+            sorted(stretches, key=lambda one: one.start or date.min) if len(stretches) == 2 else (None, None)
+        )
         if first is None or second is None or first.grain is None or first.grain is not second.grain:
             raise Unmade("compare")
         if first.end != second.start or self.slots.grain not in (None, first.grain):
@@ -207,7 +212,8 @@ class _Assembly:
             grain=slots.grain or DateGrain.MONTH,
             where=list(slots.conditions),
             order_by=[
-                AnalyticsOrder(field=n, direction=SortDirection.DESC if desc else SortDirection.ASC) for n, desc in order
+                AnalyticsOrder(field=n, direction=SortDirection.DESC if desc else SortDirection.ASC)
+                for n, desc in order
             ],
             time_zone=self.zone,
             **({} if first is None else {"first": first}),
@@ -219,11 +225,16 @@ class _Assembly:
         if "stage" in self.by and slots.measures != ["stage_days"] and slots.condition("stage") is None:
             slots.add("stage", Operator.IS_NOT_NULL)
             slots.assume("deals in no stage are left out")
-        figure = slots.measures[0] if slots.measures == ["value_sum", "count"] else slots.measures[-1]
+        figure = figure_of(slots.measures)
         order, first = list[tuple[str, bool]](), slots.first
+        is_most = slots.is_counted or slots.rank_word in ("", "most", "fewest", "least")
+        if slots.measures == ["count"] and not is_most:
+            raise Unmade(slots.rank_word)
+        if slots.entity == "campaigns" and not self.by and (slots.ranks is not None or slots.is_each):
+            self.by.append("name")
         if slots.ranks is not None:
             if not self.by:
-                raise Unmade("top")
+                raise Unmade(slots.rank_word or "top")
             order = [slots.order or (figure, slots.ranks)]
             first = first or (1 if slots.is_one else _FIRST)
         elif slots.order is not None:
@@ -246,8 +257,8 @@ class _Assembly:
         order = slots.order
         if slots.ranks is not None and order is None:
             name = _RANKED_BY.get(slots.entity)
-            if name is None:
-                raise Unmade("top")
+            if name is None or slots.rank_word in ("most", "fewest", "least", "best", "worst"):
+                raise Unmade(slots.rank_word or "top")
             order = name, slots.ranks
         first = slots.first
         if slots.ranks is not None and first is None:
@@ -267,8 +278,7 @@ class _Assembly:
             *(one.field for one in slots.conditions),
             *(() if order is None else (order[0],)),
         }:
-            if "health_score" not in missing:
-                more, order = ["health_score", "health_trend"], order or ("health_score", False)
+            more, order = ["health_score", "health_trend"], order or ("health_score", False)
         orders = self._row_order(order)
         if order is not None and order[0] == "health_score" and slots.ranks is not None:
             slots.add("health_score", Operator.IS_NOT_NULL)
@@ -279,7 +289,9 @@ class _Assembly:
     def _row_order(self, order: tuple[str, bool] | None) -> list[tuple[str, bool]]:
         """By what was said; else by the date of a condition, or as such records are listed."""
         dimensions = self.entity.dimensions
-        dated = [one.field for one in self.slots.conditions if one.field in dimensions and dimensions[one.field].is_date]
+        dated = [
+            one.field for one in self.slots.conditions if one.field in dimensions and dimensions[one.field].is_date
+        ]
         found = order or ((dated[0], False) if dated else _ORDERED.get(self.entity.name))
         name = next(name for name in ("name", "subject", "email", "company_name") if name in dimensions)
         orders = [] if found is None else [found]
@@ -305,12 +317,23 @@ def assemble(slots: Slots, entity: Entity, zone: str) -> Made:
         return Made(why=tuple(str(word) for word in error.args))
 
 
+def measured(slots: Slots, entity: Entity, zone: str) -> bool:
+    """Has measures bring along the numbers and the conditions that go with them; whether that can be."""
+    try:
+        _Assembly(slots, entity, zone).settle()
+    except Unmade:
+        return False
+    return True
+
+
+def figure_of(measures: Sequence[str]) -> str:
+    """The measure that the others come with, and that groups are ordered by."""
+    return measures[0] if list(measures) == ["value_sum", "count"] else measures[-1]
+
+
 def days(stretch: Stretch) -> str:
     """The days of a stretch: from the first to the last of them."""
     last = None if stretch.end is None else stretch.end - timedelta(days=1)
     if stretch.start is None:
         return f"until {last}"
     return f"from {stretch.start} on" if last is None else f"{stretch.start} to {last}"
-
-
-

@@ -9,7 +9,7 @@ from contract.catalog import Entity
 from contract.vocabulary import SortDirection
 from resolvers.analytics_checks import name_of
 from resolvers.analytics_inputs import AnalyticsCondition, AnalyticsOrder, AnalyticsQuery
-from resolvers.questions.assembling import days
+from resolvers.questions.assembling import days, figure_of, measured
 from resolvers.questions.grammar import Reader
 from resolvers.questions.names import Names
 from resolvers.questions.plans import Plan
@@ -17,7 +17,9 @@ from resolvers.questions.slots import DATE_OF, Slots
 from resolvers.questions.tokens import Token
 from storage.queries.analytics_facts import FACTS
 
-_OPENERS: Final = frozenset({"and", "now", "only", "just", "but", "then", "same", "instead", "also", "what", "how", "about", "for"})
+_OPENERS: Final = frozenset(
+    {"and", "now", "only", "just", "but", "then", "same", "instead", "also", "what", "how", "about", "for"}
+)
 _ENDS: Final = frozenset({"instead", "only", "too", "then", "one", "please"})
 
 
@@ -80,9 +82,14 @@ def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity) -> Plan | N
         if not any(one.field == date_name for one in where):
             where.append(AnalyticsCondition(field=date_name, op=Operator.IS_NOT_NULL))
     if slots.measures:
-        measures = list(slots.measures)
+        slots.conditions = where
+        if not measured(slots, entity, previous.time_zone):
+            return None
+        measures, where = list(slots.measures), slots.conditions
     if grouped:
         by, measures = grouped, measures or ["count"]
+    gone = set(previous.by) - set(by)
+    where = [one for one in where if one.op is not Operator.IS_NOT_NULL or one.field not in gone]
     if measures and "stage" in by and not any(one.field == "stage" for one in where):
         where.append(AnalyticsCondition(field="stage", op=Operator.IS_NOT_NULL))
     if len(by) > 2:
@@ -123,13 +130,13 @@ def _order(
     is_first = slots.ranks is not None or slots.first is not None
     kept = [one for one in previous.order_by if one.field in names]
     if measures and (is_first or previous.order_by) and by and not entity.dimensions[by[0]].is_date:
-        figure = measures[0] if list(measures) == ["value_sum", "count"] else measures[-1]
+        figure = figure_of(measures)
         if is_first or FACTS[entity.name].measures[figure].unit != "money":
             return [_by(figure, slots.ranks is not False)]
     if measures and list(by) == ["stage"]:
         return []
     if measures and not kept and len(by) == 1 and not entity.dimensions[by[0]].is_date:
-        figure = measures[-1]
+        figure = figure_of(measures)
         return [] if FACTS[entity.name].measures[figure].unit == "money" else [_by(figure, True)]
     return kept if measures or kept else [_by(name_of(entity.name), False)]
 

@@ -21,8 +21,38 @@ ARTICLES: Final = frozenset({"a", "an", "the", "any", "our", "their", "its", "al
 _IDLE: Final = frozenset(
     {
         *("show", "me", "give", "please", "the", "a", "an", "of", "do", "we", "our", "us", "have", "has", "had", "is"),
-        *("are", "was", "were", "did", "doe", "does", "be", "been", "there", "all", "what", "that", "who", "currently", "now"),
-        *("breakdown", "overview", "report", "can", "could", "you", "tell", "i", "see", "want", "need", "get", "display"),
+        *(
+            "are",
+            "was",
+            "were",
+            "did",
+            "doe",
+            "does",
+            "be",
+            "been",
+            "there",
+            "all",
+            "what",
+            "that",
+            "who",
+            "currently",
+            "now",
+        ),
+        *(
+            "breakdown",
+            "overview",
+            "report",
+            "can",
+            "could",
+            "you",
+            "tell",
+            "i",
+            "see",
+            "want",
+            "need",
+            "get",
+            "display",
+        ),
         *("find", "overall", "present", "exist", "whole", "entire", "right", "would", "like", "know", "got", "been"),
         *("their", "they", "it", "its", "actually", "just", "altogether", "distribution", "split"),
     }
@@ -34,6 +64,13 @@ _BY: Final = (
     *(("broken", "down", "by"), ("break", "down", "by"), ("grouped", "by"), ("group", "by"), ("split", "by")),
     *(("split", "up", "by"), ("for", "each"), ("for", "every"), ("in", "each"), ("in", "every"), ("in", "a")),
     *(("at", "each"), ("from", "each"), ("of", "each"), ("by", "each"), ("to", "each"), ("on", "each"), ("per",)),
+    *(
+        ("distributed", "by"),
+        ("distributed", "across"),
+        ("distributed", "over"),
+        ("spread", "across"),
+        ("spread", "over"),
+    ),
     *(("by",), ("each",), ("every",), ("across",), ("separated", "by"), ("divided", "by")),
 )
 _SORTED: Final = (("sorted", "by"), ("ordered", "by"), ("order", "by"), ("sort", "by"), ("ranked", "by"))
@@ -55,6 +92,33 @@ _TOPS: Final = {
 }
 _AGES: Final = {"newest": True, "latest": True, "recent": True, "oldest": False, "earliest": False}
 _CHARTS: Final = {"table": ChartKind.TABLE, "bar": ChartKind.BAR, "line": ChartKind.LINE}
+_VERBS: Final = frozenset(
+    {"close", "create", "add", "make", "win", "lose", "convert", "capture", "get", "open", "complete"}
+)
+_ASKING: Final = frozenset({"please", "you", "me", "us", "to", "and", "let"})
+"""Behind these, or as the first word, a verb says what is to be done, which no question does."""
+_NUMBERS: Final = {
+    word: Decimal(n)
+    for n, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
+} | {
+    "twelve": Decimal(12),
+    "fifteen": Decimal(15),
+    "twenty": Decimal(20),
+    "fifty": Decimal(50),
+    "hundred": Decimal(100),
+}
+_HEALTHY: Final = {
+    **{("least", "healthy"): False, ("most", "healthy"): True, ("unhealthiest",): False, ("healthiest",): True},
+}
+_MY: Final = (
+    *(("owned", "by", "me"), ("assigned", "to", "me"), ("do", "i", "own"), ("i", "own"), ("do", "i", "have")),
+    *(("did", "i", "have"), ("have", "i"), ("did", "i"), ("i", "have"), ("by", "me"), ("am", "i")),
+)
+_OVERDUE: Final = (
+    *(("overdue",), ("past", "due"), ("late",), ("past", "their", "closing", "date")),
+    *(("past", "their", "close", "date"), ("past", "their", "closing", "day")),
+)
+_SPREAD: Final = frozenset({"distributed", "spread", "divided", "split", "broken"})
 _NEGATIONS: Final = frozenset({"not", "never"})
 
 
@@ -100,7 +164,9 @@ class Reader:
             lambda: linked.valued(self),
             lambda: linked.named(self),
             self._currency,
+            self._where,
             self._phrase,
+            self._length,
             self._word,
         )
         while self.place < len(self.tokens):
@@ -198,7 +264,24 @@ class Reader:
                     size += ahead if found else 0
                 if size > len(words):
                     return size
+                return len(words) if self._ranks_by(len(words)) else 0
         return 0
+
+    def _ranks_by(self, size: int) -> bool:
+        """Whether a figure follows that the first are found by: by number of open deals, by won amount."""
+        if self.slots.ranks is None or not self.slots.by:
+            return False
+        at = self.behind_articles(self.place + size)
+        if starts(self.tokens, at, ("number", "of")):
+            return True
+        for _ in range(3):
+            if self._measured(at) is not None:
+                return True
+            state = next(self.phrases.at(self.tokens, at, Slot.STATE), None)
+            if state is None:
+                return False
+            at += state[1]
+        return False
 
     def _period(self, grain: DateGrain, size: int, date_name: str | None = None) -> int:
         if self.slots.grain is not None:
@@ -251,13 +334,18 @@ class Reader:
     def _number(self) -> int:
         """A comparison with a number: over 10,000 EUR, a health score below 50, between 5k and 10k."""
         size, name = 0, self._numeric()
-        named = self.dimension(self.place)
+        behind = self.behind_articles(self.place + (self.form() in ("with", "whose", "having", "have")))
+        named = self.dimension(behind)
         if named is not None and self._is_number(named[0]):
-            name, size = named
+            name, size = named[0], behind - self.place + named[1]
         size += 1 if self.form(size) in ("of", "is", "worth", "are") else 0
         if name is None:
             return 0
-        if self.form(size) == "between" and (first := self._figure(size + 1)) is not None and self.form(size + 2) == "and":
+        if (
+            self.form(size) == "between"
+            and (first := self._figure(size + 1)) is not None
+            and self.form(size + 2) == "and"
+        ):
             second = self._figure(size + 3)
             if second is None or stretch_at(self.tokens[self.place + size :], self.today):
                 return 0
@@ -277,7 +365,9 @@ class Reader:
     def _figure(self, ahead: int) -> Decimal | None:
         at = self.place + ahead
         token = self.tokens[at] if at < len(self.tokens) else None
-        return token.number if token is not None and token.kind is TokenKind.NUMBER else None
+        if token is None or token.kind is not TokenKind.NUMBER:
+            return None if token is None else _NUMBERS.get(token.form)
+        return token.number
 
     def _unit(self, name: str, ahead: int) -> int:
         """The currency behind an amount; without one amounts of every currency are compared, which is told."""
@@ -299,6 +389,11 @@ class Reader:
 
     def _top(self) -> int:
         """Top 10, the 5 largest, the newest; with the dimension that it is about, as in «worst health»."""
+        healthy = next((words for words in _HEALTHY if starts(self.tokens, self.place, words)), None)
+        if healthy is not None and "health_score" in self.entity.dimensions and self.slots.ranks is None:
+            self.slots.ranks = _HEALTHY[healthy]
+            self.slots.order = "health_score", self.slots.ranks
+            return len(healthy)
         size = 1 if self.form() in ("the", "with") else 0
         size += 1 if size and self.form(size) == "the" else 0
         number = self._whole(size)
@@ -320,15 +415,16 @@ class Reader:
             self.slots.ranks = _AGES[word]
             self.slots.order = None if name is None else (name, _AGES[word])
             return size if name else 0
-        self.slots.ranks = _TOPS[word]
+        self.slots.ranks, self.slots.rank_word = _TOPS[word], word
         named = self.dimension(self.place + size)
-        if named is not None and self._is_number(named[0]) and not self._measured(self.place + size):
+        is_of_records = self.form() == "with" or not self._measured(self.place + size)
+        if named is not None and self._is_number(named[0]) and is_of_records:
             self.slots.order = named[0], self.slots.ranks
             return size + named[1]
-        if named is not None and self.tokens[self.place + size].form != "" and not self._is_noun(self.place + size):
-            if not self._is_date(named[0]) and not self._is_number(named[0]):
-                self._groups_by(named[0])
-                return size + named[1]
+        is_group = named is not None and not self._is_noun(self.place + size) and not self._is_date(named[0])
+        if named is not None and is_group and not self._is_number(named[0]):
+            self._groups_by(named[0])
+            return size + named[1]
         return size
 
     def _is_noun(self, place: int) -> bool:
@@ -342,9 +438,7 @@ class Reader:
     def _overdue(self) -> int:
         if self.entity.name != "deals":
             return 0
-        phrases = (("overdue",), ("past", "due"), ("late",), ("past", "their", "closing", "date"))
-        phrases = (*phrases, ("past", "their", "close", "date"), ("past", "their", "closing", "day"))
-        size = next((len(words) for words in phrases if starts(self.tokens, self.place, words)), 0)
+        size = next((len(words) for words in _OVERDUE if starts(self.tokens, self.place, words)), 0)
         if size:
             self.slots.add("status", value="open")
             self.slots.add("close_date", Operator.LT, self.today.isoformat())
@@ -354,9 +448,7 @@ class Reader:
     def _mine(self) -> int:
         if "owner" not in self.entity.dimensions:
             return 0
-        phrases = (("owned", "by", "me"), ("assigned", "to", "me"), ("do", "i", "own"), ("i", "own"), ("do", "i", "have"))
-        phrases = (*phrases, ("did", "i", "have"), ("have", "i"), ("did", "i"), ("i", "have"), ("by", "me"), ("am", "i"))
-        size = next((len(words) for words in phrases if starts(self.tokens, self.place, words)), 0)
+        size = next((len(words) for words in _MY if starts(self.tokens, self.place, words)), 0)
         size = size or (1 if self.form() in ("my", "mine") else 0)
         if size:
             self.slots.add("owner", value=self.me)
@@ -367,7 +459,10 @@ class Reader:
         """Which owner, who: groups of which the first are asked for, where something is said of the most."""
         if self.place or not any(token.form in _TOPS for token in self.tokens):
             return 0
-        if self.form() == "who" and "owner" in self.entity.dimensions:
+        acts = self.form(1) in ("has", "have", "had") or any(
+            sense.slot is Slot.STATE for sense, _ in self.phrases.at(self.tokens, self.place + 1)
+        )
+        if self.form() == "who" and acts and "owner" in self.entity.dimensions:
             self.slots.by.append("owner")
             self.slots.is_one = True
             return 1
@@ -390,8 +485,10 @@ class Reader:
 
     def _phrase(self) -> int:
         """The longest phrase about the entity: its noun, a measure, a state, or which date is meant."""
+        before = self.tokens[self.place - 1].form if self.place else "to"
+        is_order = self.form() in _VERBS and self.form() != "open" and before in _ASKING
         for sense, size in self.phrases.at(self.tokens, self.place):
-            if self._takes(sense, size):
+            if not (is_order and size == 1) and self._takes(sense, size):
                 return size
         return 0
 
@@ -407,6 +504,7 @@ class Reader:
                 if word in ASSUMED_NOUNS:
                     slots.assume(f"«{token.text}» is read as {sense.name}")
             case Slot.MEASURE:
+                slots.is_each |= self.tokens[self.place + size - 1].text.casefold() == "rates"
                 self._measure(sense.name)
             case Slot.STATE:
                 if self.negated and isinstance(sense.value, list):
@@ -419,7 +517,7 @@ class Reader:
                 elif slots.date is not None and slots.date != sense.name:
                     return False
                 else:
-                    slots.date = sense.name
+                    slots.date, slots.date_text = sense.name, self.tokens[self.place].text
             case _:
                 return False
         return True
@@ -436,6 +534,32 @@ class Reader:
             name = "value_average"
         if name not in self.slots.measures:
             self.slots.measures.append(name)
+
+    def _where(self) -> int:
+        """Where they come from; how they are distributed."""
+        forms = [token.form for token in self.tokens]
+        if self.form() == "where" and "come" in forms and "source" in self.entity.dimensions:
+            self.slots.by.append("source")
+            return 1
+        if self.form() == "come" and self.form(1) == "from" and "where" in forms[: self.place]:
+            return 2
+        return 1 if self.form() == "how" and self.form(1) in ("are", "is") and _SPREAD.intersection(forms) else 0
+
+    def _length(self) -> int:
+        """«Time» and «days» of a length: how many days, average time; «10» of the ten that are asked for."""
+        before = self.tokens[self.place - 1].form if self.place else ""
+        if self.form() in ("time", "day") and before in ("average", "many", "of", "mean"):
+            self.slots.is_how_long = True
+            return 1
+        number = self._whole(0)
+        if number is None or not any(token.form in _TOPS or token.form in _AGES for token in self.tokens):
+            return 0
+        at = self.place + 1
+        state = next(self.phrases.at(self.tokens, at, Slot.STATE), None)
+        if not self._is_noun(at + (state[1] if state is not None else 0)) or self.slots.first is not None:
+            return 0
+        self.slots.first = number
+        return 1
 
     def _word(self) -> int:
         """A word that says what kind of answer is wanted, or one that says nothing."""
@@ -459,7 +583,11 @@ class Reader:
         if form in ("total", "sum", "combined", "summed"):
             slots.is_total = True
             return 1
-        if form in _NEGATIONS and not self.negated and any(True for _ in self.phrases.at(self.tokens, self.place + 1, Slot.STATE)):
+        if (
+            form in _NEGATIONS
+            and not self.negated
+            and any(True for _ in self.phrases.at(self.tokens, self.place + 1, Slot.STATE))
+        ):
             self.negated = True
             return 1
         if form in _LISTS:

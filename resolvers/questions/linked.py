@@ -164,14 +164,23 @@ def valued(reader: "Reader") -> int:
     size += 1 if reader.form(size) in ("a", "the") and size else 0
     named = reader.dimension(reader.place + size)
     if named is None:
+        for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
+            behind = reader.dimension(reader.place + size + length)
+            if behind is not None and _is_about(sense, behind[0]):
+                reader.state(reader.slots, sense)
+                return size + length + behind[1]
         return 0
     size += named[1]
     size += 1 if reader.form(size) in ("is", "are") else 0
     for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
-        if sense.name == named[0]:
+        if _is_about(sense, named[0]):
             reader.state(reader.slots, sense)
             return size + length
     return 0
+
+
+def _is_about(sense: Sense, dimension: str) -> bool:
+    return sense.name == dimension or (sense.name, dimension) == ("health_trend", "health_score")
 
 
 def named(reader: "Reader") -> int:
@@ -179,13 +188,15 @@ def named(reader: "Reader") -> int:
     place = reader.place
     preposition = _size(reader, _PREPOSITIONS, place)
     for size in dict.fromkeys((preposition, 0)):
-        at = place + size
+        first = at = place + size
         if size and reader.tokens[at : at + 1] and reader.tokens[at].form in ("the", "a"):
             at += 1
         dimension = reader.dimension(at)
         behind = at + (dimension[1] if dimension is not None else 0)
-        for start, said in ((behind, dimension), (at, None)):
+        for start, said in ((behind, dimension), (at, None), (first, None)):
             found = reader.names.at(reader.tokens, start, reader.entity)
+            if found is not None and not size and said is None and not _stands_alone(reader, start, found[1]):
+                continue
             if found is None:
                 continue
             options, length = found
@@ -208,6 +219,14 @@ def named(reader: "Reader") -> int:
                 reader.slots.add(dimension[0], value=quoted.text[1:-1])
                 return behind + 1 - place
     return 0
+
+
+def _stands_alone(reader: "Reader", place: int, length: int) -> bool:
+    """Whether a name is one without «of» or «at» before it: a single word may be any word, such as «Will»."""
+    token = reader.tokens[place]
+    if length > 1 or token.kind is TokenKind.QUOTED or token.text.endswith(("'s", "’s")):
+        return True
+    return place > 0 and token.text[:1].isupper()
 
 
 def _take(reader: "Reader", place: int, options: tuple[tuple[str, str], ...]) -> None:

@@ -88,7 +88,7 @@ def _named_day(forms: Sequence[str], today: date) -> tuple[Stretch, int] | None:
 
 
 def _relative(tokens: Sequence[Token], forms: Sequence[str], today: date) -> tuple[Stretch, int] | None:
-    """This month, last quarter, next year, the last 30 days, year to date."""
+    """Last quarter, next year, this month, the last 30 days, year to date."""
     if tuple(forms[:3]) == ("year", "to", "date") or forms[0] == "ytd":
         size = 1 if forms[0] == "ytd" else 3
         start = first_of(today, DateGrain.YEAR)

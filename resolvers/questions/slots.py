@@ -35,6 +35,7 @@ class Slots:
     conditions: list[AnalyticsCondition] = field(default_factory=list)
     stretches: list[Stretch] = field(default_factory=list)
     date: str | None = None
+    date_text: str = ""
     weak_date: str | None = None
     """The date that a state brings along, where no other is named."""
     period_place: int | None = None
@@ -43,6 +44,7 @@ class Slots:
     order: tuple[str, bool] | None = None
     ranks: bool | None = None
     """Whether the largest come first, where only the first are asked for."""
+    rank_word: str = ""
     is_counted: bool = False
     is_listed: bool = False
     is_average: bool = False
@@ -50,6 +52,8 @@ class Slots:
     is_how_long: bool = False
     is_compared: bool = False
     is_sorted: bool = False
+    is_each: bool = False
+    """Whether figures are asked for in the plural: one of each record."""
     has_new: bool = False
     has_pipeline: bool = False
     chart: ChartKind | None = None
