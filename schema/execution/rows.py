@@ -197,16 +197,19 @@ class _Writer:
         return None if made is None or made.rest else made.make
 
     def _list(self, kind: GraphQLOutputType, variable: str, field: Field) -> tuple[str, str] | None:
-        if not isinstance(kind, GraphQLNonNull):
-            return None
-        found = self._checked(kind.of_type, "i", field)
+        of_type, item = kind.of_type if isinstance(kind, GraphQLNonNull) else kind, f"{variable}i"
+        found = self._checked(of_type, item, field)
         if found is None:
             return None
         test, value = found
-        if isinstance(kind.of_type, GraphQLObjectType):  # whose function takes no null
-            return f"{variable}.__class__ not in LISTS", f"[{value} for i in {variable}]"
-        unlike = f"{variable}.__class__ is not list or any(i is None or {test} for i in {variable})"
-        return unlike, variable if value == "i" else f"[{value} for i in {variable}]"
+        if isinstance(of_type, GraphQLObjectType):  # whose function takes no null
+            same = f"{variable}.__class__ not in LISTS", f"[{value} for {item} in {variable}]"
+            return same if of_type is not kind else None
+        unlike = f"{item} is None or {test}" if of_type is not kind else f"{item} is not None and ({test})"
+        if of_type is kind and value != item:
+            value = f"None if {item} is None else {value}"
+        whole = f"{variable}.__class__ is not list or any({unlike} for {item} in {variable})"
+        return whole, variable if value == item else f"[{value} for {item} in {variable}]"
 
 
 _SCALARS = {

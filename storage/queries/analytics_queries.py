@@ -14,6 +14,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     cast,
+    false,
     func,
     literal_column,
     not_,
@@ -24,7 +25,6 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.orm import join, outerjoin
-from sqlalchemy.sql.expression import false
 
 from contract.analytics_queries import Linked, Test
 from contract.catalog import CATALOG, ColumnKind, DateGrain

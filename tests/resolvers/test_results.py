@@ -76,7 +76,7 @@ def test_what_is_no_data_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b'["new kind", 1]', b'["record", "no_table", {}]', b'["class", "contract.errors:Gone", {}]']
+    "text", [b'["new kind", 1]', b'["record", "no_table", {}]', b'["class", "contract.errors:NoLongerThere", {}]']
 )
 def test_what_another_version_kept_is_said_to_be_so(text: bytes) -> None:
     with pytest.raises(LookupError):

@@ -69,6 +69,8 @@ GROWS_NOT = {
     *("Viewer.permissions", "AnalyticsCatalog.entities", "AnalyticsEntity.dimensions", "AnalyticsEntity.measures"),
     "AnalyticsResult.columns",
     *("LeadAggregate.groups", "DealBoard.totals", "DealBoard.unstagedTotals"),
+    *("AccountAggregate.groups", "DealForecast.months", "ForecastMonth.won", "ForecastSlot.totals"),
+    "ForecastSlot.weighted",
 }
 
 

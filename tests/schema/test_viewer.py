@@ -129,7 +129,7 @@ TOKENS = {
     "pats:create": {"userTokenCreate", "userTokenRename"},
     "pats:delete": {"userTokenRevoke"},
 }
-ASK = {"analyticsCatalog"}
+ASK = {"analyticsCatalog", "analyticsQuery"}
 ANYBODY = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
 
 
