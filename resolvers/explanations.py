@@ -1,4 +1,4 @@
-"""Explanations of answers: templates that are filled from the rows, so that no figure is in them that is not there."""
+"""Explanations of answers: templates filled from the rows, with no figure that is not there (decision 284)."""
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal

@@ -1,4 +1,4 @@
-"""Questions that go on from the last plan of their conversation: «and last month?», «by owner», «only EUR»."""
+"""Questions that go on from the last query of their conversation: «by owner», «and last month?» (decision 282)."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -13,7 +13,7 @@ from resolvers.questions.assembling import days, figure_of, measured
 from resolvers.questions.grammar import Reader
 from resolvers.questions.names import Names
 from resolvers.questions.plans import Plan
-from resolvers.questions.slots import DATE_OF, Slots
+from resolvers.questions.slots import DATE_OF, DATE_WORDS, Slots
 from resolvers.questions.tokens import Token
 from storage.queries.analytics_facts import FACTS
 
@@ -39,7 +39,7 @@ def follow(
         return unread or list(tokens)
     if not (is_changed or slots.measures or slots.order or slots.ranks is not None):
         return list(tokens)
-    found = _changed(slots, previous, entity)
+    found = _changed(slots, previous, entity, today)
     return list(tokens) if found is None else found
 
 
@@ -59,7 +59,7 @@ def _is_count(tokens: Sequence[Token], place: int) -> bool:
     return is_how or (tokens[place].form == "for" and following in ("each", "every"))
 
 
-def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity) -> Plan | None:
+def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity, today: date) -> Plan | None:
     where, measures, by = list(previous.where), list(previous.measures), list(previous.by)
     dates = [name for name in by if entity.dimensions[name].is_date] if measures else []
     date_name = slots.date or _date_of(previous, entity, dates)
@@ -73,7 +73,7 @@ def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity) -> Plan | N
         for op, day in ((Operator.GTE, stretch.start), (Operator.LT, stretch.end)):
             if day is not None:
                 where.append(AnalyticsCondition(field=date_name, op=op, value=day.isoformat()))
-        slots.assume(f"{stretch.words} is {days(stretch)}, by {date_name.replace('_', ' ')}")
+        slots.assume(f"{stretch.words} is {days(stretch)}, by {DATE_WORDS.get(date_name, date_name)}")
     grouped = list(slots.by)
     if slots.grain is not None:
         if date_name is None:
@@ -83,7 +83,7 @@ def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity) -> Plan | N
             where.append(AnalyticsCondition(field=date_name, op=Operator.IS_NOT_NULL))
     if slots.measures:
         slots.conditions = where
-        if not measured(slots, entity, previous.time_zone):
+        if not measured(slots, entity, previous.time_zone, today):
             return None
         measures, where = list(slots.measures), slots.conditions
     if grouped:

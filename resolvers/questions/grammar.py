@@ -53,7 +53,7 @@ _IDLE: Final = frozenset(
             "display",
         ),
         *("find", "overall", "present", "exist", "whole", "entire", "right", "would", "like", "know", "got", "been"),
-        *("their", "they", "it", "its", "actually", "just", "altogether", "distribution", "split"),
+        *("their", "they", "it", "its", "actually", "bring", "just", "altogether", "distribution", "split"),
     }
 )
 """Words that change nothing about what is asked."""
@@ -187,6 +187,7 @@ class Reader:
                     return False
                 else:
                     slots.date, slots.date_text = sense.name, self.tokens[self.place].text
+                    slots.is_closing |= sense.name == "close_date"
             case _:
                 return False
         return True
@@ -239,6 +240,9 @@ class Reader:
             slots.is_average = True
             slots.measures = ["value_average" if name == "value_sum" else name for name in slots.measures]
             return 2 if form == "on" else 1
+        if form == "size" and slots.is_average and self.entity.name == "deals":
+            self.measure("value_sum")
+            return 1
         if form in ("total", "sum", "combined", "summed"):
             slots.is_total = True
             return 1

@@ -144,7 +144,8 @@ def _grouping(reader: "Reader", size: int) -> int:
 
 
 def _groups_by(reader: "Reader", name: str) -> bool:
-    if reader.entity.dimensions[name].kind is ColumnKind.DECIMAL:
+    is_amount = reader.entity.dimensions[name].kind is ColumnKind.DECIMAL
+    if is_amount or (reader.is_number(name) and reader.slots.ranks is not None):
         if reader.slots.ranks is None or reader.slots.order is not None or reader.slots.by:
             return False
         reader.slots.order = name, reader.slots.ranks
@@ -165,13 +166,17 @@ def asked(reader: "Reader") -> int:
         reader.slots.by.append("owner")
         reader.slots.is_one = True
         return 1
-    named = reader.dimension(reader.place + 1) if reader.form() in ("which", "what") else None
-    if named is None or reader.is_noun(reader.place + 1) or reader.is_date(named[0]) or reader.is_number(named[0]):
+    size = 1 if reader.form() in ("which", "what") else 0
+    named = reader.dimension(size)
+    if named is None or reader.is_noun(size) or reader.is_date(named[0]) or reader.is_number(named[0]):
         return 0
-    last = reader.tokens[reader.place + named[1]]
+    behind = size + named[1]
+    if not size and not (starts(reader.tokens, behind, ("with", "the")) and reader.form(behind + 2) in TOPS):
+        return 0
+    last = reader.tokens[behind - 1]
     reader.slots.by.append(named[0])
     reader.slots.is_one = last.form == last.text.casefold()
-    return 1 + named[1]
+    return behind
 
 
 def top(reader: "Reader") -> int:
@@ -198,7 +203,8 @@ def top(reader: "Reader") -> int:
         size += 1
     reader.slots.first = number or reader.slots.first
     if word in AGES:
-        name = "created_at" if "created_at" in reader.entity.dimensions else None
+        is_made = "created_at" in reader.entity.dimensions and reader.entity.name != "meetings"
+        name = "created_at" if is_made else None
         reader.slots.ranks = AGES[word]
         reader.slots.order = None if name is None else (name, AGES[word])
         return size if name else 0

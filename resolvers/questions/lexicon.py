@@ -221,8 +221,20 @@ _STATES: Final[Mapping[str, Sequence[tuple[str, str, Any, str | None, str]]]] = 
     "leads": (
         ("status", "converted|convert", "converted", "converted_at", ""),
         ("status", "disqualified", "disqualified", None, ""),
-        ("source", "scanned badge|scanned from a badge|from a badge|badge scan", "scan_badge", None, ""),
-        ("source", "scanned card|scanned from a card|from a card|card scan|business card", "scan_card", None, ""),
+        (
+            "source",
+            "scanned badge|badge|scanned badges|scanned from a badge|badge scan",
+            "scan_badge",
+            None,
+            "",
+        ),
+        (
+            "source",
+            "scanned card|card|business card|scanned business card|scanned from a card|card scan",
+            "scan_card",
+            None,
+            "",
+        ),
         ("source", "entered by hand", "manual", None, ""),
     ),
     "enrollments": (

@@ -7,7 +7,7 @@ from contract.analytics_queries import Operator
 from resolvers.analytics_inputs import AnalyticsCondition
 from resolvers.questions.lexicon import Sense, Slot, phrases_of
 from resolvers.questions.periods import Stretch, length_at, stretch_at
-from resolvers.questions.slots import DATE_OF, Slots
+from resolvers.questions.slots import DATE_OF, DATE_WORDS, Slots
 from resolvers.questions.tokens import TokenKind
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _NOT_MET: Final = (
     *(("not", "been", "met", "with"), ("not", "been", "met"), ("not", "met", "with"), ("not", "met"), ("never", "met")),
     *(("not", "meet"), ("never", "been", "met"), ("not", "seen"), ("not", "had", "a", "meeting", "with")),
 )
+_MET: Final = (("met", "with"), ("meet", "with"), ("met",), ("meet",))
 _PREPOSITIONS: Final = (
     *(("owned", "by"), ("assigned", "to"), ("belonging", "to"), ("named",), ("called",), ("in",), ("at", "stage")),
     *(("at",), ("from",), ("of",), ("for",), ("with",), ("by",), ("on",), ("tagged",), ("only",)),
@@ -56,6 +57,10 @@ def without(reader: "Reader") -> int:
 
 def having(reader: "Reader") -> int:
     """With an account, that have open deals; how many words that is."""
+    met = _size(reader, _MET, reader.place)
+    if met and "meetings" in reader.entity.links:
+        at = reader.place + met
+        return met + _link(reader, Sense(Slot.LINK, "meetings", "meetings"), at, [], is_there=True, is_met=True)
     size = _size(reader, _HAVING, reader.place)
     return _had(reader, size, is_there=True) if size else 0
 
@@ -124,7 +129,9 @@ def _link(
         for op, day in ((Operator.GTE, stretch.start), (Operator.LT, end)):
             if day is not None:
                 there.add(weak, op, day.isoformat())
-        reader.slots.assume(f"{stretch.words} is {span(stretch.start, end)}, by {weak.replace('_', ' ')} of {target}")
+        reader.slots.assume(
+            f"{stretch.words} is {span(stretch.start, end)}, by {DATE_WORDS.get(weak, weak)} of {target}"
+        )
     elif is_met:
         there.add("due_at", Operator.LT, reader.today.isoformat())
     for words in there.assumptions:
@@ -160,8 +167,14 @@ def _time(reader: "Reader", place: int, target: str) -> tuple[Stretch | None, in
 
 def valued(reader: "Reader") -> int:
     """A dimension with its value: status won, whose trend is declining."""
-    size = 1 if reader.form() in ("with", "whose", "where", "by") and reader.form() != "by" else 0
+    size = 1 if reader.form() in ("with", "whose", "where", "from", "via", "through") else 0
     size += 1 if reader.form(size) in ("a", "the") and size else 0
+    if reader.form() in ("from", "via", "through"):
+        for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
+            if sense.name == "source":
+                reader.state(reader.slots, sense)
+                return size + length
+        return 0
     named = reader.dimension(reader.place + size)
     if named is None:
         for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):

@@ -1,4 +1,4 @@
-"""Names that an organization has given: stages, people, industries, sources, accounts, campaigns, tags."""
+"""Names that an organization has given: stages, people, industries, accounts, campaigns, tags (decision 283)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Reads a question: every word belongs to a slot, or the question is declined (part 5, decisions 275 to 277)."""
+"""Reads a question: every word belongs to a slot, or the question is declined (decision 275)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ class _Question:
         slots = Reader(self.tokens, self.known[entity], self.known, names, self.today, self.me).read()
         if slots.unread or slots.readings:
             return slots, Made()
-        return slots, assemble(slots, self.known[entity], self.zone)
+        return slots, assemble(slots, self.known[entity], self.zone, self.today)
 
     def _entities(self) -> list[list[str]]:
         """The entities that the question may be about: those that its words name, and then those that it is grouped by

@@ -1,4 +1,4 @@
-"""The slots that the words of a question fill, before a query is made of them."""
+"""The slots that the words of a question fill, before a query is made of them (decisions 275 and 276)."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +19,13 @@ DATE_OF: Final = {
     "enrollments": "enrolled_at",
 }
 """The date that periods are about where the question does not say which. Deals have none: it would be a guess."""
+
+
+DATE_WORDS: Final = {
+    **{"close_date": "closing day", "created_at": "day of creation", "due_at": "scheduled time"},
+    **{"converted_at": "conversion", "enrolled_at": "enrollment", "completed_at": "completion"},
+    **{"closed_at": "day of winning or losing", "last_meeting_at": "last meeting"},
+}
 
 
 @dataclass(slots=True)
@@ -54,6 +61,7 @@ class Slots:
     is_sorted: bool = False
     is_each: bool = False
     """Whether figures are asked for in the plural: one of each record."""
+    is_closing: bool = False
     has_new: bool = False
     has_pipeline: bool = False
     chart: ChartKind | None = None

@@ -1,4 +1,7 @@
-"""Questions are read in full or declined: answers as the reference SQL has them, paraphrases, follow-ups, outsiders."""
+"""Questions are read in full or declined: answers as the reference SQL has them, paraphrases, follow-ups, outsiders.
+
+Decisions 275 to 277 and 282 to 284.
+"""
 
 from __future__ import annotations
 
@@ -293,7 +296,7 @@ async def test_the_zone_says_which_day_it_is(one: Tenant) -> None:
     week = await planned(one, "Meetings this week", present=late, zone="Pacific/Auckland")
     assert bounds(week) == ["2026-11-23", "2026-11-30"]
     year = await planned(one, "Deals won per month this year")
-    assert year.assumptions == ("this year is 2026-01-01 to 2026-12-31, by close date",)
+    assert year.assumptions == ("this year is 2026-01-01 to 2026-12-31, by closing day",)
 
 
 @pytest.mark.parametrize(
