@@ -1,4 +1,4 @@
-"""Makes a query of filled slots: what follows from what was said, and what is taken for granted and told."""
+"""Makes a query of filled slots: what follows, and what is taken for granted and told (decisions 276 and 277)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,16 +7,15 @@ from typing import Final
 
 from contract.analytics_queries import Operator
 from contract.analytics_results import ChartKind
-from contract.catalog import ColumnKind, DateGrain, Entity
+from contract.catalog import DateGrain, Entity
 from contract.vocabulary import SortDirection
 from resolvers.analytics_inputs import AnalyticsOrder, AnalyticsQuery
+from resolvers.questions.listing import Unmade, first_of, listed
 from resolvers.questions.periods import Stretch
 from resolvers.questions.plans import Plan
-from resolvers.questions.slots import DATE_OF, Slots
+from resolvers.questions.slots import DATE_OF, DATE_WORDS, Slots
 from storage.queries.analytics_facts import FACTS
 
-_FIRST: Final = 10
-"""How many of the largest are listed where no number is said."""
 _COUNTED: Final = frozenset({"meetings", "contacts", "leads", "enrollments", "research_results"})
 """Entities whose bare name with a condition asks for their number; of the others the records are listed."""
 _BESIDE: Final = {
@@ -40,19 +39,6 @@ _AVERAGES: Final = frozenset(
     }
 )
 _LENGTHS: Final = {"deals": frozenset({"sales_cycle_days", "stage_days"}), "leads": frozenset({"days_to_convert"})}
-_RANKED_BY: Final = {"deals": "value"}
-_COLUMNS: Final = {
-    "deals": ("value", "close_date"),
-    "accounts": ("industry",),
-    "meetings": ("account", "due_at"),
-    "contacts": ("account", "email"),
-    "leads": ("company", "status"),
-    "campaigns": ("status", "created_at"),
-    "enrollments": ("campaign", "status"),
-    "research_results": ("status", "score"),
-}
-"""The columns that records have beside their names."""
-_ORDERED: Final = {"deals": ("created_at", True), "meetings": ("due_at", False), "leads": ("created_at", True)}
 
 
 @dataclass(slots=True)
@@ -65,27 +51,24 @@ class Made:
     """Words that were read but make no query together with the others."""
 
 
-class Unmade(Exception):
-    """The slots make no query together; its arguments are the words that are in the way."""
-
-
 @dataclass(slots=True)
 class _Assembly:
     slots: Slots
     entity: Entity
     zone: str
+    today: date
     by: list[str] = field(default_factory=list)
 
     def run(self) -> Plan:
         slots = self.slots
         self.by = list(slots.by)
         self._new()
-        self._measures()
+        self.settle()
         self._contradictions()
         self._periods()
         if len(self.by) > 2:
             raise Unmade("by", *self.by[2:])
-        return self._groups() if slots.measures else self._rows()
+        return self._groups() if slots.measures else self._plan(*listed(slots, self.entity))
 
     @property
     def _date(self) -> str | None:
@@ -109,7 +92,8 @@ class _Assembly:
         else:
             raise Unmade("new")
 
-    def _measures(self) -> None:
+    def settle(self) -> None:
+        """Have the measures bring along what goes with them."""
         slots = self.slots
         measures = slots.measures
         if slots.is_how_long:
@@ -125,7 +109,8 @@ class _Assembly:
             if slots.condition("status") is None:
                 slots.add("status", value="open")
                 slots.assume("the pipeline is the open deals")
-            if measures == ["value_sum"] or (not measures and (slots.by or slots.grain) and not slots.is_counted):
+            is_grouped = slots.by or slots.grain is not None or slots.is_total
+            if measures == ["value_sum"] or (not measures and is_grouped and not slots.is_counted):
                 measures[:] = ["value_sum", "count"]
         for name in list(measures):
             if name in _OF_STATES:
@@ -133,7 +118,7 @@ class _Assembly:
         if len(measures) == 1:
             measures[:] = [*_BESIDE.get(measures[0], ()), measures[0]]
         if measures == ["stage_days"] and not slots.by:
-            raise Unmade("stage")
+            self.by.append("stage")
         if not measures and self._is_counted():
             measures.append("count")
 
@@ -147,7 +132,7 @@ class _Assembly:
 
     def _is_counted(self) -> bool:
         slots = self.slots
-        if slots.is_counted or slots.by or slots.grain is not None:
+        if slots.is_counted or slots.is_total or slots.by or slots.grain is not None:
             return True
         if slots.is_listed or slots.ranks is not None or slots.order or slots.entity not in _COUNTED:
             return False
@@ -160,13 +145,15 @@ class _Assembly:
         """A dimension has one value: two that are asked for at once would find nothing."""
         values: dict[str, object] = {}
         for one in self.slots.conditions:
-            if one.op in (Operator.EQ, Operator.IN, Operator.NEQ):
-                if values.setdefault(one.field, (one.op, one.value)) != (one.op, one.value):
-                    raise Unmade(str(one.value))
+            is_value = one.op in (Operator.EQ, Operator.IN, Operator.NEQ)
+            if is_value and values.setdefault(one.field, (one.op, one.value)) != (one.op, one.value):
+                raise Unmade(str(one.value))
 
     def _periods(self) -> None:
         slots, name = self.slots, self._date
         if not slots.stretches and slots.grain is None:
+            if slots.date is not None:
+                raise Unmade(slots.date_text)
             return
         if name is None:
             raise _Dates(("created_at", "close_date") if slots.entity == "deals" else ())
@@ -174,7 +161,10 @@ class _Assembly:
             slots.stretches = [self._both(slots.stretches)]
         if len(slots.stretches) > 1:
             raise Unmade(slots.stretches[1].words)
-        said = name.replace("_", " ")
+        said = DATE_WORDS.get(name, name)
+        if slots.is_closing and slots.condition("status") is None and self._is_ahead():
+            slots.add("status", value="open")
+            slots.assume("deals that are closing are open")
         for stretch in slots.stretches:
             for op, day in ((Operator.GTE, stretch.start), (Operator.LT, stretch.end)):
                 if day is not None:
@@ -186,9 +176,15 @@ class _Assembly:
                 slots.add(name, Operator.IS_NOT_NULL)
                 slots.assume(f"periods are by {said}")
 
+    def _is_ahead(self) -> bool:
+        """Whether the period has days that are not over."""
+        return any(stretch.end is None or stretch.end > self.today for stretch in self.slots.stretches)
+
     def _both(self, stretches: Sequence[Stretch]) -> Stretch:
         """Two neighbouring periods as one, by whose width the records are grouped."""
-        first, second = sorted(stretches, key=lambda one: one.start or date.min) if len(stretches) == 2 else (None, None)
+        first, second = (
+            sorted(stretches, key=lambda one: one.start or date.min) if len(stretches) == 2 else (None, None)
+        )
         if first is None or second is None or first.grain is None or first.grain is not second.grain:
             raise Unmade("compare")
         if first.end != second.start or self.slots.grain not in (None, first.grain):
@@ -207,7 +203,8 @@ class _Assembly:
             grain=slots.grain or DateGrain.MONTH,
             where=list(slots.conditions),
             order_by=[
-                AnalyticsOrder(field=n, direction=SortDirection.DESC if desc else SortDirection.ASC) for n, desc in order
+                AnalyticsOrder(field=n, direction=SortDirection.DESC if desc else SortDirection.ASC)
+                for n, desc in order
             ],
             time_zone=self.zone,
             **({} if first is None else {"first": first}),
@@ -219,13 +216,18 @@ class _Assembly:
         if "stage" in self.by and slots.measures != ["stage_days"] and slots.condition("stage") is None:
             slots.add("stage", Operator.IS_NOT_NULL)
             slots.assume("deals in no stage are left out")
-        figure = slots.measures[0] if slots.measures == ["value_sum", "count"] else slots.measures[-1]
+        figure = figure_of(slots.measures)
         order, first = list[tuple[str, bool]](), slots.first
+        is_most = slots.is_counted or slots.rank_word in ("", "most", "fewest", "least")
+        if slots.measures == ["count"] and not is_most:
+            raise Unmade(slots.rank_word)
+        if slots.entity == "campaigns" and not self.by and (slots.ranks is not None or slots.is_each):
+            self.by.append("name")
         if slots.ranks is not None:
             if not self.by:
-                raise Unmade("top")
+                raise Unmade(slots.rank_word or "top")
             order = [slots.order or (figure, slots.ranks)]
-            first = first or (1 if slots.is_one else _FIRST)
+            first = first_of(slots)
         elif slots.order is not None:
             order = [slots.order]
         elif self._is_by_text() and FACTS[slots.entity].measures[figure].unit != "money":
@@ -241,51 +243,6 @@ class _Assembly:
     def _is_by_text(self) -> bool:
         return len(self.by) == 1 and self.by[0] != "stage" and not self.entity.dimensions[self.by[0]].is_date
 
-    def _rows(self) -> Plan:
-        slots, dimensions = self.slots, self.entity.dimensions
-        order = slots.order
-        if slots.ranks is not None and order is None:
-            name = _RANKED_BY.get(slots.entity)
-            if name is None:
-                raise Unmade("top")
-            order = name, slots.ranks
-        first = slots.first
-        if slots.ranks is not None and first is None:
-            first = 1 if slots.is_one else _FIRST
-        if order is not None and order[0] not in dimensions:
-            raise Unmade(order[0])
-        more = [name for name in _COLUMNS[slots.entity] if name in dimensions]
-        if order == ("value", True) or order == ("value", False):
-            more = ["account"]
-            if slots.condition("currency") is None:
-                slots.assume("amounts of every currency are compared as numbers")
-        missing = {one.field for one in slots.conditions if one.op is Operator.IS_NULL}
-        met = any(one.field == "meetings" and one.op is Operator.MISSING and one.where for one in slots.conditions)
-        if slots.entity == "accounts" and met:
-            more, order = ["last_meeting_at"], order or ("last_meeting_at", False)
-        if slots.entity == "accounts" and {"health_trend", "health_score"} & {
-            *(one.field for one in slots.conditions),
-            *(() if order is None else (order[0],)),
-        }:
-            if "health_score" not in missing:
-                more, order = ["health_score", "health_trend"], order or ("health_score", False)
-        orders = self._row_order(order)
-        if order is not None and order[0] == "health_score" and slots.ranks is not None:
-            slots.add("health_score", Operator.IS_NOT_NULL)
-            slots.chart = slots.chart or ChartKind.BAR
-        names = [name for name in more if name not in missing][:2]
-        return self._plan(names, orders, first)
-
-    def _row_order(self, order: tuple[str, bool] | None) -> list[tuple[str, bool]]:
-        """By what was said; else by the date of a condition, or as such records are listed."""
-        dimensions = self.entity.dimensions
-        dated = [one.field for one in self.slots.conditions if one.field in dimensions and dimensions[one.field].is_date]
-        found = order or ((dated[0], False) if dated else _ORDERED.get(self.entity.name))
-        name = next(name for name in ("name", "subject", "email", "company_name") if name in dimensions)
-        orders = [] if found is None else [found]
-        by_id = found is not None and dimensions[found[0]].kind in (ColumnKind.DECIMAL, ColumnKind.DATE)
-        return orders if by_id or (found is not None and found[0] == name) else [*orders, (name, False)]
-
 
 class _Dates(Exception):
     """The question leaves the choice between these dates."""
@@ -295,14 +252,28 @@ class _Dates(Exception):
         self.names = names
 
 
-def assemble(slots: Slots, entity: Entity, zone: str) -> Made:
+def assemble(slots: Slots, entity: Entity, zone: str, today: date) -> Made:
     """Makes a query of slots that hold every word of the question."""
     try:
-        return Made(_Assembly(slots, entity, zone).run())
+        return Made(_Assembly(slots, entity, zone, today).run())
     except _Dates as choice:
         return Made(dates=choice.names, why=tuple(stretch.words for stretch in slots.stretches))
     except Unmade as error:
         return Made(why=tuple(str(word) for word in error.args))
+
+
+def measured(slots: Slots, entity: Entity, zone: str, today: date) -> bool:
+    """Has measures bring along the numbers and the conditions that go with them; whether that can be."""
+    try:
+        _Assembly(slots, entity, zone, today).settle()
+    except Unmade:
+        return False
+    return True
+
+
+def figure_of(measures: Sequence[str]) -> str:
+    """The measure that the others come with, and that groups are ordered by."""
+    return measures[0] if list(measures) == ["value_sum", "count"] else measures[-1]
 
 
 def days(stretch: Stretch) -> str:
@@ -311,6 +282,3 @@ def days(stretch: Stretch) -> str:
     if stretch.start is None:
         return f"until {last}"
     return f"from {stretch.start} on" if last is None else f"{stretch.start} to {last}"
-
-
-

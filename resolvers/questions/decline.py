@@ -1,10 +1,10 @@
 """What can be asked instead of a question that was not read: the nearest of those that are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
-from resolvers.questions.plans import Declined
 from resolvers.questions.tokens import Token, forms_of
 
 EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
@@ -59,7 +59,9 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "research_results": ("Research results by status", "Average research score"),
 }
 """Questions that are read as they stand here, by entity."""
-_IDLE: Final = frozenset({"by", "the", "an", "a", "do", "we", "have", "per", "with", "to", "did", "in", "of", "are", "is"})
+_IDLE: Final = frozenset(
+    {"by", "the", "an", "a", "do", "we", "have", "per", "with", "to", "did", "in", "of", "are", "is"}
+)
 
 
 @lru_cache(maxsize=1)
@@ -71,17 +73,12 @@ def _words() -> list[tuple[str, str, frozenset[str]]]:
     ]
 
 
-def nearest(tokens: Sequence[Token], entities: Iterable[str]) -> tuple[str, ...]:
-    """The three questions about these entities that have most words in common with the question."""
+def nearest(tokens: Sequence[Token], entities: Iterable[str], is_read: Callable[[str], bool]) -> tuple[str, ...]:
+    """The three questions about these entities that are read, and have most words in common with the question."""
     known, words = set(entities), {token.form for token in tokens} - _IDLE
     scored = [
         (-len(words & of_example) / len(words | of_example or {""}), place, question)
         for place, (entity, question, of_example) in enumerate(_words())
         if entity in known
     ]
-    return tuple(question for _, _, question in sorted(scored)[:3])
-
-
-def declined(unread: Sequence[str], tokens: Sequence[Token], entities: Iterable[str]) -> Declined:
-    """A refusal with the words that were not read, each once, and what can be asked instead."""
-    return Declined(tuple(dict.fromkeys(unread)), nearest(tokens, entities))
+    return tuple(islice((question for _, _, question in sorted(scored) if is_read(question)), 3))

@@ -1,4 +1,4 @@
-"""Questions that go on from the last plan of their conversation: «and last month?», «by owner», «only EUR»."""
+"""Questions that go on from the last query of their conversation: «by owner», «and last month?» (decision 282)."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -9,15 +9,17 @@ from contract.catalog import Entity
 from contract.vocabulary import SortDirection
 from resolvers.analytics_checks import name_of
 from resolvers.analytics_inputs import AnalyticsCondition, AnalyticsOrder, AnalyticsQuery
-from resolvers.questions.assembling import days
+from resolvers.questions.assembling import days, figure_of, measured
 from resolvers.questions.grammar import Reader
 from resolvers.questions.names import Names
 from resolvers.questions.plans import Plan
-from resolvers.questions.slots import DATE_OF, Slots
+from resolvers.questions.slots import DATE_OF, DATE_WORDS, Slots
 from resolvers.questions.tokens import Token
 from storage.queries.analytics_facts import FACTS
 
-_OPENERS: Final = frozenset({"and", "now", "only", "just", "but", "then", "same", "instead", "also", "what", "how", "about", "for"})
+_OPENERS: Final = frozenset(
+    {"and", "now", "only", "just", "but", "then", "same", "instead", "also", "what", "how", "about", "for"}
+)
 _ENDS: Final = frozenset({"instead", "only", "too", "then", "one", "please"})
 
 
@@ -37,7 +39,7 @@ def follow(
         return unread or list(tokens)
     if not (is_changed or slots.measures or slots.order or slots.ranks is not None):
         return list(tokens)
-    found = _changed(slots, previous, entity)
+    found = _changed(slots, previous, entity, today)
     return list(tokens) if found is None else found
 
 
@@ -57,7 +59,7 @@ def _is_count(tokens: Sequence[Token], place: int) -> bool:
     return is_how or (tokens[place].form == "for" and following in ("each", "every"))
 
 
-def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity) -> Plan | None:
+def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity, today: date) -> Plan | None:
     where, measures, by = list(previous.where), list(previous.measures), list(previous.by)
     dates = [name for name in by if entity.dimensions[name].is_date] if measures else []
     date_name = slots.date or _date_of(previous, entity, dates)
@@ -71,7 +73,7 @@ def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity) -> Plan | N
         for op, day in ((Operator.GTE, stretch.start), (Operator.LT, stretch.end)):
             if day is not None:
                 where.append(AnalyticsCondition(field=date_name, op=op, value=day.isoformat()))
-        slots.assume(f"{stretch.words} is {days(stretch)}, by {date_name.replace('_', ' ')}")
+        slots.assume(f"{stretch.words} is {days(stretch)}, by {DATE_WORDS.get(date_name, date_name)}")
     grouped = list(slots.by)
     if slots.grain is not None:
         if date_name is None:
@@ -80,9 +82,14 @@ def _changed(slots: Slots, previous: AnalyticsQuery, entity: Entity) -> Plan | N
         if not any(one.field == date_name for one in where):
             where.append(AnalyticsCondition(field=date_name, op=Operator.IS_NOT_NULL))
     if slots.measures:
-        measures = list(slots.measures)
+        slots.conditions = where
+        if not measured(slots, entity, previous.time_zone, today):
+            return None
+        measures, where = list(slots.measures), slots.conditions
     if grouped:
         by, measures = grouped, measures or ["count"]
+    gone = set(previous.by) - set(by)
+    where = [one for one in where if one.op is not Operator.IS_NOT_NULL or one.field not in gone]
     if measures and "stage" in by and not any(one.field == "stage" for one in where):
         where.append(AnalyticsCondition(field="stage", op=Operator.IS_NOT_NULL))
     if len(by) > 2:
@@ -123,13 +130,13 @@ def _order(
     is_first = slots.ranks is not None or slots.first is not None
     kept = [one for one in previous.order_by if one.field in names]
     if measures and (is_first or previous.order_by) and by and not entity.dimensions[by[0]].is_date:
-        figure = measures[0] if list(measures) == ["value_sum", "count"] else measures[-1]
+        figure = figure_of(measures)
         if is_first or FACTS[entity.name].measures[figure].unit != "money":
             return [_by(figure, slots.ranks is not False)]
     if measures and list(by) == ["stage"]:
         return []
     if measures and not kept and len(by) == 1 and not entity.dimensions[by[0]].is_date:
-        figure = measures[-1]
+        figure = figure_of(measures)
         return [] if FACTS[entity.name].measures[figure].unit == "money" else [_by(figure, True)]
     return kept if measures or kept else [_by(name_of(entity.name), False)]
 

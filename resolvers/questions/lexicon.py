@@ -119,7 +119,8 @@ _NAMED: Final = {"campaigns": "name|campaign|campaign name", "contacts": "name",
 _MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
     "deals": {
         "value_sum": "value|amount|worth|deal value|deal amount|revenue|volume|money|deal volume|total value",
-        "value_average": "average deal size|average deal value|average deal amount|average value of a deal|how big|how large",
+        "value_average": "average deal size|average deal value|average deal amount"
+        "|average value of a deal|how big|how large",
         "weighted_sum": "weighted pipeline|weighted pipeline value|weighted value|weighted amount|weighted deal value"
         "|forecast|pipeline forecast|probability weighted value|weighted pipeline amount|weighted",
         "win_rate": "win rate|winning rate|win percentage|success rate|win ratio|closing rate|close rate",
@@ -127,7 +128,8 @@ _MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
         "|time to win|days to close|time to close|take to win a deal|take to close a deal|take to win deals"
         "|take to close deals|take us to win a deal|take us to close a deal|length of our sales cycle"
         "|take until a deal is won|deal cycle",
-        "stage_days": "stay|remain|time in stage|days in stage|spend|sit|days per stage|time spent|stage duration",
+        "stage_days": "stay|remain|time in stage|days in stage|spend|sit|time spent|stage duration"
+        "|time per stage|days per stage|time in each stage|days in each stage|stage durations",
     },
     "meetings": {
         "minutes_average": "average meeting length|average length|average duration|average meeting duration"
@@ -139,7 +141,7 @@ _MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
     "accounts": {
         "health_average": "average health|average health score|mean health|mean health score|average account health"
         "|average score|average health of accounts",
-        "scored_count": "scored accounts|accounts scored|accounts with a score|accounts with a health score",
+        "scored_count": "scored accounts|accounts scored",
     },
     "contacts": {"deal_count": "number of deals they are on"},
     "leads": {
@@ -160,12 +162,15 @@ _MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
     "research_results": {"score_average": "average score|average research score|mean score"},
 }
 MEASURED_BY: Final[Mapping[str, str]] = {
-    "deals": "win rate|winning rate|win percentage|win ratio|closing rate|close rate|sales cycle|sales cycle length|won amount|amount won|won value|value won|won revenue"
-    "|revenue won|lost amount|lost value|amount lost|value lost|lost revenue|much did we win|much did we lose|much have we won|much have we lost"
-    "|much we won|weighted pipeline|weighted value|how much was won|how much was lost|revenue did we win|revenue have we won",
+    "deals": "days per stage|time per stage|time in stage|days in stage|stage duration"
+    "|time in each stage|days in each stage"
+    "|deal size|win rate|winning rate|win percentage|win ratio|closing rate|close rate|sales cycle|sales cycle length"
+    "|won amount|amount won|won value|value won|won revenue|revenue won|lost amount|lost value|amount lost|value lost"
+    "|lost revenue|how much did|how much have|much we won|weighted pipeline|weighted value|how much was won"
+    "|how much was lost|revenue did we win|revenue have we won",
     "meetings": "minutes in meetings|time in meetings",
     "accounts": "average health|account health|health score|health trend",
-    "leads": "conversion rate",
+    "leads": "conversion rate|days to convert|time to convert|days to conversion|time to conversion",
     "campaigns": "reply rate|bounce rate|response rate",
     "research_results": "research score",
 }
@@ -174,26 +179,62 @@ MEASURED_BY: Final[Mapping[str, str]] = {
 _STATES: Final[Mapping[str, Sequence[tuple[str, str, Any, str | None, str]]]] = {
     # Any: the value of a condition; dimension, phrases, value, date, what is taken for granted
     "deals": (
-        ("status", "closed|decided|won or lost|won and lost", ["won", "lost"], "close_date", "closed deals are won or lost"),
+        (
+            "status",
+            "closed|decided|won or lost|won and lost",
+            ["won", "lost"],
+            "close_date",
+            "closed deals are won or lost",
+        ),
         ("status", "won|closed won|win", "won", "close_date", ""),
         ("status", "lost|closed lost|lose", "lost", "close_date", ""),
-        ("status", "unclosed|not closed|still open|in the pipeline|in our pipeline|not yet closed|in pipeline", "open", None, ""),
+        (
+            "status",
+            "unclosed|not closed|still open|in the pipeline|in our pipeline|not yet closed|in pipeline",
+            "open",
+            None,
+            "",
+        ),
     ),
     "meetings": (
-        ("state", "done|marked done|held|finished|marked as done|marked completed", "completed", None, "a meeting is held when it was marked done"),
+        (
+            "state",
+            "done|marked done|held|finished|marked as done|marked completed",
+            "completed",
+            None,
+            "a meeting is held when it was marked done",
+        ),
         ("state", "upcoming|still to come|planned", "scheduled", None, "meetings to come are those scheduled"),
         ("state", "not completed yet", "overdue", None, ""),
         ("source", "from the calendar", "calendar", None, ""),
     ),
     "accounts": (
-        ("health_trend", "getting worse|worsening|deteriorating|in decline|in declining health|losing health", "declining", None, ""),
+        (
+            "health_trend",
+            "getting worse|worsening|deteriorating|in decline|in declining health|losing health",
+            "declining",
+            None,
+            "",
+        ),
         ("health_trend", "getting better", "improving", None, ""),
     ),
     "leads": (
         ("status", "converted|convert", "converted", "converted_at", ""),
         ("status", "disqualified", "disqualified", None, ""),
-        ("source", "scanned badge|scanned from a badge|from a badge|badge scan", "scan_badge", None, ""),
-        ("source", "scanned card|scanned from a card|from a card|card scan|business card", "scan_card", None, ""),
+        (
+            "source",
+            "scanned badge|badge|scanned badges|scanned from a badge|badge scan",
+            "scan_badge",
+            None,
+            "",
+        ),
+        (
+            "source",
+            "scanned card|card|business card|scanned business card|scanned from a card|card scan",
+            "scan_card",
+            None,
+            "",
+        ),
         ("source", "entered by hand", "manual", None, ""),
     ),
     "enrollments": (
@@ -204,7 +245,7 @@ _STATES: Final[Mapping[str, Sequence[tuple[str, str, Any, str | None, str]]]] = 
 }
 DATES: Final[Mapping[str, Mapping[str, str]]] = {
     "deals": {
-        "close_date": "closing|close|due to close|expected to close|to close|set to close|about to close|supposed to close",
+        "close_date": "closing|close|due to close|expected to close|set to close|about to close|supposed to close",
         "created_at": "created|made|added|entered|new|creation|newly created|were opened|was opened|create|add",
     },
     "meetings": {
@@ -243,9 +284,9 @@ def _phrases(
 ) -> Phrases:
     found = Phrases()
     found.add(NOUNS[entity], Sense(Slot.ENTITY, entity))
-    for name, phrases in _MEASURES.get(entity, {}).items():
-        if name in measures:
-            found.add(phrases, Sense(Slot.MEASURE, name))
+    for name in measures:
+        if name != "count":
+            found.add(_MEASURES.get(entity, {}).get(name, ""), Sense(Slot.MEASURE, name))
             found.add(name.replace("_", " "), Sense(Slot.MEASURE, name))
     for dimension, phrases, value, date, words in _STATES.get(entity, ()):
         if dimension in dimensions:

@@ -7,7 +7,7 @@ from contract.analytics_queries import Operator
 from resolvers.analytics_inputs import AnalyticsCondition
 from resolvers.questions.lexicon import Sense, Slot, phrases_of
 from resolvers.questions.periods import Stretch, length_at, stretch_at
-from resolvers.questions.slots import DATE_OF, Slots
+from resolvers.questions.slots import DATE_OF, DATE_WORDS, Slots
 from resolvers.questions.tokens import TokenKind
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _NOT_MET: Final = (
     *(("not", "been", "met", "with"), ("not", "been", "met"), ("not", "met", "with"), ("not", "met"), ("never", "met")),
     *(("not", "meet"), ("never", "been", "met"), ("not", "seen"), ("not", "had", "a", "meeting", "with")),
 )
+_MET: Final = (("met", "with"), ("meet", "with"), ("met",), ("meet",))
 _PREPOSITIONS: Final = (
     *(("owned", "by"), ("assigned", "to"), ("belonging", "to"), ("named",), ("called",), ("in",), ("at", "stage")),
     *(("at",), ("from",), ("of",), ("for",), ("with",), ("by",), ("on",), ("tagged",), ("only",)),
@@ -56,6 +57,10 @@ def without(reader: "Reader") -> int:
 
 def having(reader: "Reader") -> int:
     """With an account, that have open deals; how many words that is."""
+    met = _size(reader, _MET, reader.place)
+    if met and "meetings" in reader.entity.links:
+        at = reader.place + met
+        return met + _link(reader, Sense(Slot.LINK, "meetings", "meetings"), at, [], is_there=True, is_met=True)
     size = _size(reader, _HAVING, reader.place)
     return _had(reader, size, is_there=True) if size else 0
 
@@ -124,7 +129,9 @@ def _link(
         for op, day in ((Operator.GTE, stretch.start), (Operator.LT, end)):
             if day is not None:
                 there.add(weak, op, day.isoformat())
-        reader.slots.assume(f"{stretch.words} is {span(stretch.start, end)}, by {weak.replace('_', ' ')} of {target}")
+        reader.slots.assume(
+            f"{stretch.words} is {span(stretch.start, end)}, by {DATE_WORDS.get(weak, weak)} of {target}"
+        )
     elif is_met:
         there.add("due_at", Operator.LT, reader.today.isoformat())
     for words in there.assumptions:
@@ -160,18 +167,33 @@ def _time(reader: "Reader", place: int, target: str) -> tuple[Stretch | None, in
 
 def valued(reader: "Reader") -> int:
     """A dimension with its value: status won, whose trend is declining."""
-    size = 1 if reader.form() in ("with", "whose", "where", "by") and reader.form() != "by" else 0
+    size = 1 if reader.form() in ("with", "whose", "where", "from", "via", "through") else 0
     size += 1 if reader.form(size) in ("a", "the") and size else 0
+    if reader.form() in ("from", "via", "through"):
+        for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
+            if sense.name == "source":
+                reader.state(reader.slots, sense)
+                return size + length
+        return 0
     named = reader.dimension(reader.place + size)
     if named is None:
+        for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
+            behind = reader.dimension(reader.place + size + length)
+            if behind is not None and _is_about(sense, behind[0]):
+                reader.state(reader.slots, sense)
+                return size + length + behind[1]
         return 0
     size += named[1]
     size += 1 if reader.form(size) in ("is", "are") else 0
     for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
-        if sense.name == named[0]:
+        if _is_about(sense, named[0]):
             reader.state(reader.slots, sense)
             return size + length
     return 0
+
+
+def _is_about(sense: Sense, dimension: str) -> bool:
+    return sense.name == dimension or (sense.name, dimension) == ("health_trend", "health_score")
 
 
 def named(reader: "Reader") -> int:
@@ -179,13 +201,15 @@ def named(reader: "Reader") -> int:
     place = reader.place
     preposition = _size(reader, _PREPOSITIONS, place)
     for size in dict.fromkeys((preposition, 0)):
-        at = place + size
+        first = at = place + size
         if size and reader.tokens[at : at + 1] and reader.tokens[at].form in ("the", "a"):
             at += 1
         dimension = reader.dimension(at)
         behind = at + (dimension[1] if dimension is not None else 0)
-        for start, said in ((behind, dimension), (at, None)):
+        for start, said in ((behind, dimension), (at, None), (first, None)):
             found = reader.names.at(reader.tokens, start, reader.entity)
+            if found is not None and not size and said is None and not _stands_alone(reader, start, found[1]):
+                continue
             if found is None:
                 continue
             options, length = found
@@ -208,6 +232,14 @@ def named(reader: "Reader") -> int:
                 reader.slots.add(dimension[0], value=quoted.text[1:-1])
                 return behind + 1 - place
     return 0
+
+
+def _stands_alone(reader: "Reader", place: int, length: int) -> bool:
+    """Whether a name is one without «of» or «at» before it: a single word may be any word, such as «Will»."""
+    token = reader.tokens[place]
+    if length > 1 or token.kind is TokenKind.QUOTED or token.text.endswith(("'s", "’s")):
+        return True
+    return place > 0 and token.text[:1].isupper()
 
 
 def _take(reader: "Reader", place: int, options: tuple[tuple[str, str], ...]) -> None:

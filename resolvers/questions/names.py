@@ -1,4 +1,4 @@
-"""Names that an organization has given: stages, people, industries, sources, accounts, campaigns, tags."""
+"""Names that an organization has given: stages, people, industries, accounts, campaigns, tags (decision 283)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +25,7 @@ _OWN: Final = {"accounts": "account", "campaigns": "campaign", "deals": "deal"}
 """The kind of name that the records of an entity have themselves."""
 _NOT_CODES: Final = frozenset({"ALL", "TOP", "TRY"})
 _COMMON: Final = {"eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "euro": "EUR", "euros": "EUR"}
+_NO_NAMES: Final = frozenset({"the", "all", "our", "any"})
 _LONGEST: Final = 8
 
 
@@ -50,7 +51,7 @@ class Names:
             self.people[subject] = name
             self.add("owner", subject, name)
             first = name.split()[0]
-            if len(first) > 1:
+            if len(first) > 2 and first.casefold() not in _NO_NAMES:
                 self.add("owner", subject, first)
 
     def person(self, subject: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Final
 
 from contract.catalog import DateGrain
 from resolvers.questions.tokens import Token, TokenKind
@@ -23,7 +24,7 @@ class Stretch:
     is_month_alone: bool = False
 
 
-_GRAINS = {g.value: g for g in DateGrain}
+GRAINS: Final = {g.value: g for g in DateGrain}
 _THIS = {"this", "current"}
 _LAST = {"last", "previous", "past", "prior"}
 _NEXT = {"next", "coming", "following"}
@@ -88,7 +89,7 @@ def _named_day(forms: Sequence[str], today: date) -> tuple[Stretch, int] | None:
 
 
 def _relative(tokens: Sequence[Token], forms: Sequence[str], today: date) -> tuple[Stretch, int] | None:
-    """This month, last quarter, next year, the last 30 days, year to date."""
+    """Last quarter, next year, this month, the last 30 days, year to date."""
     if tuple(forms[:3]) == ("year", "to", "date") or forms[0] == "ytd":
         size = 1 if forms[0] == "ytd" else 3
         start = first_of(today, DateGrain.YEAR)
@@ -98,9 +99,9 @@ def _relative(tokens: Sequence[Token], forms: Sequence[str], today: date) -> tup
     if word not in _THIS | _LAST | _NEXT:
         return None
     number = _number(tokens[size]) if size < len(tokens) else None
-    if number is not None and forms[size + 1] in _GRAINS:
-        return _counted(word, number, _GRAINS[forms[size + 1]], today), size + 2
-    grain = _GRAINS.get(forms[size])
+    if number is not None and forms[size + 1] in GRAINS:
+        return _counted(word, number, GRAINS[forms[size + 1]], today), size + 2
+    grain = GRAINS.get(forms[size])
     if grain is None:
         return None
     first = first_of(today, grain)
@@ -121,9 +122,9 @@ def _counted(word: str, number: int, grain: DateGrain, today: date) -> Stretch:
 
 def length_at(tokens: Sequence[Token], today: date) -> tuple[Stretch, int] | None:
     """A length of time that ends today, as in «for 60 days»."""
-    if len(tokens) < 2 or (number := _number(tokens[0])) is None or tokens[1].form not in _GRAINS:
+    if len(tokens) < 2 or (number := _number(tokens[0])) is None or tokens[1].form not in GRAINS:
         return None
-    grain = _GRAINS[tokens[1].form]
+    grain = GRAINS[tokens[1].form]
     start = moved(today, grain, -number)
     return Stretch(f"for {number} {grain.value}s", start, today + timedelta(days=1), grain, is_back=True), 2
 

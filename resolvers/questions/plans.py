@@ -1,4 +1,4 @@
-"""What a reading of a question comes to: a query that answers it, or the words that were not read (part 5)."""
+"""What a reading of a question comes to: a query that answers it, or the words that were not read (decision 275)."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""Reads a question: every word belongs to a slot, or the question is declined (part 5, decisions 275 to 277)."""
+"""Reads a question: every word belongs to a slot, or the question is declined (decision 275)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from contract.normal_form import folded
 from contract.scopes import ScopeGroup
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.questions.assembling import Made, assemble
-from resolvers.questions.decline import declined
+from resolvers.questions.decline import nearest
 from resolvers.questions.follow_up import follow
 from resolvers.questions.grammar import Reader
 from resolvers.questions.lexicon import Slot, nouns
@@ -25,6 +25,8 @@ from storage.queries.question_names import names_in
 _WORDS_MAX: Final = 60
 """A question of more words is none that the grammar has."""
 _LONGEST: Final = 5
+_GROUPING: Final = frozenset({"by", "per", "each", "every"})
+_WITHIN: Final = frozenset({"of", "in", "from", "at", "for", "on", "no", "without", "with"})
 _DATES: Final = {"created_at": "created", "close_date": "closing"}
 
 
@@ -83,22 +85,18 @@ class _Question:
     def read(self, names: Names) -> Plan | Declined:
         """The question with these names known."""
         if len(self.tokens) > _WORDS_MAX:
-            return declined([one.text for one in self.tokens[_WORDS_MAX:]], self.tokens, self.known)
+            return self._declined(self.tokens[_WORDS_MAX:])
         entities = self._entities()
         if self.previous is not None and not self._is_new():
             found = follow(self.tokens, self.previous, self.known, names, self.today, self.me)
             if isinstance(found, Plan):
                 return found
-            if not entities:
+            if not any(entities):
                 return self._declined(found)
         plans, slots, made = list[Plan](), list[Slots](), list[Made]()
-        for entity in entities:
-            tried = Reader(self.tokens, self.known[entity], self.known, names, self.today, self.me).read()
+        for entity in (name for group in entities for name in (group if not plans else ())):
+            tried, one = self._as(entity, names)
             slots.append(tried)
-            if tried.unread or tried.readings:
-                made.append(Made())
-                continue
-            one = assemble(tried, self.known[entity], self.zone)
             made.append(one)
             if one.plan is not None:
                 plans.append(one.plan)
@@ -106,19 +104,32 @@ class _Question:
             return plans[0]
         return self._refused(plans, slots, made, names)
 
-    def _entities(self) -> list[str]:
-        """The entities that the question may be about: those that its words name."""
+    def _as(self, entity: str, names: Names) -> tuple[Slots, Made]:
+        """The question read as one about the entity."""
+        slots = Reader(self.tokens, self.known[entity], self.known, names, self.today, self.me).read()
+        if slots.unread or slots.readings:
+            return slots, Made()
+        return slots, assemble(slots, self.known[entity], self.zone, self.today)
+
+    def _entities(self) -> list[list[str]]:
+        """The entities that the question may be about: those that its words name, and then those that it is grouped by
+        or narrowed to.
+        """
         found: dict[str, None] = {}
+        grouping: dict[str, None] = {}
         place = 0
         while place < len(self.tokens):
             sizes = [1]
             for sense, size in nouns().at(self.tokens, place):
-                if sense.name in self.known:
-                    found[sense.name] = None
+                if sense.name in self.known and (sense.slot is not Slot.ENTITY or len(sizes) == 1):
+                    before = self.tokens[place - 1].form if place else ""
+                    is_grouping = before in _GROUPING or (before in _WITHIN and bool(found))
+                    is_grouping &= sense.slot is Slot.ENTITY
+                    (grouping if is_grouping else found)[sense.name] = None
                     if sense.slot is Slot.ENTITY:
                         sizes.append(size)
             place += max(sizes)
-        return list(found)
+        return [list(found), [name for name in grouping if name not in found]]
 
     def _is_new(self) -> bool:
         """Whether the question names an entity of its own, as what it is about."""
@@ -127,15 +138,15 @@ class _Question:
             if place and self.tokens[place - 1].form in before:
                 continue
             for sense, _ in nouns().at(self.tokens, place):
-                opens = self.tokens[0].form in ("and", "only", "now", "just") or self.tokens[1:2] == ["about"]
+                opens = self.tokens[0].form in ("and", "only", "now", "just")
+                opens |= len(self.tokens) > 1 and self.tokens[1].form == "about"
                 if sense.slot is Slot.ENTITY or not opens:
                     return True
         return False
 
     def _refused(self, plans: list[Plan], slots: list[Slots], made: list[Made], names: Names) -> Declined:
         if len(plans) > 1:
-            options = tuple(f"{' '.join(p.query.entity.split('_'))}" for p in plans)
-            return Declined((), tuple(f"{self._text()} ({option})" for option in options))
+            return self._declined(self.tokens)
         for one, tried in zip(made, slots, strict=True):
             if one.dates:
                 return self._with_dates(one, tried, names)
@@ -146,13 +157,22 @@ class _Question:
         best = min(range(len(slots)), key=lambda n: (len(slots[n].unread) or len(made[n].why), n))
         if slots[best].unread:
             return self._declined(slots[best].unread)
-        return declined(made[best].why or [self._text()], self.tokens, self.known)
+        return self._unread(made[best].why or [self._text()])
 
     def _text(self) -> str:
         return " ".join(dict.fromkeys(token.text for token in self.tokens))
 
     def _declined(self, unread: Sequence[Token]) -> Declined:
-        return declined([token.text for token in unread], self.tokens, self.known)
+        return self._unread([token.text for token in unread])
+
+    def _unread(self, words: Sequence[str]) -> Declined:
+        """A refusal with the words that were not read, each once, and what can be asked instead."""
+        return Declined(tuple(dict.fromkeys(words)), nearest(self.tokens, self.known, self._is_read))
+
+    def _is_read(self, question: str) -> bool:
+        asked = _Question(tokens_of(question), self.known, self.zone, self.today, self.me)
+        groups = asked._entities()
+        return any(asked._as(name, Names())[1].plan is not None for group in groups for name in group)
 
     def _with_dates(self, made: Made, slots: Slots, names: Names) -> Declined:
         """The question once for each date that it may be about."""
@@ -182,7 +202,5 @@ class _Question:
             )
         ]
         if len(read) < 2:
-            return declined(unread, self.tokens, self.known)
+            return self._unread(unread)
         return Declined(tuple(dict.fromkeys(unread)), tuple(read[:3]))
-
-

@@ -1,4 +1,4 @@
-"""The slots that the words of a question fill, before a query is made of them."""
+"""The slots that the words of a question fill, before a query is made of them (decisions 275 and 276)."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +21,13 @@ DATE_OF: Final = {
 """The date that periods are about where the question does not say which. Deals have none: it would be a guess."""
 
 
+DATE_WORDS: Final = {
+    **{"close_date": "closing day", "created_at": "day of creation", "due_at": "scheduled time"},
+    **{"converted_at": "conversion", "enrolled_at": "enrollment", "completed_at": "completion"},
+    **{"closed_at": "day of winning or losing", "last_meeting_at": "last meeting"},
+}
+
+
 @dataclass(slots=True)
 class Slots:
     """What was read of a question. `unread` are the words that nothing is made of."""
@@ -35,6 +42,7 @@ class Slots:
     conditions: list[AnalyticsCondition] = field(default_factory=list)
     stretches: list[Stretch] = field(default_factory=list)
     date: str | None = None
+    date_text: str = ""
     weak_date: str | None = None
     """The date that a state brings along, where no other is named."""
     period_place: int | None = None
@@ -43,6 +51,7 @@ class Slots:
     order: tuple[str, bool] | None = None
     ranks: bool | None = None
     """Whether the largest come first, where only the first are asked for."""
+    rank_word: str = ""
     is_counted: bool = False
     is_listed: bool = False
     is_average: bool = False
@@ -50,6 +59,9 @@ class Slots:
     is_how_long: bool = False
     is_compared: bool = False
     is_sorted: bool = False
+    is_each: bool = False
+    """Whether figures are asked for in the plural: one of each record."""
+    is_closing: bool = False
     has_new: bool = False
     has_pipeline: bool = False
     chart: ChartKind | None = None

@@ -91,6 +91,6 @@ def forms_of(text: str) -> tuple[str, ...]:
     return tuple(token.form for token in tokens_of(text))
 
 
-def written(tokens: Sequence[Token]) -> str:
-    """The words as they were written."""
-    return " ".join(token.text for token in tokens)
+def starts(tokens: Sequence[Token], place: int, words: Sequence[str]) -> bool:
+    """Whether these forms stand there."""
+    return tuple(token.form for token in tokens[place : place + len(words)]) == tuple(words)
