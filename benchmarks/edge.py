@@ -16,10 +16,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from contract.vocabulary import CredentialKind
-from gateway.middleware.load_shedding import LoadShedding, Places
+from gateway.middleware.load_shedding import LoadShedding
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.server.http_protocol import HttpServerProtocol
 from identity.principal import Principal
+from transport.places import Places
 
 _ROUNDS = 25
 _REQUESTS = 1_000

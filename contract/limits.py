@@ -240,3 +240,22 @@ ANALYTICS_LIST_MAX = 100
 """Values of a condition with a list, measures of a query, and its orders."""
 ANALYTICS_DEPTH_MAX = 3
 """Links that a condition of a semantic query goes along, one behind the other."""
+QUESTION_MAX = 1_000
+"""Characters of a question."""
+RUN_SECONDS = 30
+"""Seconds of a whole answer."""
+RUN_LEASE_SECONDS = 10
+"""Seconds for which a process that works on an answer may be silent."""
+RUNS_PER_CALLER = 2
+RUNS_PER_ORGANIZATION = 10
+"""Questions that are worked on at the same time."""
+RUN_EVENT_ROWS_MAX = 100
+RUN_EVENT_BYTES_MAX = 64 * 1024
+"""Rows of one step of an answer, and their bytes as JSON."""
+RUN_EVENTS_HOURS = 24
+"""Hours for which the steps of an answer are kept after its end, and a key attaches to its run."""
+RUN_RETENTION_DAYS = 30
+"""Days for which questions are kept; the setting's default."""
+RUNS_DEFAULT = 20
+RUNS_MAX = 100
+"""Questions of a page."""

@@ -19,19 +19,18 @@ from gateway.demo.links import PATH, DemoLinks, exchange
 from gateway.graphql.endpoint import GraphQLEndpoint
 from gateway.graphql.operations import Operations
 from gateway.graphql.persisted_documents import read_manifest
-from gateway.graphql.streams import Streams
 from gateway.graphql.ws import WebSocketEndpoint
 from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
 from gateway.middleware.compression import Compression
 from gateway.middleware.cross_origin import cross_origin
 from gateway.middleware.hosts import Hosts, hosts_of
-from gateway.middleware.load_shedding import LoadShedding, Places
+from gateway.middleware.load_shedding import LoadShedding
 from gateway.middleware.paths import had_slash
 from gateway.middleware.requests import Requests, Straight, Unbroken
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
-from gateway.observability.metrics import count_fallback
+from gateway.observability.metrics import STREAMS, count_fallback
 from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
@@ -43,6 +42,8 @@ from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
 from transport.errors import code_of, error_response
+from transport.places import Places
+from transport.streams import Streams
 
 
 def create(settings: Settings | None = None, *, demo: bool = False) -> Starlette:
@@ -88,7 +89,7 @@ def application(
     )
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
     metrics = MetricsEndpoint(runtime, places, executor.documents)
-    streams = Streams(runtime.services.identity, runtime.stopping)
+    streams = Streams(runtime.services.identity, runtime.stopping, STREAMS.track_inprogress)
     shared = Shared(runtime.services, executor, operations, streams, places, Places(SOCKETS_PER_PROCESS))
     graphql = Middleware(
         Straight,
@@ -97,7 +98,7 @@ def application(
         socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
-        routes=[*_routes(runtime, schema, metrics), *(_of_demo(runtime) if demo else ())],
+        routes=[*_routes(runtime, schema, metrics, streams), *(_of_demo(runtime) if demo else ())],
         lifespan=lifespan,
         middleware=[
             *_middleware(settings, hosts, runtime.stopping),
@@ -123,7 +124,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[BaseRoute]:
+def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams: Streams) -> list[BaseRoute]:
     public_url = runtime.settings.public_url
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
@@ -133,7 +134,7 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint) -> list[
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         Route("/metrics", metrics.answer),
         static_mount(),
-        *rest_routes(runtime.services, runtime.readiness),
+        *rest_routes(runtime.services, runtime.readiness, streams),
     ]
     if runtime.keys is None:
         routes += [

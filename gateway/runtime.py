@@ -152,6 +152,7 @@ class Runtime:
     async def _close(self) -> None:
         """Close everything; what takes longer than the end may is left as it is."""
         closing = [
+            self.services.runs.stop,
             self.services.notifications.close,
             self.services.identity.close,
             self.ports.sequencing.close,
@@ -172,13 +173,16 @@ class Runtime:
         """Ends what runs soon, once the service has to end."""
         await self.stopping.wait()
         self.services.deadlines.end(LAST_WORK_SECONDS)
+        stops = [self.services.runs.stop(LAST_WORK_SECONDS)]
         if self.worker is not None:
-            await self.worker.stop(LAST_WORK_SECONDS)
+            stops.append(self.worker.stop(LAST_WORK_SECONDS))
+        await asyncio.gather(*stops)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[Worker]:
         """Run jobs of every organization meanwhile; at the end, let what runs finish, or give it back."""
-        self.worker = Worker(self.database, self.ports, count_job, lease=self._lease)
+        days = self.settings.analytics_retention_days
+        self.worker = Worker(self.database, self.ports, count_job, lease=self._lease, question_days=days)
         self.worker.start()
         try:
             yield self.worker

@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from contract.limits import BUDGET_MAX, CREDENTIALS_MAX, DOCUMENT_CACHE_BYTES, ORGANIZATION_BUDGET_MAX
+from contract.limits import (
+    BUDGET_MAX,
+    CREDENTIALS_MAX,
+    DOCUMENT_CACHE_BYTES,
+    ORGANIZATION_BUDGET_MAX,
+    RUN_RETENTION_DAYS,
+)
 from contract.web_address import is_web_address
 from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
@@ -159,6 +165,10 @@ class Settings(BaseSettings):
     worker: bool = Field(default=True, description="Whether `serve` runs background jobs too.")
     job_lease_seconds: float = Field(
         default=30, ge=1, le=3600, description="How long a worker may be silent before another takes its jobs."
+    )
+
+    analytics_retention_days: int = Field(
+        default=RUN_RETENTION_DAYS, ge=1, le=3650, description="Days for which questions of analytics are kept."
     )
 
     @field_validator("cors_origins", "cors_headers", "allowed_hosts", mode="before")

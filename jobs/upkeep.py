@@ -1,11 +1,12 @@
-"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, roll-ups, jobs that
-ended long ago, and idempotency keys that have expired.
+"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, answers whose
+process ended, roll-ups, jobs that ended long ago, old questions, and idempotency keys that have expired.
 """
 
 import time
 from datetime import timedelta
 
-from jobs import reminders, roll_ups, webhooks
+from contract.limits import RUN_RETENTION_DAYS
+from jobs import analytics_upkeep, reminders, roll_ups, webhooks
 from storage.base import now
 from storage.database import Database
 from storage.queries import idempotency, jobs
@@ -19,12 +20,13 @@ _ROUND_SECONDS = 3_600.0
 
 class Upkeep:
     """Takes turns of a second; in each it tells the reminders that are due, wakes the webhooks, folds what was written
-    and looks at one organization's old jobs and empty cells.
+    and looks at one organization's old jobs, questions and empty cells. Questions are kept for so many days.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, question_days: int = RUN_RETENTION_DAYS) -> None:
         self._database = database
         self._folding = roll_ups.Folding(database)
+        self._questions_kept = timedelta(days=question_days)
         self._waiting: list[str] = []
         self._has_keys = False
         self._next_round = 0.0
@@ -33,6 +35,7 @@ class Upkeep:
         """The seconds until the next turn."""
         await reminders.remind(self._database)
         await webhooks.wake(self._database)
+        await analytics_upkeep.interrupt(self._database)
         await self._folding.turn()
         await self._prune()
         if self._has_keys:
@@ -45,8 +48,11 @@ class Upkeep:
             self._has_keys = True
             async with self._database.directory() as session:
                 self._waiting = list(await all_ids(session))
-        if self._waiting and not await prune(self._database, self._waiting[-1]):
-            await roll_ups.tidy(self._database, self._waiting.pop())
+        if self._waiting:
+            org_id = self._waiting[-1]
+            more = await prune(self._database, org_id)
+            if not await analytics_upkeep.prune(self._database, org_id, self._questions_kept) and not more:
+                await roll_ups.tidy(self._database, self._waiting.pop())
 
 
 async def forget_keys(database: Database) -> bool:

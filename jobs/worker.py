@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from contract.error_origin import origin_of
+from contract.limits import RUN_RETENTION_DAYS
 from jobs.attempts import Attempt, Claim, Outcome
 from jobs.kinds import KINDS
 from jobs.upkeep import Upkeep
@@ -39,13 +40,21 @@ Count = Callable[[str, str, float], None]
 class Worker:
     """Runs jobs from `start` to `stop`."""
 
-    def __init__(self, database: Database, ports: Ports, count: Count, *, lease: timedelta = LEASE) -> None:
+    def __init__(
+        self,
+        database: Database,
+        ports: Ports,
+        count: Count,
+        *,
+        lease: timedelta = LEASE,
+        question_days: int = RUN_RETENTION_DAYS,
+    ) -> None:
         self._database = database
         self._ports = ports
         self._count = count
         self._lease = lease
         self._row = JobWorker(id=new_id())
-        self._upkeep = Upkeep(database)
+        self._upkeep = Upkeep(database, question_days)
         self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
         self._attempts: set[Attempt] = set()
         self._doubtful: set[str] = set()

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from contract.analytics_results import Result, ResultColumn, Statement, Value
+from contract.analytics_results import ChartKind, Result, ResultColumn, Statement, Value
 from contract.catalog import ColumnKind
 from contract.limits import ANALYTICS_BYTES_MAX
 from contract.scopes import ScopeGroup
@@ -73,11 +73,19 @@ async def run_query(ctx: Context, query: AnalyticsQuery) -> Result:
     """The rows of a semantic query. Raises Problems, and Forbidden for what needs more scopes."""
     prepared = prepare(query, frozenset(ctx.caller.scopes))
     async with ctx.reading() as session:
-        statement = prepared.statement(session)
-        began = monotonic()
-        rows, truncated = await prepared.rows(session)
-        duration = int((monotonic() - began) * 1000)
-    chart = chart_of(prepared.columns, rows, is_list=not query.measures, label=name_of(query.entity))
+        return await answer(prepared, session, prepared.statement(session))
+
+
+async def answer(
+    prepared: Prepared, session: TenantSession, statement: Statement, wanted: ChartKind | None = None
+) -> Result:
+    """The rows of a query whose statement is known, and how they can be drawn."""
+    query = prepared.checked.query
+    began = monotonic()
+    rows, truncated = await prepared.rows(session)
+    duration = int((monotonic() - began) * 1000)
+    label = name_of(query.entity)
+    chart = chart_of(prepared.columns, rows, is_list=not query.measures, label=label, wanted=wanted)
     return Result(prepared.columns, rows, truncated, statement, chart, duration)
 
 

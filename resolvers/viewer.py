@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from contract.criteria import Selection
 from identity.principal import Principal
+from resolvers.analytics_runs import get_run, runs_of
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
 from resolvers.shared.access import FINDABLE, requires, rule_of
 from resolvers.shared.context import Context
@@ -23,6 +24,8 @@ async def get_viewer(ctx: Context) -> Principal:
 
 CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "UserToken": list_user_tokens}
 """Credentials, which no statement finds: they are looked for among those that the caller is shown."""
+QUESTION = "AnalyticsRun"
+"""The type of questions, which are their caller's alone and are looked for among the caller's own."""
 
 
 @requires(None, organization=False)
@@ -36,7 +39,7 @@ async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selec
         return None
     kind = await _kind(ctx, canonical)
     if kind is None:
-        return await _credential(ctx, canonical)
+        return await _own(ctx, canonical)
     listable, _ = FINDABLE[kind]
     record = await by_id(ctx, listable, canonical, selections[kind])
     return None if record is None else NodeResult(kind, record)
@@ -54,15 +57,19 @@ async def _kind(ctx: Context, identifier: str) -> str | None:
     return await ctx.loader("kinds", load).load(identifier) if readable else None
 
 
-async def _credential(ctx: Context, identifier: str) -> NodeResult | None:
+async def _own(ctx: Context, identifier: str) -> NodeResult | None:
+    """Finds a record among those that are the caller's alone."""
+
     async def load(ids: list[str]) -> list[NodeResult | None]:
         lists = [(kind, await lister(ctx)) for kind, lister in CREDENTIALS.items() if _admits(ctx, lister)]
         found = {
             credential.id: NodeResult(kind, credential) for kind, credentials in lists for credential in credentials
         }
+        if rule_of(get_run).admits(ctx.principal):
+            found |= {run.id: NodeResult(QUESTION, run) for run in await runs_of(ctx, ids)}
         return [found.get(i) for i in ids]
 
-    return await ctx.loader("credentials", load).load(identifier)
+    return await ctx.loader("own records", load).load(identifier)
 
 
 def _admits(ctx: Context, resolver: _Lister) -> bool:

@@ -49,6 +49,33 @@ def identifier_of(table: str) -> str:
     return IDENTIFIERS.get(table) or f"01993f5e-8c00-7a11-9d52-{sha256(table.encode()).hexdigest()[:12]}"
 
 
+_RESULT_OF_QUESTION: Final = {
+    "columns": [
+        {"name": "count", "label": "Count", "kind": "integer", "unit": None, "currency_column": None},
+    ],
+    "rows": [[12]],
+    "row_count": 1,
+    "truncated": False,
+    "sql": {
+        "text": "SELECT COUNT(*) AS count FROM deals",
+        "parameters": [],
+        "dialect": "postgresql",
+        "tables": ["deals"],
+        "filters": [],
+        "digest": "9f2d5b0c8e3a4f10b6a1d7c2e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b",
+    },
+    "chart": {"kind": "number", "spec": None},
+    "duration_ms": 3,
+}
+EVENTS: Final = """retry: 1000
+
+id: 8
+event: run_finished
+data: {"status":"succeeded","row_count":1,"truncated":false,"duration_ms":41,"unread":[],"suggestions":[]}
+
+"""
+"""The end of a stream of events."""
+
 _CREDENTIAL: Final = {
     "id": _CREDENTIAL_ID,
     "name": "Nightly export",
@@ -197,23 +224,25 @@ ANSWERS: Final[JsonObject] = {
     "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
     "AnalyticsCatalog": {"entities": [_ENTITY]},
     "AnalyticsEntity": _ENTITY,
-    "AnalyticsResult": {
-        "columns": [
-            {"name": "count", "label": "Count", "kind": "integer", "unit": None, "currency_column": None},
-        ],
-        "rows": [[12]],
-        "row_count": 1,
-        "truncated": False,
-        "sql": {
-            "text": "SELECT COUNT(*) AS count FROM deals",
-            "parameters": [],
-            "dialect": "postgresql",
-            "tables": ["deals"],
-            "filters": [],
-            "digest": "9f2d5b0c8e3a4f10b6a1d7c2e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b",
+    "AnalyticsResult": _RESULT_OF_QUESTION,
+    "AnalyticsRun": {
+        "id": _RUN,
+        "conversation_id": _RESULT,
+        "question": "How many deals are open?",
+        "status": "succeeded",
+        "planner": "parser",
+        "plan": {
+            "query": {"entity": "deals", "measures": ["count"], "where": [{"field": "status", "value": "open"}]},
+            "assumptions": [],
+            "follows_run_id": None,
         },
-        "chart": {"kind": "number", "spec": None},
-        "duration_ms": 3,
+        "result": _RESULT_OF_QUESTION,
+        "explanation": "There are 12 deals.",
+        "unread": [],
+        "suggestions": [],
+        "error": None,
+        "created_at": MADE_AT,
+        "finished_at": MADE_AT,
     },
     "AnalyticsField": _DIMENSION,
     **EXAMPLES,

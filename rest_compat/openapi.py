@@ -16,6 +16,7 @@ from resolvers.shared.idempotency import HEADER, REPLAYED
 from rest_compat import examples, health
 from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
 from rest_compat.analytics_results import RESULT_SCHEMA
+from rest_compat.analytics_runs import RUN_SCHEMA
 from rest_compat.documents import Document
 from rest_compat.metering import BUDGET_HEADERS
 from rest_compat.operations import HIDDEN, RestOperation
@@ -54,6 +55,7 @@ _REQUEST_HEADERS: Final = {
     "If-Match": "The ETags of the versions that may be changed, or `*`; another version is a 412.",
     "Range": "A part of the file: `bytes=0-99`, `bytes=100-`, `bytes=-100`.",
     "If-Range": "The ETag of the version that the caller has a part of; of another one the whole is the answer.",
+    "Last-Event-ID": "The number of the last step that the client has; only later ones are sent.",
     "If-None-Match": "The ETags of the versions that the caller has, or `*`; for these the answer is a 304.",
 }
 _HEADERS: Final = {
@@ -94,6 +96,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     403: (e.Forbidden, e.NotInPerson, e.OrganizationMismatch),
     404: (e.NotFound,),
     409: (e.InvalidState, e.KeyInUse),
+    410: (e.Gone,),
     412: (e.PreconditionFailed,),
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
@@ -121,6 +124,7 @@ def openapi_document() -> JsonObject:
                 **AGGREGATES,
                 **FLOWS,
                 "AnalyticsResult": RESULT_SCHEMA,
+                "AnalyticsRun": RUN_SCHEMA,
                 **_models(),
             },
             "securitySchemes": _SECURITY,
@@ -176,7 +180,7 @@ def _parameters(operation: RestOperation) -> Iterable[JsonObject]:
             yield {"name": name, "in": "query", "required": False, "description": text, "schema": {**kind, **described}}
     if operation.rule is not None or operation.form is not None:
         yield {"$ref": "#/components/parameters/Organization"}
-    if operation.writes:
+    if operation.writes or operation.takes_key:
         yield {"$ref": "#/components/parameters/IdempotencyKey"}
     for name in operation.request_headers:
         schema = {"type": "string"}
@@ -210,6 +214,9 @@ def _responses(operation: RestOperation) -> JsonObject:
     if operation.files:
         schema = {"type": "string", "format": "binary"}
         success["content"] = {kind: {"schema": schema, "example": "…"} for kind in operation.files}
+    for kind in operation.streams:
+        stream = {"schema": {"type": "string"}, "example": examples.EVENTS}
+        success["content"] = success.get("content", {}) | {kind: stream}
     responses = {str(operation.status): success}
     if "Range" in operation.request_headers:
         headers = {**success["headers"], **_header_refs("Content-Range")}
@@ -282,6 +289,7 @@ def _refusal(operation: RestOperation, status: int) -> JsonObject:
 _REFUSAL_HEADERS: Final = {
     304: ("ETag",),
     401: ("WWW-Authenticate",),
+    410: ("Location",),
     416: ("Content-Range",),
     429: ("Retry-After",),
     503: ("Retry-After",),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 from contract.errors import Path
+from contract.limits import REQUEST_SECONDS
 from identity.principal import Principal
 from providers.artifacts import Pieces
 from resolvers.shared.access import Rule, rule_of
@@ -49,13 +50,15 @@ class RestRequest:
 class RestResponse:
     """Has the response: a JSON value, or bytes that are JSON already, or None for no body; the operation's own status
     unless another is named. A `stream` takes the content's place: it is opened where its bytes are wanted, which those
-    of an answer to HEAD are not, and closed whatever becomes of them; type and length stand in the headers.
+    of an answer to HEAD are not, and closed whatever becomes of them; type and length stand in the headers. `events`
+    take it too: each is sent as it comes, for as long as there are some.
     """
 
     content: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int | None = None
     stream: Callable[[], Awaitable[Pieces]] | None = None
+    events: AsyncIterator[bytes] | None = None
 
 
 Handler = Callable[[RestRequest], Awaitable[RestResponse]]
@@ -72,12 +75,14 @@ class RestOperation:
     `resolver` is the guarded function that the handler calls: its rule is enforced before anything of the request but
     its headers is read. Without one the operation is public. Where a body is not required, none is an empty object.
     A body with `listed` is an array, which is the value of that field of its model.
+    One that `takes_key` knows the idempotency key itself; others that write are made once under it. `seconds` is how
+    long its handler may take.
     `dropped` are fields of the body that are checked and not kept. `form` lets a body be a form, which the handler
     reads. The rest is for the description: `example` is one of the body, where examples.py has none; `answer` is a
     record's document or names a schema of schemas.py (`many` of them in an array), `files` the media types of a file
-    that takes an answer's place, `twin` the GraphQL field that does the same, `errors` what it can answer beside what
-    follows from the rest. `operation_id` is what a client's generator calls it: the handler's module and name unless
-    told.
+    that takes an answer's place, `streams` those of events that do, `twin` the GraphQL field that does the same,
+    `errors` what it can answer beside what follows from the rest. `operation_id` is what a client's generator calls
+    it: the handler's module and name unless told.
     """
 
     method: str
@@ -96,6 +101,9 @@ class RestOperation:
     answer: str | Document | None = None
     many: bool = False
     files: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    takes_key: bool = False
+    seconds: float = REQUEST_SECONDS
     graphql_field: str | None = None
     description: str = ""
     request_headers: tuple[str, ...] = ()

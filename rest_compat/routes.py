@@ -12,6 +12,7 @@ from rest_compat import (
     activities,
     analytics,
     analytics_queries,
+    analytics_runs,
     campaign_aggregates,
     competitors,
     credentials,
@@ -39,6 +40,7 @@ from rest_compat import (
 )
 from rest_compat.operations import RestOperation
 from transport.readiness import Readiness
+from transport.streams import Streams
 
 _MODULES: Final = (
     *(
@@ -63,6 +65,7 @@ _MODULES: Final = (
         credentials,
         analytics,
         analytics_queries,
+        analytics_runs,
     ),
     *(members, viewer, feedback, exchange, media, liveness),
 )
@@ -76,6 +79,6 @@ def liveness_routes(services: Services, readiness: Readiness) -> list[Route]:
     return serving.routes(liveness.OPERATIONS, services, readiness)
 
 
-def rest_routes(services: Services, readiness: Readiness) -> list[Route]:
+def rest_routes(services: Services, readiness: Readiness, streams: Streams | None = None) -> list[Route]:
     """Makes the routes of all paths, to be mounted at the root."""
-    return serving.routes(OPERATIONS, services, readiness)
+    return serving.routes(OPERATIONS, services, readiness, streams)

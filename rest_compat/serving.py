@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
@@ -22,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import Problem, Problems, ResponseTooLarge
+from contract.errors import GatewayError, Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
 from providers.artifacts import Pieces
 from resolvers.shared.context import Context, Key, Services
@@ -31,27 +32,32 @@ from resolvers.shared.inputs import Input, problems_of
 from rest_compat import bodies
 from rest_compat.metering import Meter, points_of
 from rest_compat.operations import HIDDEN, RestOperation, RestRequest, RestResponse
+from transport.credential_watch import CredentialWatch
 from transport.encoding import written
-from transport.errors import code_of, error_response
+from transport.errors import code_of, error_response, report
+from transport.event_stream import HEADERS as EVENT_HEADERS
+from transport.event_stream import EventStream
 from transport.headers import address_of, text_headers_of
 from transport.readiness import Readiness
 from transport.request_log import RequestLog
+from transport.streams import STREAM, Streams
 
 Endpoint = Callable[[Scope, Receive, str, Meter], Awaitable[Response]]
 
 
-def serve(operation: RestOperation, services: Services, readiness: Readiness) -> Endpoint:
+def serve(operation: RestOperation, services: Services, readiness: Readiness, streams: Streams) -> Endpoint:
     """Returns the operation as a function of a request, its id and its meter; `error_response` takes what it raises."""
     rule, dropped = operation.rule, operation.dropped
     known = operation.body_fields - HIDDEN - dropped
 
     async def endpoint(scope: Scope, receive: Receive, request_id: str, meter: Meter) -> Response:
         headers, address = text_headers_of(scope), address_of(scope)
+        watch = CredentialWatch(streams, headers.get("authorization"), headers.get("x-service-org"), address)
         principal = None
         query, problems = _query(operation, scope)
         if rule is not None:
-            authorization, service_org = headers.get("authorization"), headers.get("x-service-org")
-            principal = await services.identity.authenticate(authorization, service_org, address)
+            principal = await services.identity.authenticate(watch.authorization, watch.organization, address)
+            watch.principal = principal
             _record(scope, request_id).principal = principal
             await meter.charge(principal, points_of(operation, query))
             scope["state"]["principal"] = principal
@@ -59,7 +65,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness) ->
         key = _key(operation, headers, problems)
         body, form, ignored = await _parsed(operation, known, receive, headers, problems)
         call = RestRequest(
-            ctx=Context(services, principal, request_id, key=key),
+            ctx=watch.acting(Context(services, principal, request_id, key=key, look=watch.look)),
             headers=headers,
             path=scope["path_params"],
             query=query,
@@ -73,11 +79,14 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness) ->
         try:
             points = 0 if operation.writes else points_of(operation, query)
             with meter.operating():
-                async with services.deadlines.one(), call.ctx.reads(points):
+                async with services.deadlines.one(operation.seconds), call.ctx.reads(points):
                     answer = await operation.handler(call)
         except Problems as error:
             raise Problems([replace(p, path=operation.locate(p.path)) for p in error.problems]) from None
         meter.ended(operation, query, answer)
+        if answer.events is not None:
+            streams.check(watch.path)
+            return _Followed(answer.events, watch, _record(scope, request_id))
         response = await _response(operation, answer, ignored, scope["method"])
         if key is not None and key.is_replayed:
             response.headers[REPLAYED] = "true"
@@ -86,12 +95,18 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness) ->
     return endpoint
 
 
-def routes(operations: Iterable[RestOperation], services: Services, readiness: Readiness) -> list[Route]:
-    """Returns one route for each path, whatever the method, so that a 405 names all of the path's methods."""
+def routes(
+    operations: Iterable[RestOperation], services: Services, readiness: Readiness, streams: Streams | None = None
+) -> list[Route]:
+    """Returns one route for each path, whatever the method, so that a 405 names all of the path's methods.
+
+    `streams` are those of the process; of its own unless given.
+    """
+    streams = streams or Streams(services.identity, asyncio.Event())
     endpoints: dict[str, dict[str, Endpoint]] = {}
     for operation in operations:
         methods = endpoints.setdefault(operation.path, {})
-        methods[operation.method] = serve(operation, services, readiness)
+        methods[operation.method] = serve(operation, services, readiness, streams)
         if operation.method == "GET":
             methods["HEAD"] = methods["GET"]
     return [Route(path, _Path(path, methods, services), name=path) for path, methods in endpoints.items()]
@@ -143,6 +158,42 @@ class _Streamed(Response):
             await self._answer(scope, receive, send)
 
 
+class _Followed(Response):
+    """Sends events as they come (transport/event_stream.py); what breaks their source ends them, with a log line."""
+
+    def __init__(self, events: AsyncIterator[bytes], watch: CredentialWatch, record: RequestLog) -> None:
+        self._events = events
+        self._watch = watch
+        self._record = record
+        self.raw_headers: list[tuple[bytes, bytes]] = []
+        self.body = b""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, identifier = self.raw_headers, self._record.request_id
+        if scope["method"] == "HEAD":
+            async with aclosing(self._events):  # type: ignore[type-var]  # a generator
+                await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_HEADERS, *headers]})
+                await send({"type": "http.response.body", "body": b""})
+            return
+        self._record.surface = STREAM
+        stream = EventStream(self._unbroken(), self._watch, identifier, begin=_RETRY, headers=headers)
+        await stream(receive, send)
+
+    async def _unbroken(self) -> AsyncIterator[bytes]:
+        async with aclosing(self._events) as events:  # type: ignore[type-var]  # a generator
+            try:
+                async for event in events:
+                    yield event
+            except GatewayError as error:
+                self._record.code = error.code
+            except Exception as error:
+                report(error, self._record.request_id)
+                self._record.code = GatewayError.code
+
+
+_RETRY = b"retry: 1000\n\n"
+
+
 def _request_id(scope: Scope) -> str:
     """Returns the id that the middleware gave the request."""
     state: Mapping[str, object] = scope.get("state", {})
@@ -157,7 +208,7 @@ def _record(scope: Scope, request_id: str) -> RequestLog:
 
 def _key(operation: RestOperation, headers: Mapping[str, str], problems: list[Problem]) -> Key | None:
     """Returns the idempotency key of a write; what is wrong with it is added to the problems."""
-    if not operation.writes or "idempotency-key" not in headers:
+    if not (operation.writes or operation.takes_key) or "idempotency-key" not in headers:
         return None
     try:
         return read_key(headers["idempotency-key"])

@@ -13,6 +13,7 @@ from schema import (
     activities,
     analytics,
     analytics_queries,
+    analytics_runs,
     calls,
     campaign_aggregates,
     campaigns,
@@ -85,6 +86,7 @@ MODULES = (
         campaign_aggregates,
         analytics,
         analytics_queries,
+        analytics_runs,
     ),
 )
 """Every module with fields of Query or Mutation, its `QUERIES` and `MUTATIONS`; the printed schema has their order."""
@@ -95,7 +97,9 @@ def _root(name: str, part: str) -> type:
 
 
 Query, Mutation = _root("Query", "QUERIES"), _root("Mutation", "MUTATIONS")
-Subscription = merge_types("Subscription", (events.EventSubscriptions, jobs.JobSubscriptions))
+Subscription = merge_types(
+    "Subscription", (events.EventSubscriptions, jobs.JobSubscriptions, analytics_runs.AnalyticsRunSubscriptions)
+)
 
 
 class Schema(adapter.Schema):
@@ -129,6 +133,7 @@ def build() -> Schema:
             credentials.OrganizationKey,
             credentials.UserToken,
             IntFilter,
+            *analytics_runs.TYPES,
         ],
         config=StrawberryConfig(scalar_map=SCALARS),
     )

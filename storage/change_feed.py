@@ -1,4 +1,4 @@
-"""News of the organizations' change logs and jobs for whoever waits for it, in this process (decision 80).
+"""News of the organizations' change logs, jobs and answers for whoever waits for it, in this process (decision 80).
 
 What wakes an organization's channel is a commit of this process, the word of another process, or a moment's pause,
 which covers what neither of them told. What there is to know is always read from the tables, so a wake-up too many or
@@ -34,6 +34,7 @@ class Channel:
         self._organization = organization
         self._woken = asyncio.Event()
         self._news = asyncio.Event()
+        self._turn = asyncio.Event()
         self._recent: deque[EventRow] = deque()
         self._from = self._newest = -1  # the log is known from behind the one up to the other
         self._watched: Counter[str] = Counter()
@@ -59,6 +60,20 @@ class Channel:
             if fresh:
                 return fresh[::-1]
             await self._told()
+
+    @property
+    def mark(self) -> asyncio.Event:
+        """What is set once something may be new: to be taken before the look after which `moved` is waited for."""
+        return self._turn
+
+    async def moved(self, mark: asyncio.Event) -> None:
+        """Wait until something may be new since the mark was taken: for who reads a table that has no log.
+
+        Raises what keeps the channel from reading.
+        """
+        if self.reading.done():
+            self.reading.result()
+        await mark.wait()
 
     @contextmanager
     def watching(self, job_id: str) -> Iterator[None]:
@@ -94,6 +109,7 @@ class Channel:
         try:
             while True:
                 self._woken.clear()
+                self._next_turn()
                 with suppress(Unavailable):
                     await self._read_log()
                     await self._read_jobs()
@@ -102,6 +118,11 @@ class Channel:
                         await self._woken.wait()
         finally:
             self._tell()
+            self._next_turn()
+
+    def _next_turn(self) -> None:
+        self._turn.set()
+        self._turn = asyncio.Event()
 
     async def _read_log(self) -> None:
         async with self._database.reading(self._organization) as session:

@@ -52,6 +52,53 @@ class ActivityRow(RecordRow):
     version: int
     occurred_at: datetime.datetime
 
+class AnalyticsConversationRow(RecordRow):
+    subject: str
+    title: str
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+class AnalyticsEventRow(Row):
+    org_id: str
+    run_id: str
+    sequence: int
+    type: str
+    data: JsonDict
+    at: datetime.datetime
+
+class AnalyticsRunRow(RecordRow):
+    conversation_id: str
+    subject: str
+    key_hash: str | None
+    fingerprint: str
+    question: str
+    status: str
+    planner: str | None
+    plan: JsonDict | None
+    assumptions: list[str] | None
+    follows_run_id: str | None
+    sql: JsonDict | None
+    parameters: list[str | int | float | bool | None] | None
+    columns: list[JsonDict] | None
+    chart: JsonDict | None
+    explanation: str
+    row_count: int
+    truncated: bool
+    statement_ms: int | None
+    unread: list[str] | None
+    suggestions: list[str] | None
+    error_code: str | None
+    error: JsonDict | None
+    holder: str
+    leased_until: datetime.datetime
+    cancel_requested_at: datetime.datetime | None
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
+
+class AnalyticsWatchRow(Row):
+    org_id: str
+    next_at: datetime.datetime
+
 class ArtifactRow(RecordRow):
     subject_id: str
     kind: str

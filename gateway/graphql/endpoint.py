@@ -20,11 +20,9 @@ from contract.errors import (
 )
 from contract.limits import ANONYMOUS_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
-from gateway.graphql.credential_watch import CredentialWatch
 from gateway.graphql.encoding import encoded
 from gateway.graphql.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
 from gateway.graphql.sse import EVENT_STREAM, EventStream
-from gateway.graphql.streams import STREAM, Streams
 from gateway.middleware.paths import had_slash
 from gateway.pages import graphiql_page, placed
 from gateway.settings import Settings
@@ -34,10 +32,12 @@ from schema.errors import refusal
 from schema.execution import Answer, Executor
 from schema.execution import Request as Operation
 from transport.bodies import read_body
+from transport.credential_watch import CredentialWatch
 from transport.errors import report
 from transport.headers import Headers, address_of, header, headers_of, weights_of
 from transport.request_log import Answer as Body
 from transport.request_log import RequestLog
+from transport.streams import STREAM, Streams
 
 JSON = "application/json"
 GRAPHQL = "application/graphql-response+json"
@@ -119,7 +119,7 @@ class GraphQLEndpoint:
         )
         key = key_of(operation, header(headers, b"idempotency-key"))
         await self.executor.open(operation, record)
-        context = Context(self.services, watch.principal, record.request_id, key=key)
+        context = Context(self.services, watch.principal, record.request_id, key=key, look=watch.look)
         if self.executor.is_subscription(operation):
             if scope["method"] == "HEAD":
                 raise MethodNotAllowed("A subscription goes by POST or GET")

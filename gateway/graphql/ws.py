@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 from starlette.types import Receive, Scope, Send
 
 from contract.errors import Overloaded
-from gateway.graphql.streams import STREAM
 from gateway.graphql.ws_connection import Connection, Shared
 from gateway.middleware.error_responses import refused
-from gateway.middleware.load_shedding import path_of
 from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
 from transport.headers import address_of, text_headers_of
+from transport.places import path_of
+from transport.streams import STREAM
 
 PROTOCOL = "graphql-transport-ws"
 

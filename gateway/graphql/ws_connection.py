@@ -15,12 +15,9 @@ from contract.limits import (
     STREAM_SEND_SECONDS,
     STREAMS_PER_CONNECTION,
 )
-from gateway.graphql.credential_watch import CredentialWatch
 from gateway.graphql.encoding import encoded
 from gateway.graphql.operations import Operations, key_of
-from gateway.graphql.streams import STREAM, Streams
 from gateway.graphql.ws_messages import Closed, identifier_of, payload_of, read_message
-from gateway.middleware.load_shedding import Path, Places
 from gateway.observability import logs
 from gateway.observability.metrics import count_request
 from gateway.server.shutdown import LAST_WORK_SECONDS
@@ -28,9 +25,12 @@ from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
 from resolvers.shared.context import Context, Services
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
+from transport.credential_watch import CredentialWatch
 from transport.errors import report
 from transport.headers import address_of
+from transport.places import Path, Places
 from transport.request_log import RequestLog
+from transport.streams import STREAM, Streams
 
 _LAST_ANSWERS_SECONDS = LAST_WORK_SECONDS + 0.5
 
@@ -210,7 +210,9 @@ class Connection:
         except GatewayError as error:
             await self._refuse(identifier, error)
             return
-        context = watch.acting(Context(self._shared.services, watch.principal, self._request_id, key=key))
+        context = watch.acting(
+            Context(self._shared.services, watch.principal, self._request_id, key=key, look=watch.look)
+        )
         self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, watch))
 
     async def _run(self, identifier: str, request: Request, context: Context, watch: CredentialWatch) -> None:

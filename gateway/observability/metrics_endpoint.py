@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from contract.errors import Unavailable
-from gateway.middleware.load_shedding import Places
 from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
 from gateway.runtime import Runtime
 from schema.execution import Documents
 from storage.base import now
 from storage.queries import jobs
 from storage.queries.jobs import Depth
+from transport.places import Places
 
 LOOK_SECONDS = 1.0
 _QUEUE_SECONDS = 5.0

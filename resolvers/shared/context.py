@@ -1,9 +1,10 @@
 """Holds what a resolver has at hand for one request: the services, the caller, and loaders that batch its look-ups."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -22,7 +23,9 @@ from providers.sequencing import Sequencing
 from resolvers.shared.deadline import Deadlines
 from resolvers.shared.lanes import Lanes
 from resolvers.shared.loader import Batch, K, Loader, V
+from resolvers.shared.run_tasks import RunTasks
 from resolvers.shared.settling import Settling
+from storage.base import now
 from storage.change_feed import ChangeFeed
 from storage.database import Database
 from storage.queries.along import Came
@@ -52,6 +55,10 @@ class Services:
     turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """The locks that give requests under one idempotency key their turns."""
     lanes: Lanes = field(default_factory=Lanes)
+    runs: RunTasks = field(default_factory=RunTasks)
+    """The questions that this process works on."""
+    clock: Callable[[], datetime] = now
+    """Tells what today is, for questions that say so."""
 
 
 @dataclass(slots=True)
@@ -108,6 +115,8 @@ class Context:
     """The outcomes of fields of the operation that were called before the library runs it."""
     key: Key | None = None
     """The key under which the writes of this request are made once (resolvers/shared/idempotency.py)."""
+    look: Callable[[], Awaitable[Principal]] | None = None
+    """Finds whom the credential stands for now, for work that outlives the request. Raises what `authenticate` does."""
     _loaders: dict[Hashable, Loader[Any, Any]] = field(default_factory=dict)  # Any: what is under a key is its own
 
     _came: dict[tuple[Hashable, str], Sequence[AnyRow]] = field(default_factory=dict)

@@ -15,9 +15,9 @@ class Deadlines:
         self.last: float | None = None
         """The latest time at which all of them are over, once the process has to end."""
 
-    def one(self) -> "Deadline":
-        """Makes the deadline of an operation which begins now."""
-        return Deadline(self)
+    def one(self, seconds: float = REQUEST_SECONDS) -> "Deadline":
+        """Makes the deadline of an operation which begins now, and may last so long."""
+        return Deadline(self, seconds)
 
     def end(self, seconds: float) -> None:
         """Have no operation last longer than so many seconds from now."""
@@ -34,14 +34,15 @@ class Deadline:
     Where the end is that of the process it raises Unavailable: another process will do what was asked.
     """
 
-    __slots__ = ("_all", "_limit")
+    __slots__ = ("_all", "_limit", "_seconds")
 
-    def __init__(self, deadlines: Deadlines) -> None:
+    def __init__(self, deadlines: Deadlines, seconds: float) -> None:
         self._all = deadlines
+        self._seconds = seconds
 
     async def __aenter__(self) -> None:
         """Begin to count."""
-        when, last = asyncio.get_running_loop().time() + REQUEST_SECONDS, self._all.last
+        when, last = asyncio.get_running_loop().time() + self._seconds, self._all.last
         self._limit = asyncio.timeout_at(when if last is None else min(when, last))
         self._all.running.add(self._limit)
         await self._limit.__aenter__()

@@ -87,16 +87,17 @@ def _claim(
     caller, pepper = ctx.caller, ctx.services.identity.pepper
     organization = None if caller.organization is None else caller.organization.id
     credential = caller.credential_id or f"session of {caller.subject}"
-    family = _digest(pepper, [organization, credential, name, key.text])
+    family = digest(pepper, [organization, credential, name, key.text])
     bound = signature(resolver).bind(ctx, *args, **kwargs)
     bound.apply_defaults()
     _, *arguments = bound.arguments.items()
     compared = {n: value for n, value in arguments if n not in _PLACES}
-    place = _digest(pepper, [family, key.place])
-    return _Claim(family, f"{family}:{place}", _digest(pepper, compared), key.question.hex() if key.is_shared else "")
+    place = digest(pepper, [family, key.place])
+    return _Claim(family, f"{family}:{place}", digest(pepper, compared), key.question.hex() if key.is_shared else "")
 
 
-def _digest(pepper: bytes, value: object) -> str:
+def digest(pepper: bytes, value: object) -> str:
+    """The keyed hash that stands for a value of plain data."""
     return hmac.digest(pepper, b"idempotency:" + canonical(value), "sha256").hex()
 
 
@@ -141,7 +142,7 @@ async def once(
 def ask(ctx: Context, key: Key, question: object, *, is_shared: bool) -> None:
     """Tell the key which operation it came with, and whether that has several fields (decision 110)."""
     try:
-        key.question = bytes.fromhex(_digest(ctx.services.identity.pepper, question))
+        key.question = bytes.fromhex(digest(ctx.services.identity.pepper, question))
     except (TypeError, RecursionError):  # no text stands for it, so it is like no other one
         key.question = secrets.token_bytes(32)
     key.is_shared = is_shared

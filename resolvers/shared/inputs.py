@@ -101,13 +101,14 @@ def _amount(value: object) -> Decimal:
 
 
 @lru_cache(maxsize=1)
-def _currencies() -> frozenset[str]:
+def currencies() -> frozenset[str]:
+    """The codes of ISO 4217."""
     return frozenset(currency.alpha_3 for currency in pycountry.currencies)
 
 
 def _currency(code: str) -> str:
     upper = code.upper()
-    if upper not in _currencies():
+    if upper not in currencies():
         raise ValueError("must be an ISO 4217 currency code")
     return upper
 

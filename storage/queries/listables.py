@@ -305,6 +305,15 @@ SALES_TARGETS: Listable[r.SalesTargetRow] = Listable(
     links={"owner": ("owner_id", PEOPLE)},
 )
 
+ANALYTICS_RUNS: Listable[r.AnalyticsRunRow] = Listable(
+    "analytics_runs",
+    t.AnalyticsRun,
+    _columns(t.AnalyticsRun),
+    {"created_at": (Key("created_at"), _ID)},
+    Order("created_at"),
+)
+"""Questions: whoever lists them says whose, since they are nobody else's."""
+
 _USES = (
     select(func.count())
     .select_from(t.TagLink)

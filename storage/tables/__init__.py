@@ -2,6 +2,7 @@
 
 from storage.tables.accounts import Account
 from storage.tables.activities import Activity, ReminderWatch
+from storage.tables.analytics import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch
 from storage.tables.artifacts import Artifact, Medium
 from storage.tables.campaigns import Campaign, CampaignMailbox
 from storage.tables.cells import DealCell, DealCellDelta, MeetingCell, MeetingCellDelta
@@ -34,6 +35,10 @@ __all__ = [
     "TAGGED",
     "Account",
     "Activity",
+    "AnalyticsConversation",
+    "AnalyticsEvent",
+    "AnalyticsRun",
+    "AnalyticsWatch",
     "Artifact",
     "CXReport",
     "CXReportRevision",

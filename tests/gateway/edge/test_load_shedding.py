@@ -11,10 +11,10 @@ from unittest.mock import ANY
 import httpx
 import pytest
 
-from gateway.middleware.load_shedding import Places, path_of
 from tests.support.live import CREATE, Headers, Live
 from tests.support.raw import wire
 from tests.support.streams import Socket, begun
+from transport.places import Places, path_of
 
 PLACES = 8
 SETTINGS = {

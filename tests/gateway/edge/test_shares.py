@@ -107,7 +107,7 @@ async def test_no_caller_has_all_connections(start: Start, monkeypatch: pytest.M
 
 
 async def test_no_caller_has_all_streams(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.graphql.streams.STREAMS_PER_PROCESS", NUMBER)
+    monkeypatch.setattr("transport.streams.STREAMS_PER_PROCESS", NUMBER)
     async with start() as gateway, AsyncExitStack() as stack:
         world = gateway.world
         one, two = world.session("admin@one", world.one), world.session("admin@two", world.two)

@@ -1,15 +1,14 @@
-"""Holds what the streams of one process share, whichever way they go."""
+"""Holds what the streams of one process share, whichever surface they are of and whichever way they go."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from contract.errors import TooManyStreams
 from contract.limits import STREAMS_PER_PROCESS
-from gateway.middleware.load_shedding import Path, Places
-from gateway.observability.metrics import STREAMS
 from identity.authenticate import Identity
 from identity.principal import Principal
+from transport.places import Path, Places
 
 STREAM = "stream"
 """The name that requests are counted under that last as long as somebody listens."""
@@ -18,11 +17,20 @@ _LOOK_SECONDS = 1.0
 
 
 class Streams:
-    """Their number, the credentials that they run on, and the end of the service, which is theirs as well."""
+    """Their number, the credentials that they run on, and the end of the service, which is theirs as well.
 
-    def __init__(self, identity: Identity, stopping: asyncio.Event) -> None:
+    `counted` is entered while one of them runs.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        stopping: asyncio.Event,
+        counted: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
         self.identity = identity
         self.stopping = stopping
+        self._counted = counted
         self._places = Places(STREAMS_PER_PROCESS)
         self._looks: dict[tuple[str, str | None], asyncio.Task[Principal]] = {}
 
@@ -34,7 +42,7 @@ class Streams:
     @contextmanager
     def one(self, path: Path) -> Iterator[None]:
         """While a subscription of these groups runs. Raises TooManyStreams."""
-        with self._places.one(path, TooManyStreams), STREAMS.track_inprogress():
+        with self._places.one(path, TooManyStreams), self._counted():
             yield
 
     async def look(self, authorization: str, organization: str | None) -> Principal:

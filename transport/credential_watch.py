@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import dataclass, field
 
 from contract.errors import GatewayError, Unauthenticated, Unavailable
-from gateway.graphql.streams import Streams
-from gateway.middleware.load_shedding import Path, group_of, path_of
 from identity.principal import Principal
 from resolvers.shared.context import Context
+from transport.places import Path, group_of, path_of
+from transport.streams import Streams
 
 PAUSE_SECONDS = 2.0
 
@@ -35,6 +35,12 @@ class CredentialWatch:
         if self.authorization is not None:
             self._follow(await self.streams.identity.authenticate(self.authorization, self.organization, self.address))
 
+    async def look(self) -> Principal:
+        """Find whom the credential stands for, as of a second ago at most. Raises what `authenticate` raises."""
+        if self.authorization is None:
+            raise Unauthenticated()
+        return await self.streams.look(self.authorization, self.organization)
+
     @property
     def path(self) -> Path:
         """The path of groups under which what the caller does is counted."""
@@ -58,7 +64,7 @@ class CredentialWatch:
             if self.principal is None or self.authorization is None:
                 continue
             try:
-                self._follow(await self.streams.look(self.authorization, self.organization))
+                self._follow(await self.look())
             except Unavailable:
                 continue
             except GatewayError as error:

@@ -6,8 +6,8 @@ from sqlalchemy.dialects import postgresql
 
 from storage.cell_triggers import ROLLUPS, backfill, removal, triggers
 
-revision = "0023"
-down_revision = "0022"
+revision = "0024"
+down_revision = "0023"
 branch_labels = None
 depends_on = None
 

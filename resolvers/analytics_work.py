@@ -1,0 +1,242 @@
+"""Works on one question in this process, step by step, under a lease (decisions 285 and 286).
+
+Each step is written before the next begins: whoever follows the answer, in whichever process, reads the steps from the
+table. What ends the work early is looked for beside it: the caller's word, another holder, a credential that holds no
+more, the end of the process.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
+from time import monotonic
+
+import orjson
+
+from contract.analytics_events import AnalyticsRunStatus, EventType, last_step
+from contract.analytics_results import Result, Value
+from contract.costs import ANALYZED, points
+from contract.error_origin import origin_of
+from contract.errors import AnalyticsRefused, GatewayError, TimedOut, Unauthenticated, Unavailable
+from contract.limits import RUN_EVENT_BYTES_MAX, RUN_EVENT_ROWS_MAX, RUN_LEASE_SECONDS, RUN_SECONDS
+from resolvers.analytics_inputs import AnalyticsQuery
+from resolvers.analytics_planners import Question, plan_of
+from resolvers.analytics_queries import answer, prepare
+from resolvers.explanations import explain
+from resolvers.questions.plans import Declined
+from resolvers.shared.context import Context
+from storage.base import JsonDict, now
+from storage.queries import analytics_runs as statements
+from storage.statements import AnyValue
+from storage.tables import AnalyticsRun
+
+LEASE = timedelta(seconds=RUN_LEASE_SECONDS)
+_RENEW_SECONDS = 3.0
+_LOOK_SECONDS = 0.4
+_CREDENTIAL_SECONDS = 2.0
+_AGAIN_SECONDS = 1.0
+_RETRYABLE = frozenset({"TIMEOUT", "UNAVAILABLE", "TOO_MANY_RUNS", "RATE_LIMITED"})
+
+Step = tuple[EventType, JsonDict]
+
+_log = logging.getLogger(__name__)
+
+
+class _Lost(Exception):
+    """The run is another's by now, has ended, or was deleted: nothing more is to be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a run ends, the steps before its last one, and what is kept of it."""
+
+    status: AnalyticsRunStatus
+    steps: Sequence[Step] = ()
+    values: Mapping[str, AnyValue] = field(default_factory=dict)
+
+
+class Work:
+    """One run, from the step behind `run_started` to its last."""
+
+    def __init__(self, ctx: Context, run: AnalyticsRun, time_zone: str) -> None:
+        self._ctx = replace(ctx, key=None)
+        self._ctx.forget()
+        self._run = run
+        self._time_zone = time_zone
+        self._began = monotonic()
+        self._sequence = 1
+
+    async def run(self) -> None:
+        """Work until there is an end, whichever comes first, and write it."""
+        try:
+            ending = await self._ending()
+        except _Lost:
+            return
+        except asyncio.CancelledError:  # the process ends
+            ending = _Ending(AnalyticsRunStatus.INTERRUPTED)
+        await self._finish(ending)
+
+    async def _ending(self) -> _Ending:
+        answering, looking = asyncio.create_task(self._answered()), asyncio.create_task(self._look())
+        tasks = {answering, looking}
+        try:
+            done, _ = await asyncio.wait(tasks, timeout=RUN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if not done:
+            return _failed(TimedOut())
+        try:
+            return (answering if answering in done else looking).result()
+        except GatewayError as error:
+            return _failed(error)
+        except _Lost:
+            raise
+        except Exception as error:
+            line = "internal error request_id=%s type=%s at=%s"
+            _log.error(line, self._ctx.request_id, type(error).__name__, origin_of(error))
+            return _failed(GatewayError())
+
+    async def _answered(self) -> _Ending:
+        """Plan, tell the statement, run it, and give what there is to tell of its rows."""
+        ctx, run = self._ctx, self._run
+        present = ctx.services.clock()
+        async with ctx.reading() as session:
+            last = await statements.last_plan(session, run.subject, run.conversation_id)
+        previous = None if last is None else AnalyticsQuery.model_validate(last.plan)
+        planner, plan = await plan_of(ctx, Question(run.question, self._time_zone, present, previous))
+        if isinstance(plan, Declined) or planner is None:
+            unread, suggestions = list(plan.unread), list(plan.suggestions)  # type: ignore[union-attr]
+            return _Ending(AnalyticsRunStatus.DECLINED, values={"unread": unread, "suggestions": suggestions})
+        prepared = prepare(plan.query, frozenset(ctx.caller.scopes), present)
+        async with ctx.reading() as session:
+            statement = prepared.statement(session)
+        planned = {
+            "planner": planner.value,
+            "query": plan.query.plan,
+            "assumptions": list(plan.assumptions),
+            "follows_run_id": last.id if plan.follows and last is not None else None,
+        }
+        told = asdict(statement)
+        kept = {"sql": {name: value for name, value in told.items() if name != "parameters"}}
+        values = {"planner": planner.value, "plan": planned["query"], "assumptions": planned["assumptions"]}
+        values |= {"follows_run_id": planned["follows_run_id"], "parameters": list(statement.parameters), **kept}
+        await self._tell(values, (EventType.PLAN, planned), (EventType.SQL, told))
+        async with ctx.reads(points(ANALYZED)), ctx.reading() as session:
+            result = await answer(prepared, session, statement, plan.chart)
+        return _succeeded(plan.query, result)
+
+    async def _tell(self, values: Mapping[str, AnyValue], *steps: Step) -> None:
+        """Write steps, each with the next number, and what is kept of them. Raises _Lost."""
+        async with self._ctx.writing() as session:
+            if not await statements.advance(session, self._run, {**values, "leased_until": now() + LEASE}):
+                raise _Lost
+            await statements.append(session, self._run.id, self._sequence + 1, steps)
+        self._sequence += len(steps)
+
+    async def _look(self) -> _Ending:
+        """Keep the lease, and give the end that comes from elsewhere. Raises _Lost, or what became of the caller."""
+        renewed = looked = monotonic()
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                if await self._is_cancelled():
+                    return _Ending(AnalyticsRunStatus.CANCELLED)
+                if monotonic() - renewed >= _RENEW_SECONDS:
+                    renewed = monotonic()
+                    await self._renew()
+                if monotonic() - looked >= _CREDENTIAL_SECONDS:
+                    looked = monotonic()
+                    await self._look_at_caller()
+            except Unavailable:  # a database that is away ends nothing; the lease does, if it is away for long
+                continue
+
+    async def _is_cancelled(self) -> bool:
+        async with self._ctx.reading() as session:
+            run = await session.find(AnalyticsRun, id=self._run.id, subject=self._run.subject)
+        if run is None or run.holder != self._run.holder or run.finished_at is not None:
+            raise _Lost
+        return run.cancel_requested_at is not None
+
+    async def _renew(self) -> None:
+        async with self._ctx.writing() as session:
+            if not await statements.advance(session, self._run, {"leased_until": now() + LEASE}):
+                raise _Lost
+
+    async def _look_at_caller(self) -> None:
+        """Raises what the credential is refused with by now, and Unauthenticated for one that may less than it did."""
+        if self._ctx.look is None:
+            return
+        began, found = self._ctx.caller, await self._ctx.look()
+        if not began.scopes <= found.scopes or began.organization != found.organization:
+            raise Unauthenticated("The caller's scopes have changed")
+
+    async def _finish(self, ending: _Ending) -> None:
+        """Write the end; a database that is away is waited for as long as the lease may hold."""
+        until = monotonic() + RUN_LEASE_SECONDS
+        while True:
+            try:
+                await self._write(ending)
+                return
+            except Unavailable:
+                if monotonic() >= until:
+                    return
+                await asyncio.sleep(_AGAIN_SECONDS)
+            except Exception as error:
+                line = "no end of run=%s could be written type=%s at=%s"
+                _log.error(line, self._run.id, type(error).__name__, origin_of(error))
+                return
+
+    async def _write(self, ending: _Ending) -> None:
+        values = {**ending.values, "status": ending.status.value, "finished_at": now()}
+        finished = (EventType.RUN_FINISHED, last_step(ending.status, int((monotonic() - self._began) * 1000), values))
+        async with self._ctx.writing() as session:
+            if await statements.advance(session, self._run, values):
+                first = await statements.last_sequence(session, self._run.id) + 1
+                await statements.append(session, self._run.id, first, [*ending.steps, finished])
+
+
+def _failed(error: GatewayError) -> _Ending:
+    layer = error.layer.value if isinstance(error, AnalyticsRefused) else None
+    told: JsonDict = {"code": error.code.lower(), "message": error.message, "layer": layer}
+    step = {"code": told["code"], "message": error.message, "retryable": error.code in _RETRYABLE, "layer": layer}
+    status = AnalyticsRunStatus.TIMED_OUT if isinstance(error, TimedOut) else AnalyticsRunStatus.FAILED
+    return _Ending(status, [(EventType.ERROR, step)], {"error_code": told["code"], "error": told})
+
+
+def _succeeded(query: AnalyticsQuery, result: Result) -> _Ending:
+    columns, chart = [asdict(column) for column in result.columns], asdict(result.chart)
+    text = explain(query, result)
+    steps: list[Step] = [(EventType.COLUMNS, {"columns": columns}), *_rows(result.rows)]
+    if result.truncated:
+        words = f"The answer has more than the {result.row_count} rows that are told"
+        steps.append((EventType.NOTICE, {"code": "truncated", "message": words}))
+    steps += [(EventType.CHART, chart), (EventType.EXPLANATION, {"text": text})]
+    values = {
+        "columns": columns,
+        "chart": chart,
+        "explanation": text,
+        "row_count": result.row_count,
+        "truncated": result.truncated,
+        "statement_ms": result.duration_ms,
+    }
+    return _Ending(AnalyticsRunStatus.SUCCEEDED, steps, values)
+
+
+def _rows(rows: Sequence[Sequence[Value]]) -> list[Step]:
+    """The rows in steps of at most so many and so many bytes; none where there are none."""
+    steps: list[Step] = []
+    piece: list[Sequence[Value]] = []
+    size = 0
+    for index, row in enumerate(rows):
+        more = len(orjson.dumps(row)) + 1
+        if piece and (len(piece) == RUN_EVENT_ROWS_MAX or size + more > RUN_EVENT_BYTES_MAX):
+            steps.append((EventType.ROWS, {"offset": index - len(piece), "rows": piece}))
+            piece, size = [], 0
+        piece.append(row)
+        size += more
+    if piece:
+        steps.append((EventType.ROWS, {"offset": len(rows) - len(piece), "rows": piece}))
+    return steps

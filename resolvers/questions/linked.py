@@ -1,0 +1,256 @@
+"""Reads what records have or lack, which value a dimension has, and names of the organization's own."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from contract.analytics_queries import Operator
+from resolvers.analytics_inputs import AnalyticsCondition
+from resolvers.questions.lexicon import Sense, Slot, phrases_of
+from resolvers.questions.periods import Stretch, length_at, stretch_at
+from resolvers.questions.slots import DATE_OF, DATE_WORDS, Slots
+from resolvers.questions.tokens import TokenKind
+
+if TYPE_CHECKING:
+    from resolvers.questions.grammar import Reader
+
+_ARTICLES: Final = frozenset({"a", "an", "the", "any", "single", "our", "one"})
+_LACKING: Final = (
+    *(("that", "do", "not", "have"), ("do", "not", "have"), ("doe", "not", "have"), ("does", "not", "have")),
+    *(("did", "not", "have"), ("have", "not", "had"), ("has", "not", "had"), ("not", "linked", "to")),
+    *(("not", "connected", "to"), ("not", "attached", "to"), ("not", "assigned", "to"), ("not", "associated", "with")),
+    *(("not", "tied", "to"), ("not", "related", "to"), ("not", "belonging", "to"), ("not", "belong", "to")),
+    *(("with", "no"), ("have", "no"), ("has", "no"), ("had", "no"), ("have", "never", "had"), ("without",), ("no",)),
+    *(("lacking",), ("lack",), ("missing",), ("not", "having"), ("not", "with")),
+)
+_HAVING: Final = (("that", "have"), ("linked", "to"), ("with",), ("having",), ("have",), ("has",), ("had",))
+_NOT_MET: Final = (
+    *(("not", "been", "met", "with"), ("not", "been", "met"), ("not", "met", "with"), ("not", "met"), ("never", "met")),
+    *(("not", "meet"), ("never", "been", "met"), ("not", "seen"), ("not", "had", "a", "meeting", "with")),
+)
+_MET: Final = (("met", "with"), ("meet", "with"), ("met",), ("meet",))
+_PREPOSITIONS: Final = (
+    *(("owned", "by"), ("assigned", "to"), ("belonging", "to"), ("named",), ("called",), ("in",), ("at", "stage")),
+    *(("at",), ("from",), ("of",), ("for",), ("with",), ("by",), ("on",), ("tagged",), ("only",)),
+)
+
+
+def _size(reader: "Reader", choices: Sequence[Sequence[str]], place: int) -> int:
+    tokens = reader.tokens
+    for words in choices:
+        if tuple(token.form for token in tokens[place : place + len(words)]) == tuple(words):
+            return len(words)
+    return 0
+
+
+def without(reader: "Reader") -> int:
+    """Without an account, with no open deals, not linked to a deal, not met for 60 days; how many words that is."""
+    met = _size(reader, _NOT_MET, reader.place)
+    if met and "meetings" in reader.entity.links:
+        at = reader.place + met
+        return met + _link(reader, Sense(Slot.LINK, "meetings", "meetings"), at, [], is_there=False, is_met=True)
+    if reader.form() == "unassigned" and "owner" in reader.entity.dimensions:
+        reader.slots.add("owner", Operator.IS_NULL)
+        return 1
+    size = _size(reader, _LACKING, reader.place)
+    return _had(reader, size, is_there=False) if size else 0
+
+
+def having(reader: "Reader") -> int:
+    """With an account, that have open deals; how many words that is."""
+    met = _size(reader, _MET, reader.place)
+    if met and "meetings" in reader.entity.links:
+        at = reader.place + met
+        return met + _link(reader, Sense(Slot.LINK, "meetings", "meetings"), at, [], is_there=True, is_met=True)
+    size = _size(reader, _HAVING, reader.place)
+    return _had(reader, size, is_there=True) if size else 0
+
+
+def _had(reader: "Reader", size: int, *, is_there: bool) -> int:
+    at = reader.place + size
+    while at < len(reader.tokens) and reader.tokens[at].form in _ARTICLES:
+        at += 1
+    states, noun = _noun(reader, at)
+    named = reader.dimension(at)
+    if named is not None and (noun is None or noun[1] == at) and not _time(reader, at + named[1], "")[1]:
+        if named[0] == "last_meeting_at" or _goes_on(reader, at + named[1]):
+            return 0
+        reader.slots.add(named[0], Operator.IS_NOT_NULL if is_there else Operator.IS_NULL)
+        return at + named[1] - reader.place
+    if noun is None:
+        return 0
+    sense, _, length = noun
+    size = at - reader.place
+    behind = noun[1] + length
+    return behind - reader.place + _link(reader, sense, behind, states, is_there=is_there)
+
+
+def _goes_on(reader: "Reader", place: int) -> bool:
+    """Whether a value follows, which is then what is meant."""
+    following = reader.tokens[place].form if place < len(reader.tokens) else ""
+    is_value = next(reader.phrases.at(reader.tokens, place, Slot.STATE), None) is not None
+    return following in ("over", "above", "below", "under", "between", "is", "of", "more", "less", "at") or is_value
+
+
+def _noun(reader: "Reader", place: int) -> tuple[list[Sense], tuple[Sense, int, int] | None]:
+    """The linked entity's noun behind at most three states of it: its sense, its place, and how many words it has."""
+    for target in dict.fromkeys(reader.entity.links.values()):
+        known = reader.known.get(target)
+        if known is None:
+            continue
+        states, at = list[Sense](), place
+        for _ in range(4):
+            found = next((f for f in reader.phrases.at(reader.tokens, at, Slot.LINK) if f[0].value == target), None)
+            if found is not None:
+                return states, (found[0], at, found[1])
+            state = next(phrases_of(known).at(reader.tokens, at, Slot.STATE), None)
+            if state is None:
+                break
+            states.append(state[0])
+            at += state[1]
+    return [], None
+
+
+def _link(
+    reader: "Reader", sense: Sense, place: int, states: Sequence[Sense], *, is_there: bool, is_met: bool = False
+) -> int:
+    """A condition on linked records, with the time that is said behind their noun; how many words that is."""
+    target = str(sense.value)
+    there = Slots(target)
+    for state in states:
+        reader.state(there, state)
+    date, size = _date(reader, target, place)
+    stretch, length = _time(reader, place + size, target)
+    weak = date or there.weak_date or DATE_OF.get(target)
+    if stretch is not None:
+        if weak is None:
+            reader.slots.unread += reader.tokens[place : place + size + length]
+            return size + length
+        end = reader.today if stretch.is_back and target == "meetings" else stretch.end
+        for op, day in ((Operator.GTE, stretch.start), (Operator.LT, end)):
+            if day is not None:
+                there.add(weak, op, day.isoformat())
+        reader.slots.assume(
+            f"{stretch.words} is {span(stretch.start, end)}, by {DATE_WORDS.get(weak, weak)} of {target}"
+        )
+    elif is_met:
+        there.add("due_at", Operator.LT, reader.today.isoformat())
+    for words in there.assumptions:
+        reader.slots.assume(words)
+    op = Operator.EXISTS if is_there else Operator.MISSING
+    reader.slots.conditions.append(AnalyticsCondition(field=sense.name, op=op, where=there.conditions or None))
+    return size + length if stretch is not None else 0
+
+
+def span(start: object, end: object) -> str:
+    """Days in words; the end is the day before which it is."""
+    words = [f"from {start} on" if start is not None else "", f"before {end}" if end is not None else ""]
+    return ", ".join(word for word in words if word)
+
+
+def _date(reader: "Reader", target: str, place: int) -> tuple[str | None, int]:
+    known = reader.known.get(target)
+    found = None if known is None else next(phrases_of(known).at(reader.tokens, place, Slot.DATE), None)
+    return (None, 0) if found is None else (found[0].name, found[1])
+
+
+def _time(reader: "Reader", place: int, target: str) -> tuple[Stretch | None, int]:
+    """The time that is said there, and how many words it has."""
+    tokens = reader.tokens[place : place + 12]
+    size = 1 if tokens and tokens[0].form in ("in", "during", "for", "within", "on", "over") else 0
+    back = length_at(tokens[size:], reader.today) if size and tokens[0].form == "for" else None
+    since = tokens and tokens[0].form == "in" and target
+    if back is None and since:
+        back = length_at(tokens[size:], reader.today)
+    found = back or stretch_at(tokens[size:], reader.today)
+    return (None, 0) if found is None else (found[0], size + found[1])
+
+
+def valued(reader: "Reader") -> int:
+    """A dimension with its value: status won, whose trend is declining."""
+    size = 1 if reader.form() in ("with", "whose", "where", "from", "via", "through") else 0
+    size += 1 if reader.form(size) in ("a", "the") and size else 0
+    if reader.form() in ("from", "via", "through"):
+        for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
+            if sense.name == "source":
+                reader.state(reader.slots, sense)
+                return size + length
+        return 0
+    named = reader.dimension(reader.place + size)
+    if named is None:
+        for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
+            behind = reader.dimension(reader.place + size + length)
+            if behind is not None and _is_about(sense, behind[0]):
+                reader.state(reader.slots, sense)
+                return size + length + behind[1]
+        return 0
+    size += named[1]
+    size += 1 if reader.form(size) in ("is", "are") else 0
+    for sense, length in reader.phrases.at(reader.tokens, reader.place + size, Slot.STATE):
+        if _is_about(sense, named[0]):
+            reader.state(reader.slots, sense)
+            return size + length
+    return 0
+
+
+def _is_about(sense: Sense, dimension: str) -> bool:
+    return sense.name == dimension or (sense.name, dimension) == ("health_trend", "health_score")
+
+
+def named(reader: "Reader") -> int:
+    """A name of the organization's: in Proposal, at Acme, from Website, owned by Ada; how many words that is."""
+    place = reader.place
+    preposition = _size(reader, _PREPOSITIONS, place)
+    for size in dict.fromkeys((preposition, 0)):
+        first = at = place + size
+        if size and reader.tokens[at : at + 1] and reader.tokens[at].form in ("the", "a"):
+            at += 1
+        dimension = reader.dimension(at)
+        behind = at + (dimension[1] if dimension is not None else 0)
+        for start, said in ((behind, dimension), (at, None), (first, None)):
+            found = reader.names.at(reader.tokens, start, reader.entity)
+            if found is not None and not size and said is None and not _stands_alone(reader, start, found[1]):
+                continue
+            if found is None:
+                continue
+            options, length = found
+            end = start + length
+            trailing = reader.dimension(end)
+            if said is None and trailing is not None and any(name == trailing[0] for name, _ in options):
+                said, end = trailing, end + trailing[1]
+            if said is not None:
+                options = tuple(one for one in options if one[0] == said[0])
+            elif size and reader.form() in ("by", "owned", "assigned"):
+                options = tuple(one for one in options if one[0] == "owner")
+            if options and not reader.negated:
+                _take(reader, start, options)
+                return end - place
+        quoted = reader.tokens[behind] if behind < len(reader.tokens) else None
+        is_literal = dimension is not None and quoted is not None and quoted.kind is TokenKind.QUOTED
+        if is_literal and reader.names.is_complete and dimension is not None and quoted is not None:
+            known = reader.entity.dimensions[dimension[0]]
+            if not known.is_date and known.values is None and known.kind.value == "text":
+                reader.slots.add(dimension[0], value=quoted.text[1:-1])
+                return behind + 1 - place
+    return 0
+
+
+def _stands_alone(reader: "Reader", place: int, length: int) -> bool:
+    """Whether a name is one without «of» or «at» before it: a single word may be any word, such as «Will»."""
+    token = reader.tokens[place]
+    if length > 1 or token.kind is TokenKind.QUOTED or token.text.endswith(("'s", "’s")):
+        return True
+    return place > 0 and token.text[:1].isupper()
+
+
+def _take(reader: "Reader", place: int, options: tuple[tuple[str, str], ...]) -> None:
+    if len(options) == 1:
+        name, value = options[0]
+        earlier = reader.slots.condition(name)
+        if earlier is None or earlier.value == value:
+            reader.slots.add(name, value=value)
+            if name == "owner" and reader.names.person(value):
+                reader.slots.assume(f"«{reader.tokens[place].text}» is {reader.names.person(value)}")
+            return
+        reader.slots.unread.append(reader.tokens[place])
+        return
+    reader.slots.readings.append((reader.tokens[place], options))

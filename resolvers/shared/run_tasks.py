@@ -1,0 +1,27 @@
+"""Holds the work that goes on behind a request, so that it ends in order with its process."""
+
+import asyncio
+from collections.abc import Coroutine
+
+
+class RunTasks:
+    """The work of one process that no request waits for."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[object, object, None]) -> None:
+        """Begins a piece of work. It says for itself what becomes of it, and ends when it is cancelled."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self, seconds: float = 0.0) -> None:
+        """Lets what is worked on go on for so long, and then ends the rest."""
+        running = list(self._tasks)
+        if not running:
+            return
+        _, late = await asyncio.wait(running, timeout=seconds) if seconds else (set(), set(running))
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)

@@ -1,0 +1,508 @@
+"""Questions that are asked: the steps of their answers in order, whoever follows them, from wherever, to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from sqlalchemy import text, update
+from sqlmodel import col
+
+from contract.limits import RUN_EVENT_ROWS_MAX, RUNS_PER_ORGANIZATION
+from jobs import analytics_upkeep
+from resolvers.analytics_inputs import AnalyticsQuery
+from resolvers.questions.plans import Declined, Plan
+from storage.base import new_id, now
+from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch, Deal
+from tests.analytics.asking import STREAMED, Asker, Reader, another_process, events_of, use
+from tests.support.tenants import Tenant
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ORDER = ["run_started", "plan", "sql", "columns", "rows", "chart", "explanation", "run_finished"]
+SLOW = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4000000000) SELECT count(*) FROM n"
+GRAPHQL = """subscription($input: AnalyticsAskInput!) { analyticsAsk(input: $input) { __typename runId sequence
+  ... on AnalyticsRunStarted { conversationId question limits { rows bytes statementSeconds runSeconds } }
+  ... on AnalyticsPlanned { planner query assumptions followsRunId }
+  ... on AnalyticsSqlShown { sql { text parameters dialect tables filters digest } }
+  ... on AnalyticsColumnsShown { columns { name label kind unit currencyColumn } }
+  ... on AnalyticsRowsShown { offset rows } ... on AnalyticsChartShown { chart { kind spec } }
+  ... on AnalyticsExplained { text } ... on AnalyticsNotice { code message }
+  ... on AnalyticsFailed { code message retryable layer }
+  ... on AnalyticsRunFinished { status rowCount truncated durationMs unread suggestions } } }"""
+
+
+def asker(tenant: Tenant, headers: Any = None) -> Asker:
+    gateway = tenant.gateway
+    return Asker(gateway.http, gateway.app, tenant.headers() if headers is None else headers)
+
+
+def a_list(**more: Any) -> Plan:
+    """A plan that lists deals."""
+    return Plan(AnalyticsQuery.model_validate({"entity": "deals", **more}))
+
+
+@pytest.fixture(autouse=True)
+def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """Plans to count deals, at once; a test may have it plan something else, or wait."""
+    return use(monkeypatch, Reader())
+
+
+async def kinds(tenant: Tenant, run_id: str) -> list[str]:
+    async with tenant.gateway.world.database.reading(tenant.id) as session:
+        rows = await session.rows(
+            text("SELECT type FROM analytics_events WHERE org_id = :organization AND run_id = :run ORDER BY sequence")
+            .bindparams(run=run_id)
+            .bindparams(organization=tenant.id)
+        )
+    return [row.type for row in rows]
+
+
+async def test_the_steps_come_in_their_order_numbered_without_gaps(one: Tenant) -> None:
+    await one.add(Deal(name="1"), Deal(name="2"))
+    events = await asker(one).stream("  how many\n deals ")
+    assert [event.event for event in events] == ORDER
+    assert [event.id for event in events] == list(range(1, 9))
+    started, planned, sql, columns, rows, chart, explanation, finished = (event.data for event in events)
+    assert started["question"] == "how many deals"
+    assert started["limits"] == {"rows": 1000, "bytes": 1_000_000, "statement_seconds": 8, "run_seconds": 30}
+    assert planned == {
+        "planner": "parser",
+        "query": {"entity": "deals", "measures": ["count"]},
+        "assumptions": [],
+        "follows_run_id": None,
+    }
+    assert sorted(sql) == ["dialect", "digest", "filters", "parameters", "tables", "text"]
+    assert [column["name"] for column in columns["columns"]] == ["count"]
+    assert rows == {"offset": 0, "rows": [[2]]}
+    assert chart == {"kind": "number", "spec": None}
+    assert explanation["text"]
+    assert finished.pop("duration_ms") >= 0
+    assert finished == {"status": "succeeded", "row_count": 1, "truncated": False, "unread": [], "suggestions": []}
+
+    whole = (await asker(one).ask("how many deals")).json()
+    assert whole["result"]["rows"] == [[2]]
+    assert whole["result"]["sql"] == sql
+    assert whole["result"]["columns"] == columns["columns"]
+    assert whole["result"]["chart"] == chart
+    assert whole["plan"] == {name: planned[name] for name in ("query", "assumptions", "follows_run_id")}
+    assert (whole["status"], whole["planner"], whole["explanation"]) == ("succeeded", "parser", explanation["text"])
+    assert (whole["error"], whole["unread"], whole["suggestions"]) == (None, [], [])
+    assert await asker(one).run(whole["id"]) == whole
+    listed = (await asker(one).call("GET", "/analytics/runs")).json()
+    assert {run["id"]: run for run in listed}[whole["id"]] == whole
+    assert len(listed) == 2
+
+
+async def test_both_surfaces_tell_the_same_steps(one: Tenant, reader: Reader) -> None:
+    reader.plan = Plan(
+        AnalyticsQuery.model_validate(
+            {
+                "entity": "deals",
+                "measures": ["value_sum"],
+                "by": ["close_date"],
+                "where": [{"field": "status", "op": "in", "value": ["open"]}],
+                "order_by": [{"field": "value_sum", "direction": "desc"}],
+            }
+        ),
+        ("open deals alone",),
+    )
+    path = await asker(one).stream()
+    answer = await one.gateway.http.post(
+        "/graphql",
+        json={"query": GRAPHQL, "variables": {"input": {"question": "how many deals"}}},
+        headers=one.headers() | STREAMED,
+    )
+    told = [
+        json.loads(line[6:])["data"]["analyticsAsk"] for line in answer.text.splitlines() if line.startswith("data: {")
+    ]
+    assert [event["sequence"] for event in told] == [event.id for event in path]
+    assert [event["__typename"] for event in told] == [
+        *("AnalyticsRunStarted", "AnalyticsPlanned", "AnalyticsSqlShown", "AnalyticsColumnsShown"),
+        *("AnalyticsChartShown", "AnalyticsExplained", "AnalyticsRunFinished"),
+    ]
+    by_kind = {event.event: event.data for event in path}
+    assert told[1]["planner"] == "PARSER"
+    assert told[1]["query"] == {
+        "entity": "deals",
+        "measures": ["value_sum"],
+        "by": ["close_date"],
+        "where": [{"field": "status", "op": "IN", "value": ["open"]}],
+        "orderBy": [{"field": "value_sum", "direction": "DESC"}],
+    }
+    assert await one.ask(
+        "query($input: AnalyticsQueryInput!) { analyticsQuery(input: $input) { rowCount } }", input=told[1]["query"]
+    ) == {"rowCount": 0}
+    assert told[1]["assumptions"] == by_kind["plan"]["assumptions"] == ["open deals alone"]
+    assert told[2]["sql"] == by_kind["sql"]
+    assert [column["kind"] for column in told[3]["columns"]] == [
+        column["kind"].upper() for column in by_kind["columns"]["columns"]
+    ]
+    assert told[-1]["status"] == "SUCCEEDED"
+
+
+async def test_the_statement_is_told_before_it_is_run(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+    from resolvers import analytics_work
+
+    ran = analytics_work.answer
+
+    async def noted(*args: Any) -> Any:
+        [run_id] = [row[0] for row in await one.rows(col(AnalyticsRun.id))]
+        seen.append(await kinds(one, run_id))
+        return await ran(*args)
+
+    monkeypatch.setattr(analytics_work, "answer", noted)
+    await asker(one).ask()
+    assert seen == [ORDER[:3]]
+
+
+async def test_rows_come_in_pieces_and_a_cut_answer_says_so(one: Tenant, reader: Reader) -> None:
+    await one.add(*(Deal(name=f"{n:04}") for n in range(250)))
+    reader.plan = a_list(first=230)
+    events = await asker(one).stream()
+    pieces = [event.data for event in events if event.event == "rows"]
+    assert [piece["offset"] for piece in pieces] == [0, 100, 200]
+    assert [len(piece["rows"]) for piece in pieces] == [RUN_EVENT_ROWS_MAX, RUN_EVENT_ROWS_MAX, 30]
+    notice = next(event for event in events if event.event == "notice")
+    assert notice.data["code"] == "truncated"
+    assert events[-1].data["truncated"] is True
+    run = (await asker(one).call("GET", "/analytics/runs")).json()[0]
+    assert run["result"]["rows"] == [row for piece in pieces for row in piece["rows"]]
+
+    await one.add(*(Deal(name=f"A{n:03}" + "x" * 9_000) for n in range(20)))
+    reader.plan = a_list(where=[{"field": "name", "op": "gte", "value": "A"}])
+    pieces = [event.data for event in await asker(one).stream() if event.event == "rows"]
+    assert sum(len(piece["rows"]) for piece in pieces) == 20
+    assert all(len(str(piece["rows"])) < 64 * 1024 for piece in pieces)
+    assert len(pieces) > 1
+
+
+@pytest.mark.parametrize("cuts", [15, pytest.param(200, marks=pytest.mark.long)])
+async def test_no_step_is_lost_or_comes_twice_wherever_the_stream_is_cut(
+    one: Tenant, reader: Reader, cuts: int
+) -> None:
+    await one.add(*(Deal(name=f"{n:04}") for n in range(350)))
+    reader.plan = a_list()
+    random = Random(17)
+    async with another_process(one.gateway) as other:
+        here, there = asker(one), Asker(other.http, other.app, one.headers())
+        for _ in range(cuts):
+            got = await here.begin(events=random.randint(1, 6))
+            run_id = got[0].data["run_id"]
+            while got[-1].event != "run_finished":
+                caller = random.choice((here, there))
+                got += await caller.follow_some(run_id, got[-1].id, random.randint(1, 4))
+            assert [event.id for event in got] == list(range(1, len(got) + 1))
+            assert got == await here.follow(run_id)
+            assert [event.event for event in got].count("run_finished") == 1
+
+
+async def test_a_key_attaches_to_its_run_for_a_day(one: Tenant, reader: Reader) -> None:
+    first = await asker(one).stream(key="k")
+    assert await asker(one).stream(key="k") == first
+    assert (await asker(one).ask(key="k")).json()["id"] == first[0].data["run_id"]
+    for other in ({"question": "something else"}, {"time_zone": "Asia/Tokyo"}, {"model": False}):
+        refused = await asker(one).ask(key="k", **({"question": "how many deals"} | other))
+        assert refused.status_code == 422
+        assert refused.json()["detail"][0]["loc"] == ["header", "Idempotency-Key"]
+    graphql = await one.gateway.http.post(
+        "/graphql",
+        json={"query": GRAPHQL, "variables": {"input": {"question": "how many deals", "key": "k"}}},
+        headers=one.headers() | STREAMED,
+    )
+    assert first[0].data["run_id"] in graphql.text
+    assert len(reader.questions) == 1
+    colleague = asker(one, one.headers("admin"))
+    assert (await colleague.ask(key="k")).json()["id"] != first[0].data["run_id"]  # a key is its caller's own
+    async with one.gateway.world.database.writing(one.id) as session:
+        past = now() - timedelta(hours=25)
+        await session.execute(update(AnalyticsRun).values(created_at=past))
+    assert (await asker(one).ask("something else", key="k")).json()["question"] == "something else"
+
+
+async def test_a_client_that_leaves_ends_nothing(one: Tenant, reader: Reader) -> None:
+    reader.going.clear()
+    [started] = await asker(one).begin()
+    reader.going.set()
+    events = await asker(one).follow(started.data["run_id"])
+    assert [event.event for event in events] == ORDER
+
+
+@pytest.mark.parametrize("place", ["plan", "statement"])
+async def test_another_process_cancels(
+    one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    ended: list[float] = []
+    if place == "plan":
+        reader.going.clear()
+    else:
+
+        async def slow(_prepared: Any, session: Any, *_: Any) -> Any:
+            try:
+                await session.rows(text(SLOW))
+            finally:
+                ended.append(asyncio.get_running_loop().time())
+
+        monkeypatch.setattr("resolvers.analytics_work.answer", slow)
+    started = (await asker(one).begin(events=1 if place == "plan" else 3))[0]
+    run_id = started.data["run_id"]
+    async with another_process(one.gateway) as other:
+        there = Asker(other.http, other.app, one.headers())
+        answer = await there.call("POST", f"/analytics/runs/{run_id}/cancel")
+        assert answer.status_code == 202
+        assert answer.json()["status"] == "running"
+        events = await there.follow(run_id)
+        again = await there.call("POST", f"/analytics/runs/{run_id}/cancel")
+    assert events[-1].data["status"] == "cancelled"
+    assert [event.event for event in events] == [*(ORDER[:1] if place == "plan" else ORDER[:3]), "run_finished"]
+    assert (again.status_code, again.json()["status"]) == (202, "cancelled")
+    assert again.json()["result"] is None
+    assert len(ended) == (place == "statement")  # it was interrupted before the end was told
+
+
+async def test_a_run_whose_process_is_no_more_is_ended_by_the_upkeep(one: Tenant, reader: Reader) -> None:
+    reader.going.clear()
+    [started] = await asker(one).begin()
+    run_id = started.data["run_id"]
+    database = one.gateway.world.database
+    await analytics_upkeep.interrupt(database)
+    assert (await asker(one).run(run_id))["status"] == "running"  # its lease holds
+    async with database.writing(one.id) as session:
+        run = await session.find(AnalyticsRun, id=run_id)
+        assert run is not None
+        await session.update(run, holder=new_id(), leased_until=now() - timedelta(seconds=1))
+        due = update(AnalyticsWatch).where(col(AnalyticsWatch.org_id) == session.org_id)
+        await session.execute(due.values(next_at=now() - timedelta(seconds=1)))
+    following = asyncio.create_task(asker(one).follow(run_id))
+    await analytics_upkeep.interrupt(database)
+    events = await following
+    assert [(event.id, event.event) for event in events] == [(1, "run_started"), (2, "run_finished")]
+    assert events[-1].data["status"] == "interrupted"
+    reader.going.set()
+    assert (await asker(one).run(run_id))["status"] == "interrupted"
+    assert (await asker(one).ask()).status_code == 200  # it takes no place any more
+
+
+async def test_a_process_that_ends_says_so(one: Tenant, reader: Reader) -> None:
+    reader.going.clear()
+    async with another_process(one.gateway) as other:
+        [started] = await Asker(other.http, other.app, one.headers()).begin()
+    run = await asker(one).run(started.data["run_id"])
+    assert run["status"] == "interrupted"
+    assert (await asker(one).follow(run["id"]))[-1].data["status"] == "interrupted"
+
+
+async def test_a_caller_and_an_organization_have_so_many_at_once(one: Tenant, reader: Reader) -> None:
+    reader.going.clear()
+    runs = [(await asker(one).begin())[0].data["run_id"] for _ in range(2)]
+    refused = await asker(one).ask()
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_runs")
+    assert int(refused.headers["retry-after"]) > 0
+    graphql = await one.gateway.http.post(
+        "/graphql",
+        json={"query": GRAPHQL, "variables": {"input": {"question": "how many deals"}}},
+        headers=one.headers() | STREAMED,
+    )
+    assert "TOO_MANY_RUNS" in graphql.text
+    others = [await one.scoped("data:access", name=f"p{n}") for n in range(RUNS_PER_ORGANIZATION // 2)]
+    for headers in others[:-1]:
+        runs += [(await asker(one, headers).begin())[0].data["run_id"] for _ in range(2)]
+    assert len(runs) == RUNS_PER_ORGANIZATION
+    assert (await asker(one, others[-1]).ask()).status_code == 429
+    assert len(await one.rows(col(AnalyticsRun.id))) == RUNS_PER_ORGANIZATION
+    reader.going.set()
+    for run_id in runs[:2]:
+        assert (await asker(one).follow(run_id))[-1].data["status"] == "succeeded"
+
+
+async def test_runs_are_their_asker_s_alone(one: Tenant, two: Tenant) -> None:
+    run = (await asker(one).ask()).json()
+    run_id, conversation = run["id"], run["conversation_id"]
+    strangers = [one.headers("admin"), await one.scoped("data:access"), two.headers()]
+    for headers in strangers:
+        other = asker(one, headers)
+        for method, path in (
+            ("GET", f"/analytics/runs/{run_id}"),
+            ("GET", f"/analytics/runs/{run_id}/events"),
+            ("POST", f"/analytics/runs/{run_id}/cancel"),
+            ("DELETE", f"/analytics/conversations/{conversation}"),
+        ):
+            assert (await other.call(method, path)).status_code == 404, (method, path)
+        assert (await other.call("GET", "/analytics/runs")).json() == []
+        assert (await other.call("GET", f"/analytics/runs?conversation_id={conversation}")).json() == []
+        refused = await other.ask(conversation_id=conversation)
+        assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["body", "conversation_id"])
+        found = await one.ask(
+            "query($id: ID!) { analyticsRun(id: $id) { id } node(id: $id) { id }"
+            " analyticsRuns(conversationId: $id) { totalCount } }",
+            headers,
+            id=run_id,
+        )
+        assert found == {"analyticsRun": None, "node": None, "analyticsRuns": {"totalCount": 0}}
+    assert await asker(one).run(run_id) == run
+    assert len(await one.rows(col(AnalyticsRun.id))) == 1
+
+
+@pytest.mark.parametrize("question", ["", " \n\t", "a\0b", "x" * 1001, "\ud800", "\u200b", None, 7])
+async def test_a_question_that_is_none_begins_no_run(one: Tenant, question: Any) -> None:
+    body = json.dumps({"question": question})
+    for headers in ({}, STREAMED):
+        answer = await one.gateway.http.post(
+            "/analytics/ask", content=body, headers=one.headers() | {"Content-Type": "application/json"} | headers
+        )
+        assert answer.status_code == 422
+        assert [problem["loc"] for problem in answer.json()["detail"]] == [["body", "question"]]
+    if isinstance(question, str) and question != "\ud800":
+        error = await one.gateway.graphql(GRAPHQL, one.headers() | STREAMED, input={"question": question})
+        assert "VALIDATION" in error.text
+        assert '"question"' in error.text
+    assert await one.rows(col(AnalyticsRun.id)) == []
+    assert await one.rows(col(AnalyticsConversation.id)) == []
+
+
+async def test_who_may_not_ask_is_told_before_the_body_is_read(one: Tenant) -> None:
+    headers = await one.scoped("contacts:read")
+    answer = await one.gateway.http.post("/analytics/ask", content=b"{", headers=headers | STREAMED)
+    assert answer.status_code == 403
+    assert answer.json()["required_scopes"] == ["data:access"]
+
+
+async def test_a_declined_question_runs_nothing(one: Tenant, reader: Reader) -> None:
+    reader.plan = Declined(("shoe", "size"), ("How many deals?",))
+    events = await asker(one).stream("deals by shoe size")
+    assert [event.event for event in events] == ["run_started", "run_finished"]
+    assert events[-1].data["status"] == "declined"
+    assert events[-1].data["unread"] == ["shoe", "size"]
+    assert events[-1].data["suggestions"] == ["How many deals?"]
+    run = await asker(one).run(events[0].data["run_id"])
+    assert (run["status"], run["unread"], run["suggestions"]) == ("declined", ["shoe", "size"], ["How many deals?"])
+    assert (run["plan"], run["planner"], run["result"]) == (None, None, None)
+
+
+async def test_errors_are_steps_before_the_last(one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader.plan = a_list(by=["nothing"])
+    events = await asker(one).stream()
+    assert [event.event for event in events] == ["run_started", "error", "run_finished"]
+    assert events[1].data["code"] == "validation"
+    assert events[2].data["status"] == "failed"
+
+    async def broken(*_: Any) -> Any:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr("resolvers.analytics_work.answer", broken)
+    reader.plan = a_list()
+    events = await asker(one).stream()
+    assert [event.event for event in events] == [*ORDER[:3], "error", "run_finished"]
+    assert events[-2].data == {"code": "internal", "message": "Internal error", "retryable": False, "layer": None}
+    run = await asker(one).run(events[0].data["run_id"])
+    assert run["error"] == {"code": "internal", "message": "Internal error", "layer": None}
+    assert "secret" not in str(run)
+
+
+async def test_a_run_that_takes_too_long_is_ended(one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolvers.analytics_work.RUN_SECONDS", 0.2)
+    reader.going.clear()
+    events = await asker(one).stream()
+    assert [event.event for event in events] == ["run_started", "error", "run_finished"]
+    assert (events[1].data["code"], events[1].data["retryable"]) == ("timeout", True)
+    assert events[2].data["status"] == "timed_out"
+
+
+async def test_a_run_ends_with_the_scopes_that_it_was_begun_with(
+    one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resolvers.analytics_work._CREDENTIAL_SECONDS", 0.1)
+    reader.going.clear()
+    headers = await one.scoped("data:access", name="leaving")
+    [started] = await asker(one, headers).begin()
+    await one.scoped("contacts:read", name="leaving")
+    for _ in range(200):
+        [(status,)] = await one.rows(col(AnalyticsRun.status))
+        if status != "running":
+            break
+        await asyncio.sleep(0.1)
+    assert status == "failed"
+    assert await kinds(one, started.data["run_id"]) == ["run_started", "error", "run_finished"]
+
+
+async def test_a_question_goes_on_from_the_last_plan_of_its_conversation(one: Tenant, reader: Reader) -> None:
+    first = (await asker(one).ask()).json()
+    conversation = first["conversation_id"]
+    reader.plan = Declined((), ())
+    await asker(one).ask("nonsense", conversation_id=conversation)
+    reader.plan = Plan(AnalyticsQuery.model_validate({"entity": "deals", "by": ["owner"]}), follows=True)
+    second = (await asker(one).ask("by owner", conversation_id=conversation, time_zone="Pacific/Auckland")).json()
+    asked = reader.questions[-1]
+    assert (asked.previous and asked.previous.plan, asked.time_zone) == (first["plan"]["query"], "Pacific/Auckland")
+    assert second["plan"]["follows_run_id"] == first["id"]
+    assert reader.questions[0].previous is None
+    listed = (await asker(one).call("GET", f"/analytics/runs?conversation_id={conversation}&limit=2")).json()
+    assert [run["question"] for run in listed] == ["by owner", "nonsense"]
+    page = "query($c: ID, $after: String) { analyticsRuns(conversationId: $c, first: 2, after: $after)"
+    page += " { nodes { id question result { rowCount } } pageInfo { endCursor hasNextPage } totalCount } }"
+    found = await one.ask(page, c=conversation)
+    assert ([run["question"] for run in found["nodes"]], found["totalCount"]) == (["by owner", "nonsense"], 3)
+    rest = await one.ask(page, c=conversation, after=found["pageInfo"]["endCursor"])
+    assert [run["id"] for run in rest["nodes"]] == [first["id"]]
+    error = await one.error("{ analyticsRuns(first: 101) { totalCount } }")
+    assert error["extensions"]["code"] == "VALIDATION"
+
+
+async def test_a_conversation_is_forgotten_with_all_that_was_asked(one: Tenant, reader: Reader) -> None:
+    first = (await asker(one).ask()).json()
+    conversation = first["conversation_id"]
+    reader.going.clear()
+    [started] = await asker(one).begin(conversation_id=conversation)
+    kept = (await asker(one, one.headers("admin")).begin())[0].data["run_id"]
+    assert (await asker(one).call("DELETE", f"/analytics/conversations/{conversation}")).status_code == 204
+    for path in (f"/analytics/runs/{first['id']}", f"/analytics/runs/{started.data['run_id']}/events"):
+        assert (await asker(one).call("GET", path)).status_code == 404
+    assert [row[0] for row in await one.rows(col(AnalyticsRun.id))] == [kept]
+    assert {row[0] for row in await one.rows(col(AnalyticsEvent.run_id))} == {kept}
+    assert (await asker(one).call("DELETE", f"/analytics/conversations/{conversation}")).status_code == 404
+    reader.going.set()
+
+
+async def test_numbers_that_no_step_has_are_refused(one: Tenant) -> None:
+    run = (await asker(one).ask()).json()
+    path = f"/analytics/runs/{run['id']}/events"
+    for headers, place in (
+        ({"Last-Event-ID": "9"}, ["header", "Last-Event-ID"]),
+        ({"Last-Event-ID": "x"}, ["header", "Last-Event-ID"]),
+        ({"Last-Event-ID": "-1"}, ["header", "Last-Event-ID"]),
+    ):
+        answer = await one.gateway.http.get(path, headers=one.headers() | headers)
+        assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, place)
+    for after in ("9", "x", "-1"):
+        answer = await one.gateway.http.get(f"{path}?after={after}", headers=one.headers())
+        assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["query", "after"])
+    answer = await one.gateway.http.get(f"{path}?after=2", headers=one.headers() | {"Last-Event-ID": "7"})
+    assert [event.id for event in events_of(answer.text)] == [8]  # the header wins
+
+
+async def test_steps_are_forgotten_after_a_day_and_questions_after_a_month(one: Tenant) -> None:
+    run = (await asker(one).ask()).json()
+    database, kept = one.gateway.world.database, timedelta(days=30)
+    assert not await analytics_upkeep.prune(database, one.id, kept)
+    async with database.writing(one.id) as session:
+        await session.execute(update(AnalyticsRun).values(finished_at=now() - timedelta(hours=25)))
+    assert await analytics_upkeep.prune(database, one.id, kept)
+    assert not await analytics_upkeep.prune(database, one.id, kept)
+    assert await one.rows(col(AnalyticsEvent.run_id)) == []
+    left = await asker(one).run(run["id"])
+    assert left == run | {"result": None, "finished_at": left["finished_at"]}
+    gone = await asker(one).call("GET", f"/analytics/runs/{run['id']}/events")
+    assert (gone.status_code, gone.json()["code"]) == (410, "gone")
+    assert gone.headers["location"] == f"/analytics/runs/{run['id']}"
+    async with database.writing(one.id) as session:
+        past = now() - timedelta(days=31)
+        await session.execute(update(AnalyticsRun).values(created_at=past))
+        await session.execute(update(AnalyticsConversation).values(updated_at=past))
+    assert await analytics_upkeep.prune(database, one.id, kept)
+    assert await one.rows(col(AnalyticsRun.id)) == []
+    assert await one.rows(col(AnalyticsConversation.id)) == []
