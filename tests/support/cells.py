@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from typing import Any
 
 from storage.tables import DealCell, MeetingCell
 
 
 def blank_cells(mark: str) -> tuple[DealCell, MeetingCell]:
     """A cell of each kind."""
-    none = {"deals": 0, "valued": 0, "low": 0, "timed": 0, "micros": 0}
+    names = ("deals", "valued", "high", "low", "timed", "seconds", "micros")
+    none: dict[str, Any] = dict.fromkeys(names, 0)  # Any: exact decimals are whole numbers on SQLite
     return (
-        DealCell(cell=mark, owner_id=mark, status="open", currency="EUR", high=Decimal(0), seconds=Decimal(0), **none),
+        DealCell(cell=mark, owner_id=mark, status="open", currency="EUR", **none),
         MeetingCell(cell=mark, owner_id=mark, source="manual", is_completed=False, meetings=0, minutes=0, timed=0),
     )
