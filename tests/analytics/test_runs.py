@@ -1,4 +1,7 @@
-"""Questions that are asked: the steps of their answers in order, whoever follows them, from wherever, to the end."""
+"""Questions that are asked: the steps of their answers in order, whoever follows them, from wherever.
+
+Decisions 285 to 290.
+"""
 
 from __future__ import annotations
 
