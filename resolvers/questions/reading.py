@@ -1,7 +1,7 @@
 """Reads a question: every word belongs to a slot, or the question is declined (decision 275)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -42,9 +42,11 @@ async def read(
     scopes = frozenset(ctx.caller.scopes)
     known = {one.name: one for one in catalog_for(scopes)}
     asked = _Question(tokens_of(question), known, time_zone, today, ctx.caller.subject, previous)
-    found = asked.read(Names())
-    if isinstance(found, Plan) or not asked.tokens or len(asked.tokens) > _WORDS_MAX:
+    found = asked.plan(Names())
+    if found is not None:
         return found
+    if not asked.tokens or len(asked.tokens) > _WORDS_MAX:
+        return asked.read(Names())
     return asked.read(await _names(ctx, asked.tokens, with_campaigns=ScopeGroup.OUTREACH_READ.passes(scopes)))
 
 
@@ -72,6 +74,16 @@ def _grams(tokens: Sequence[Token]) -> list[str]:
 
 
 @dataclass(slots=True)
+class _Tried:
+    """The readings that a question had: one for each entity; `unread` is what a follow-up left."""
+
+    slots: list[Slots] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
+    unread: Sequence[Token] = ()
+
+
+@dataclass(slots=True)
 class _Question:
     """The words of a question, and what they are read with."""
 
@@ -86,23 +98,28 @@ class _Question:
         """The question with these names known."""
         if len(self.tokens) > _WORDS_MAX:
             return self._declined(self.tokens[_WORDS_MAX:])
-        entities = self._entities()
+        found, tried = self._tried(names)
+        return found if found is not None else self._refused(tried, names)
+
+    def plan(self, names: Names) -> Plan | None:
+        """The query, where the question is read in full; without making a refusal of it otherwise."""
+        return self._tried(names)[0] if len(self.tokens) <= _WORDS_MAX else None
+
+    def _tried(self, names: Names) -> tuple[Plan | None, "_Tried"]:
+        """The only reading of the question, and how each was tried."""
+        tried, entities = _Tried(), self._entities()
         if self.previous is not None and not self._is_new():
             found = follow(self.tokens, self.previous, self.known, names, self.today, self.me)
             if isinstance(found, Plan):
-                return found
-            if not any(entities):
-                return self._declined(found)
-        plans, slots, made = list[Plan](), list[Slots](), list[Made]()
-        for entity in (name for group in entities for name in (group if not plans else ())):
-            tried, one = self._as(entity, names)
-            slots.append(tried)
-            made.append(one)
-            if one.plan is not None:
-                plans.append(one.plan)
-        if len(plans) == 1:
-            return plans[0]
-        return self._refused(plans, slots, made, names)
+                return found, tried
+            tried.unread = found
+        for entity in (name for group in entities for name in (group if not tried.plans else ())):
+            slots, made = self._as(entity, names)
+            tried.slots.append(slots)
+            tried.made.append(made)
+            if made.plan is not None:
+                tried.plans.append(made.plan)
+        return (tried.plans[0] if len(tried.plans) == 1 else None), tried
 
     def _as(self, entity: str, names: Names) -> tuple[Slots, Made]:
         """The question read as one about the entity."""
@@ -144,20 +161,29 @@ class _Question:
                     return True
         return False
 
-    def _refused(self, plans: list[Plan], slots: list[Slots], made: list[Made], names: Names) -> Declined:
-        if len(plans) > 1:
+    def _refused(self, tried: "_Tried", names: Names) -> Declined:
+        slots, made = tried.slots, tried.made
+        if len(tried.plans) > 1:
             return self._declined(self.tokens)
-        for one, tried in zip(made, slots, strict=True):
+        for one, filled in zip(made, slots, strict=True):
             if one.dates:
-                return self._with_dates(one, tried, names)
-            if tried.readings and not tried.unread:
-                return self._with_names(tried, names)
+                return self._with_dates(one, filled, names)
+            if filled.readings and not filled.unread:
+                return self._with_names(filled, names)
         if not slots:
-            return self._declined(list(self.tokens))
-        best = min(range(len(slots)), key=lambda n: (len(slots[n].unread) or len(made[n].why), n))
+            return self._declined(tried.unread or self.tokens)
+        best = min(
+            range(len(slots)), key=lambda n: (self._leaves_noun(slots[n]), len(slots[n].unread) or len(made[n].why), n)
+        )
         if slots[best].unread:
             return self._declined(slots[best].unread)
         return self._unread(made[best].why or [self._text()])
+
+    @staticmethod
+    def _leaves_noun(slots: Slots) -> bool:
+        """Whether what another entity is called was not read: then the question is hardly about this one."""
+        found = (next(nouns().at([token], 0), None) for token in slots.unread)
+        return any(one is not None and one[0].slot is Slot.ENTITY for one in found)
 
     def _text(self) -> str:
         return " ".join(dict.fromkeys(token.text for token in self.tokens))
