@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from itertools import islice
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -11,7 +12,7 @@ from contract.normal_form import folded
 from contract.scopes import ScopeGroup
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.questions.assembling import Made, assemble
-from resolvers.questions.decline import nearest
+from resolvers.questions.decline import EXAMPLES, nearest
 from resolvers.questions.follow_up import follow
 from resolvers.questions.grammar import Reader
 from resolvers.questions.lexicon import Slot, nouns
@@ -25,6 +26,7 @@ from storage.queries.question_names import names_in
 _WORDS_MAX: Final = 60
 """A question of more words is none that the grammar has."""
 _LONGEST: Final = 5
+_EXAMPLES: Final = 3
 _GROUPING: Final = frozenset({"by", "per", "each", "every"})
 _WITHIN: Final = frozenset({"of", "in", "from", "at", "for", "on", "no", "without", "with"})
 _DATES: Final = {"created_at": "created", "close_date": "closing"}
@@ -48,6 +50,15 @@ async def read(
     if not asked.tokens or len(asked.tokens) > _WORDS_MAX:
         return asked.read(Names())
     return asked.read(await _names(ctx, asked.tokens, with_campaigns=ScopeGroup.OUTREACH_READ.passes(scopes)))
+
+
+def examples_for(entities: Sequence[Entity]) -> list[str]:
+    """Questions about these entities that are read as they stand: three of each, fewer where scopes leave fewer."""
+    known = {one.name: one for one in entities}
+    asked = _Question((), known, "UTC", date(2000, 1, 1), "")
+    return [
+        text for one in known for text in islice((text for text in EXAMPLES[one] if asked.is_read(text)), _EXAMPLES)
+    ]
 
 
 async def _names(ctx: Context, tokens: Sequence[Token], *, with_campaigns: bool) -> Names:
@@ -193,9 +204,10 @@ class _Question:
 
     def _unread(self, words: Sequence[str]) -> Declined:
         """A refusal with the words that were not read, each once, and what can be asked instead."""
-        return Declined(tuple(dict.fromkeys(words)), nearest(self.tokens, self.known, self._is_read))
+        return Declined(tuple(dict.fromkeys(words)), nearest(self.tokens, self.known, self.is_read))
 
-    def _is_read(self, question: str) -> bool:
+    def is_read(self, question: str) -> bool:
+        """Whether another question is read, as the first one of a conversation."""
         asked = _Question(tokens_of(question), self.known, self.zone, self.today, self.me)
         groups = asked._entities()
         return any(asked._as(name, Names())[1].plan is not None for group in groups for name in group)

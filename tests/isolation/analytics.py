@@ -29,7 +29,9 @@ from tests.isolation.requests import Case, Rest, q
 from tests.isolation.surfaces import Surfaces, camel
 
 _FIELD = "{ name description kind values isDate }"
-CATALOG = f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} }} }}"
+CATALOG = (
+    f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} examples }} }}"
+)
 _LINKED = {"field": "contacts", "op": "exists"}
 QUERY = """query($input: AnalyticsQueryInput!) { analyticsQuery(input: $input) { columns { name label kind unit
   currencyColumn } rows rowCount truncated sql { text parameters dialect tables filters digest }
@@ -136,7 +138,7 @@ PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
 }
 KEYS: dict[tuple[str, str], list[str]] = {
-    ("/analytics/catalog", "GET"): ["entities"],
+    ("/analytics/catalog", "GET"): ["entities", "examples"],
     ("/deals/forecast", "GET"): ["months", "overdue", "undated", "later"],
     ("/deals/funnel", "GET"): ["stages"],
     ("/analytics/query", "POST"): ["columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"],
@@ -169,11 +171,12 @@ async def _query(surfaces: Surfaces) -> None:
 
 
 async def _catalog(surfaces: Surfaces) -> None:
-    shown = (await surfaces.rest("GET", "/analytics/catalog")).json()["entities"]
-    for entity in shown:
+    shown = (await surfaces.rest("GET", "/analytics/catalog")).json()
+    for entity in shown["entities"]:
         for one in (*entity["dimensions"], *entity["measures"]):
             one["kind"], one["isDate"] = one["kind"].upper(), one.pop("is_date")
-    assert {"entities": shown} == await surfaces.graphql(CATALOG)
+    assert "Pipeline value by stage" in shown["examples"]
+    assert shown == await surfaces.graphql(CATALOG)
 
 
 _DEAL_FIGURES = """count values { currency count valued sum average minimum maximum } weighted { currency amount count }
