@@ -29,7 +29,9 @@ from tests.isolation.requests import Case, Rest, by_id, q
 from tests.isolation.surfaces import Surfaces, camel
 
 _FIELD = "{ name description kind values isDate }"
-CATALOG = f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} }} }}"
+CATALOG = (
+    f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} examples }} }}"
+)
 _LINKED = {"field": "contacts", "op": "exists"}
 QUERY = """query($input: AnalyticsQueryInput!) { analyticsQuery(input: $input) { columns { name label kind unit
   currencyColumn } rows rowCount truncated sql { text parameters dialect tables filters digest }
@@ -198,6 +200,7 @@ KEYS: dict[tuple[str, str], list[str]] = {
     ("/analytics/runs/{run_id}", "GET"): _RUN,
     ("/analytics/runs/{run_id}/cancel", "POST"): _RUN,
     ("/analytics/catalog", "GET"): ["entities"],
+    ("/analytics/catalog", "GET"): ["entities", "examples"],
     ("/deals/forecast", "GET"): ["months", "overdue", "undated", "later"],
     ("/deals/funnel", "GET"): ["stages"],
     ("/analytics/query", "POST"): ["columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"],
@@ -230,11 +233,12 @@ async def _query(surfaces: Surfaces) -> None:
 
 
 async def _catalog(surfaces: Surfaces) -> None:
-    shown = (await surfaces.rest("GET", "/analytics/catalog")).json()["entities"]
-    for entity in shown:
+    shown = (await surfaces.rest("GET", "/analytics/catalog")).json()
+    for entity in shown["entities"]:
         for one in (*entity["dimensions"], *entity["measures"]):
             one["kind"], one["isDate"] = one["kind"].upper(), one.pop("is_date")
-    assert {"entities": shown} == await surfaces.graphql(CATALOG)
+    assert "Pipeline value by stage" in shown["examples"]
+    assert shown == await surfaces.graphql(CATALOG)
 
 
 _DEAL_FIGURES = """count values { currency count valued sum average minimum maximum } weighted { currency amount count }
