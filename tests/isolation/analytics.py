@@ -199,7 +199,6 @@ KEYS: dict[tuple[str, str], list[str]] = {
     ("/analytics/runs", "GET"): _RUN,
     ("/analytics/runs/{run_id}", "GET"): _RUN,
     ("/analytics/runs/{run_id}/cancel", "POST"): _RUN,
-    ("/analytics/catalog", "GET"): ["entities"],
     ("/analytics/catalog", "GET"): ["entities", "examples"],
     ("/deals/forecast", "GET"): ["months", "overdue", "undated", "later"],
     ("/deals/funnel", "GET"): ["stages"],
