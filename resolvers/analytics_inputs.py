@@ -14,7 +14,14 @@ from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.inputs import Input, storable
 
 _Name = Annotated[StrictStr, Field(max_length=100), AfterValidator(storable)]
-_Names = Annotated[list[_Name], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(lambda given: given or [])]
+
+
+def _as_list(given: object) -> object:
+    """Null is as if nothing was named."""
+    return [] if given is None else given
+
+
+_Names = Annotated[list[_Name], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(_as_list)]
 
 
 class AnalyticsCondition(Input):
@@ -40,12 +47,8 @@ class AnalyticsQuery(Input):
     measures: _Names = []
     by: _Names = []
     grain: DateGrain = DateGrain.MONTH
-    where: Annotated[
-        list[AnalyticsCondition], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(lambda given: given or [])
-    ] = []
-    order_by: Annotated[
-        list[AnalyticsOrder], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(lambda given: given or [])
-    ] = []
+    where: Annotated[list[AnalyticsCondition], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(_as_list)] = []
+    order_by: Annotated[list[AnalyticsOrder], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(_as_list)] = []
     first: Annotated[StrictInt, Field(ge=0, le=ANALYTICS_ROWS_MAX)] | None = ANALYTICS_ROWS_MAX
     time_zone: TimeZone = "UTC"
 

@@ -249,3 +249,11 @@ async def test_what_is_cut_says_so(one: Tenant) -> None:
     large = await run(one, "deals", by=["source"], where=[has("source", "IS_NOT_NULL")])
     assert large["truncated"]
     assert 600 < large["rowCount"] < 900
+
+
+@pytest.mark.parametrize("name", ["measures", "by", "where", "order_by"])
+@pytest.mark.parametrize("given", [{}, "", 0, False])
+async def test_what_is_no_list_is_refused(one: Tenant, name: str, given: object) -> None:
+    answer = await one.gateway.rest("POST", "/analytics/query", one.headers("admin"), {"entity": "deals", name: given})
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0]["loc"] == ["body", name]
