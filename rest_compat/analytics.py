@@ -7,12 +7,14 @@ from typing import Final
 
 from contract.catalog import Field
 from resolvers.analytics import get_catalog
+from resolvers.questions.reading import examples_for
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.schemas import JsonObject
 
 
 async def catalog(call: RestRequest) -> RestResponse:
     """Answers with the part of the catalogue that the caller's scopes leave."""
+    found = await get_catalog(call.ctx)
     entities = [
         {
             "name": one.name,
@@ -21,9 +23,9 @@ async def catalog(call: RestRequest) -> RestResponse:
             "measures": _shown(one.measures.values()),
             "links": list(one.links),
         }
-        for one in await get_catalog(call.ctx)
+        for one in found
     ]
-    return RestResponse({"entities": entities})
+    return RestResponse({"entities": entities, "examples": examples_for(found)})
 
 
 def _shown(fields: Iterable[Field]) -> list[JsonObject]:

@@ -222,7 +222,7 @@ ANSWERS: Final[JsonObject] = {
     "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
     "OwnedCounts": _COUNTS,
     "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
-    "AnalyticsCatalog": {"entities": [_ENTITY]},
+    "AnalyticsCatalog": {"entities": [_ENTITY], "examples": ["Pipeline value by stage"]},
     "AnalyticsEntity": _ENTITY,
     "AnalyticsResult": _RESULT_OF_QUESTION,
     "AnalyticsRun": {

@@ -220,7 +220,15 @@ SCHEMAS: Final[dict[str, Schema]] = {
         "What happened to a record at a moment; what is not of its kind is null.",
     ),
     "AnalyticsCatalog": record_schema(
-        {"entities": {"type": "array", "items": reference_to("AnalyticsEntity")}}, "What can be asked."
+        {
+            "entities": {"type": "array", "items": reference_to("AnalyticsEntity")},
+            "examples": {
+                "type": "array",
+                "items": _TEXT,
+                "description": "Questions that are answered, to begin with.",
+            },
+        },
+        "What can be asked.",
     ),
     "AnalyticsEntity": record_schema(
         {

@@ -8,6 +8,7 @@ import strawberry
 from contract import catalog
 from contract.catalog import ColumnKind
 from resolvers import analytics
+from resolvers.questions.reading import examples_for
 from schema import analytics_results  # noqa: F401  # which declares the kinds of columns
 from schema.declare import Info, computed_field, field, operation_field
 
@@ -53,11 +54,13 @@ class CatalogOf:
     """The part of the catalogue that a caller sees."""
 
     entities: Sequence[catalog.Entity]
+    examples: Sequence[str]
 
 
 @strawberry.type(description="What can be asked.")
 class AnalyticsCatalog:
     entities: list[AnalyticsEntity] = field("The kinds of records, for semantic queries.")
+    examples: list[str] = field("Questions that are answered, to begin with.")
 
 
 @strawberry.type
@@ -68,7 +71,8 @@ class AnalyticsQueries:
         "other scopes.",
     )
     async def analytics_catalog(self, info: Info) -> AnalyticsCatalog:
-        return CatalogOf(await analytics.get_catalog(info.context))
+        entities = await analytics.get_catalog(info.context)
+        return CatalogOf(entities, examples_for(entities))
 
 
 QUERIES = AnalyticsQueries

@@ -96,6 +96,8 @@ class _Assembly:
         """Have the measures bring along what goes with them."""
         slots = self.slots
         measures = slots.measures
+        if len(measures) > 1:
+            raise Unmade(*(slots.said.get(name, name) for name in measures[1:]))
         if slots.is_how_long:
             if slots.entity == "meetings" and not measures:
                 measures.append("minutes_average")
@@ -105,6 +107,10 @@ class _Assembly:
             raise Unmade("average")
         if slots.is_total and _AVERAGES.intersection(measures):
             raise Unmade("total")
+        if slots.is_sum and not measures:  # of deals that is their amounts; of what else it is, is not said
+            if slots.entity != "deals":
+                raise Unmade("sum")
+            measures.append("value_sum")
         if slots.has_pipeline:
             if slots.condition("status") is None:
                 slots.add("status", value="open")
@@ -128,7 +134,7 @@ class _Assembly:
         if earlier is None:
             self.slots.add(name, op, value)
         elif (earlier.op, earlier.value) != (op, value):
-            raise Unmade(measure.replace("_", " "))
+            raise Unmade(self.slots.said.get(measure, measure))
 
     def _is_counted(self) -> bool:
         slots = self.slots

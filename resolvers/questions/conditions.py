@@ -14,7 +14,7 @@ _BEFORE_TIMES: Final = frozenset({"in", "during", "on", "for", "over", "within",
 _OVER: Final = {
     **dict.fromkeys((("over",), ("above",), ("more", "than"), ("greater", "than"), ("larger", "than")), Operator.GT),
     **dict.fromkeys((("bigger", "than"), ("higher", "than"), ("exceeding",)), Operator.GT),
-    **dict.fromkeys((("at", "least"), ("from",)), Operator.GTE),
+    **dict.fromkeys((("at", "least"), ("not", "less", "than")), Operator.GTE),
     **dict.fromkeys((("under",), ("below",), ("less", "than"), ("smaller", "than"), ("lower", "than")), Operator.LT),
     **dict.fromkeys((("at", "most"), ("up", "to"), ("no", "more", "than")), Operator.LTE),
 }
@@ -47,16 +47,24 @@ def timed(reader: "Reader") -> int:
     size = 1 if reader.form() in _BEFORE_TIMES else 0
     size += 1 if size and reader.form(size) == "the" and reader.form(size + 1) in ("month", "quarter", "year") else 0
     found = stretch_at(reader.tokens[reader.place + size : reader.place + size + 12], reader.today)
-    if found is None:
+    if found is None or _is_amount(reader, size, size + found[1]):
         return 0
     reader.slots.stretches.append(found[0])
     reader.mark_period()
     return size + found[1]
 
 
+def _is_amount(reader: "Reader", start: int, end: int) -> bool:
+    """Whether what may be a year is an amount: over 2000, 2000 EUR."""
+    at = reader.place + end
+    is_money = at < len(reader.tokens) and reader.names.currency(reader.tokens[at]) is not None
+    last = reader.figure(end - 1) is not None
+    return last and (is_money or (reader.form() == "over" and reader.figure(start) is not None))
+
+
 def numbered(reader: "Reader") -> int:
     """A comparison with a number: over 10,000 EUR, a health score below 50, between 5k and 10k."""
-    size, name = 0, _numeric(reader)
+    size, name = 0, None if reader.slots.measures else _numeric(reader)
     behind = reader.behind_articles(reader.place + (reader.form() in ("with", "whose", "having", "have")))
     named = reader.dimension(behind)
     if named is not None and reader.is_number(named[0]):
@@ -70,7 +78,8 @@ def numbered(reader: "Reader") -> int:
         and reader.form(size + 2) == "and"
     ):
         second = reader.figure(size + 3)
-        if second is None or stretch_at(reader.tokens[reader.place + size :], reader.today):
+        is_time = stretch_at(reader.tokens[reader.place + size :], reader.today) is not None
+        if second is None or (is_time and not named and not _is_amount(reader, size + 1, size + 4)):
             return 0
         reader.slots.add(name, Operator.GTE, str(first))
         reader.slots.add(name, Operator.LTE, str(second))

@@ -14,49 +14,36 @@ from resolvers.questions.groupings import AGES, TOPS
 from resolvers.questions.lexicon import ASSUMED_NOUNS, Phrases, Sense, Slot, phrases_of
 from resolvers.questions.names import Names
 from resolvers.questions.slots import Slots
-from resolvers.questions.tokens import Token, TokenKind
+from resolvers.questions.tokens import Token, TokenKind, starts
 
 ARTICLES: Final = frozenset({"a", "an", "the", "any", "our", "their", "its", "all", "some", "single"})
 _IDLE: Final = frozenset(
     {
         *("show", "me", "give", "please", "the", "a", "an", "of", "do", "we", "our", "us", "have", "has", "had", "is"),
+        *("are", "was", "were", "did", "doe", "does", "be", "been", "there", "all", "what", "that", "who", "currently"),
         *(
-            "are",
-            "was",
-            "were",
-            "did",
-            "doe",
-            "does",
-            "be",
-            "been",
-            "there",
-            "all",
-            "what",
-            "that",
-            "who",
-            "currently",
             "now",
-        ),
-        *(
             "breakdown",
             "overview",
             "report",
-            "can",
-            "could",
-            "you",
             "tell",
             "i",
             "see",
-            "want",
-            "need",
-            "get",
             "display",
+            "find",
+            "overall",
+            "present",
+            "exist",
         ),
-        *("find", "overall", "present", "exist", "whole", "entire", "right", "would", "like", "know", "got", "been"),
-        *("their", "they", "it", "its", "actually", "bring", "just", "altogether", "distribution", "split"),
+        *("whole", "entire", "know", "got", "their", "they", "it", "its", "actually", "bring", "just", "altogether"),
+        *("distribution", "split"),
     }
 )
 """Words that change nothing about what is asked."""
+_POLITE: Final = (
+    *(("can", "you"), ("could", "you"), ("i", "want"), ("we", "want"), ("i", "need"), ("we", "need"), ("right", "now")),
+    *(("i", "would", "like"), ("would", "like"), ("to", "see"), ("to", "know"), ("to", "get"), ("to", "show")),
+)
 _LISTS: Final = frozenset({"which", "list", "what", "who", "name", "show", "find", "display"})
 _VERBS: Final = frozenset(
     {"close", "create", "add", "make", "win", "lose", "convert", "capture", "get", "open", "complete"}
@@ -175,6 +162,8 @@ class Reader:
             case Slot.MEASURE:
                 slots.is_each |= self.tokens[self.place + size - 1].text.casefold() == "rates"
                 self.measure(sense.name)
+                words = " ".join(token.text for token in self.tokens[self.place : self.place + size])
+                slots.said[slots.measures[-1]] = words
             case Slot.STATE:
                 if self.negated and isinstance(sense.value, list):
                     return False
@@ -245,6 +234,7 @@ class Reader:
             return 1
         if form in ("total", "sum", "combined", "summed"):
             slots.is_total = True
+            slots.is_sum |= form in ("sum", "summed")
             return 1
         if (
             form in _NEGATIONS
@@ -256,8 +246,9 @@ class Reader:
         if form in _LISTS:
             slots.is_listed = True
             return 1
-        if form == "to" and self.form(1) in ("see", "know", "get", "have", "show"):
-            return 1
+        polite = next((len(words) for words in _POLITE if starts(self.tokens, self.place, words)), 0)
+        if polite:
+            return polite
         return 1 if form in _IDLE else 0
 
 

@@ -206,7 +206,7 @@ _STATES: Final[Mapping[str, Sequence[tuple[str, str, Any, str | None, str]]]] = 
         ),
         ("state", "upcoming|still to come|planned", "scheduled", None, "meetings to come are those scheduled"),
         ("state", "not completed yet", "overdue", None, ""),
-        ("source", "from the calendar", "calendar", None, ""),
+        ("state", "scheduled", "scheduled", None, "scheduled meetings are those still to come"),
     ),
     "accounts": (
         (

@@ -7,13 +7,13 @@ from contract.analytics_queries import Operator
 from resolvers.analytics_inputs import AnalyticsCondition
 from resolvers.questions.lexicon import Sense, Slot, phrases_of
 from resolvers.questions.periods import Stretch, length_at, stretch_at
-from resolvers.questions.slots import DATE_OF, DATE_WORDS, Slots
-from resolvers.questions.tokens import TokenKind
+from resolvers.questions.slots import DATE_WORDS, Slots
+from resolvers.questions.tokens import TokenKind, starts
 
 if TYPE_CHECKING:
     from resolvers.questions.grammar import Reader
 
-_ARTICLES: Final = frozenset({"a", "an", "the", "any", "single", "our", "one"})
+_ARTICLES: Final = frozenset({"a", "an", "the", "any", "our"})
 _LACKING: Final = (
     *(("that", "do", "not", "have"), ("do", "not", "have"), ("doe", "not", "have"), ("does", "not", "have")),
     *(("did", "not", "have"), ("have", "not", "had"), ("has", "not", "had"), ("not", "linked", "to")),
@@ -35,11 +35,7 @@ _PREPOSITIONS: Final = (
 
 
 def _size(reader: "Reader", choices: Sequence[Sequence[str]], place: int) -> int:
-    tokens = reader.tokens
-    for words in choices:
-        if tuple(token.form for token in tokens[place : place + len(words)]) == tuple(words):
-            return len(words)
-    return 0
+    return next((len(words) for words in choices if starts(reader.tokens, place, words)), 0)
 
 
 def without(reader: "Reader") -> int:
@@ -67,7 +63,9 @@ def having(reader: "Reader") -> int:
 
 def _had(reader: "Reader", size: int, *, is_there: bool) -> int:
     at = reader.place + size
-    while at < len(reader.tokens) and reader.tokens[at].form in _ARTICLES:
+    while at < len(reader.tokens) and (
+        reader.tokens[at].form in _ARTICLES or (not is_there and reader.tokens[at].form == "single")
+    ):
         at += 1
     states, noun = _noun(reader, at)
     named = reader.dimension(at)
@@ -116,11 +114,14 @@ def _link(
     """A condition on linked records, with the time that is said behind their noun; how many words that is."""
     target = str(sense.value)
     there = Slots(target)
-    for state in states:
+    behind, read = _states(reader, target, place)
+    for state in (*states, *behind):
         reader.state(there, state)
-    date, size = _date(reader, target, place)
+    date, size = _date(reader, target, place + read)
+    size += read
     stretch, length = _time(reader, place + size, target)
-    weak = date or there.weak_date or DATE_OF.get(target)
+    is_either = date is not None and next(reader.phrases.at(reader.tokens, place + read, Slot.DATE), None) is not None
+    weak = None if is_either else date or there.weak_date or ("due_at" if target == "meetings" else None)
     if stretch is not None:
         if weak is None:
             reader.slots.unread += reader.tokens[place : place + size + length]
@@ -138,7 +139,14 @@ def _link(
         reader.slots.assume(words)
     op = Operator.EXISTS if is_there else Operator.MISSING
     reader.slots.conditions.append(AnalyticsCondition(field=sense.name, op=op, where=there.conditions or None))
-    return size + length if stretch is not None else 0
+    return size + length if stretch is not None else read
+
+
+def _states(reader: "Reader", target: str, place: int) -> tuple[list[Sense], int]:
+    """States of the linked records that are said behind their noun, and how many words they have."""
+    known = reader.known.get(target)
+    found = None if known is None else next(phrases_of(known).at(reader.tokens, place, Slot.STATE), None)
+    return ([], 0) if found is None else ([found[0]], found[1])
 
 
 def span(start: object, end: object) -> str:

@@ -40,6 +40,8 @@ def first_of(slots: Slots) -> int:
 def listed(slots: Slots, entity: Entity) -> tuple[list[str], list[tuple[str, bool]], int | None]:
     """The columns of a list beside those of its conditions, its order, and how many records it has at most."""
     order = _ranked(slots)
+    if slots.first is not None and order is None:
+        raise Unmade("first")
     if order is not None and order[0] not in entity.dimensions:
         raise Unmade(order[0])
     if order is not None and order[0] == "value" and slots.condition("currency") is None:

@@ -60,6 +60,8 @@ class Names:
 
     def at(self, tokens: Sequence[Token], place: int, entity: Entity) -> tuple[tuple[tuple[str, str], ...], int] | None:
         """What the longest name there may be of the entity, as dimensions with values, and how many words it has."""
+        if not self.by_forms:
+            return None
         for size in range(min(_LONGEST, len(tokens) - place), 0, -1):
             forms = tuple(token.form for token in tokens[place : place + size])
             if size == 1 and tokens[place].kind.name == "QUOTED":

@@ -1,8 +1,9 @@
 """Reads a question: every word belongs to a slot, or the question is declined (decision 275)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
+from itertools import islice
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -11,7 +12,7 @@ from contract.normal_form import folded
 from contract.scopes import ScopeGroup
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.questions.assembling import Made, assemble
-from resolvers.questions.decline import nearest
+from resolvers.questions.decline import EXAMPLES, nearest
 from resolvers.questions.follow_up import follow
 from resolvers.questions.grammar import Reader
 from resolvers.questions.lexicon import Slot, nouns
@@ -25,6 +26,7 @@ from storage.queries.question_names import names_in
 _WORDS_MAX: Final = 60
 """A question of more words is none that the grammar has."""
 _LONGEST: Final = 5
+_EXAMPLES: Final = 3
 _GROUPING: Final = frozenset({"by", "per", "each", "every"})
 _WITHIN: Final = frozenset({"of", "in", "from", "at", "for", "on", "no", "without", "with"})
 _DATES: Final = {"created_at": "created", "close_date": "closing"}
@@ -42,10 +44,21 @@ async def read(
     scopes = frozenset(ctx.caller.scopes)
     known = {one.name: one for one in catalog_for(scopes)}
     asked = _Question(tokens_of(question), known, time_zone, today, ctx.caller.subject, previous)
-    found = asked.read(Names())
-    if isinstance(found, Plan) or not asked.tokens or len(asked.tokens) > _WORDS_MAX:
+    found = asked.plan(Names())
+    if found is not None:
         return found
+    if not asked.tokens or len(asked.tokens) > _WORDS_MAX:
+        return asked.read(Names())
     return asked.read(await _names(ctx, asked.tokens, with_campaigns=ScopeGroup.OUTREACH_READ.passes(scopes)))
+
+
+def examples_for(entities: Sequence[Entity]) -> list[str]:
+    """Questions about these entities that are read as they stand: three of each, fewer where scopes leave fewer."""
+    known = {one.name: one for one in entities}
+    asked = _Question((), known, "UTC", date(2000, 1, 1), "")
+    return [
+        text for one in known for text in islice((text for text in EXAMPLES[one] if asked.is_read(text)), _EXAMPLES)
+    ]
 
 
 async def _names(ctx: Context, tokens: Sequence[Token], *, with_campaigns: bool) -> Names:
@@ -72,6 +85,16 @@ def _grams(tokens: Sequence[Token]) -> list[str]:
 
 
 @dataclass(slots=True)
+class _Tried:
+    """The readings that a question had: one for each entity; `unread` is what a follow-up left."""
+
+    slots: list[Slots] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
+    unread: Sequence[Token] = ()
+
+
+@dataclass(slots=True)
 class _Question:
     """The words of a question, and what they are read with."""
 
@@ -86,23 +109,28 @@ class _Question:
         """The question with these names known."""
         if len(self.tokens) > _WORDS_MAX:
             return self._declined(self.tokens[_WORDS_MAX:])
-        entities = self._entities()
+        found, tried = self._tried(names)
+        return found if found is not None else self._refused(tried, names)
+
+    def plan(self, names: Names) -> Plan | None:
+        """The query, where the question is read in full; without making a refusal of it otherwise."""
+        return self._tried(names)[0] if len(self.tokens) <= _WORDS_MAX else None
+
+    def _tried(self, names: Names) -> tuple[Plan | None, "_Tried"]:
+        """The only reading of the question, and how each was tried."""
+        tried, entities = _Tried(), self._entities()
         if self.previous is not None and not self._is_new():
             found = follow(self.tokens, self.previous, self.known, names, self.today, self.me)
             if isinstance(found, Plan):
-                return found
-            if not any(entities):
-                return self._declined(found)
-        plans, slots, made = list[Plan](), list[Slots](), list[Made]()
-        for entity in (name for group in entities for name in (group if not plans else ())):
-            tried, one = self._as(entity, names)
-            slots.append(tried)
-            made.append(one)
-            if one.plan is not None:
-                plans.append(one.plan)
-        if len(plans) == 1:
-            return plans[0]
-        return self._refused(plans, slots, made, names)
+                return found, tried
+            tried.unread = found
+        for entity in (name for group in entities for name in (group if not tried.plans else ())):
+            slots, made = self._as(entity, names)
+            tried.slots.append(slots)
+            tried.made.append(made)
+            if made.plan is not None:
+                tried.plans.append(made.plan)
+        return (tried.plans[0] if len(tried.plans) == 1 else None), tried
 
     def _as(self, entity: str, names: Names) -> tuple[Slots, Made]:
         """The question read as one about the entity."""
@@ -144,20 +172,29 @@ class _Question:
                     return True
         return False
 
-    def _refused(self, plans: list[Plan], slots: list[Slots], made: list[Made], names: Names) -> Declined:
-        if len(plans) > 1:
+    def _refused(self, tried: "_Tried", names: Names) -> Declined:
+        slots, made = tried.slots, tried.made
+        if len(tried.plans) > 1:
             return self._declined(self.tokens)
-        for one, tried in zip(made, slots, strict=True):
+        for one, filled in zip(made, slots, strict=True):
             if one.dates:
-                return self._with_dates(one, tried, names)
-            if tried.readings and not tried.unread:
-                return self._with_names(tried, names)
+                return self._with_dates(one, filled, names)
+            if filled.readings and not filled.unread:
+                return self._with_names(filled, names)
         if not slots:
-            return self._declined(list(self.tokens))
-        best = min(range(len(slots)), key=lambda n: (len(slots[n].unread) or len(made[n].why), n))
+            return self._declined(tried.unread or self.tokens)
+        best = min(
+            range(len(slots)), key=lambda n: (self._leaves_noun(slots[n]), len(slots[n].unread) or len(made[n].why), n)
+        )
         if slots[best].unread:
             return self._declined(slots[best].unread)
         return self._unread(made[best].why or [self._text()])
+
+    @staticmethod
+    def _leaves_noun(slots: Slots) -> bool:
+        """Whether what another entity is called was not read: then the question is hardly about this one."""
+        found = (next(nouns().at([token], 0), None) for token in slots.unread)
+        return any(one is not None and one[0].slot is Slot.ENTITY for one in found)
 
     def _text(self) -> str:
         return " ".join(dict.fromkeys(token.text for token in self.tokens))
@@ -167,9 +204,10 @@ class _Question:
 
     def _unread(self, words: Sequence[str]) -> Declined:
         """A refusal with the words that were not read, each once, and what can be asked instead."""
-        return Declined(tuple(dict.fromkeys(words)), nearest(self.tokens, self.known, self._is_read))
+        return Declined(tuple(dict.fromkeys(words)), nearest(self.tokens, self.known, self.is_read))
 
-    def _is_read(self, question: str) -> bool:
+    def is_read(self, question: str) -> bool:
+        """Whether another question is read, as the first one of a conversation."""
         asked = _Question(tokens_of(question), self.known, self.zone, self.today, self.me)
         groups = asked._entities()
         return any(asked._as(name, Names())[1].plan is not None for group in groups for name in group)

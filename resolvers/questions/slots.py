@@ -37,6 +37,8 @@ class Slots:
     is_one: bool = False
     """Whether the noun is in the singular."""
     measures: list[str] = field(default_factory=list)
+    said: dict[str, str] = field(default_factory=dict)
+    """The words that measures were named by."""
     by: list[str] = field(default_factory=list)
     grain: DateGrain | None = None
     conditions: list[AnalyticsCondition] = field(default_factory=list)
@@ -56,6 +58,7 @@ class Slots:
     is_listed: bool = False
     is_average: bool = False
     is_total: bool = False
+    is_sum: bool = False
     is_how_long: bool = False
     is_compared: bool = False
     is_sorted: bool = False

@@ -93,4 +93,6 @@ def forms_of(text: str) -> tuple[str, ...]:
 
 def starts(tokens: Sequence[Token], place: int, words: Sequence[str]) -> bool:
     """Whether these forms stand there."""
-    return tuple(token.form for token in tokens[place : place + len(words)]) == tuple(words)
+    if place >= len(tokens) or tokens[place].form != words[0]:
+        return False  # nearly always: many phrases are tried at each word
+    return [token.form for token in tokens[place : place + len(words)]] == list(words)

@@ -1,4 +1,7 @@
-"""Questions that are asked: the steps of their answers in order, whoever follows them, from wherever, to the end."""
+"""Questions that are asked: the steps of their answers in order, whoever follows them, from wherever.
+
+Decisions 285 to 290.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +56,8 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
 
 
 async def kinds(tenant: Tenant, run_id: str) -> list[str]:
-    async with tenant.gateway.world.database.reading(tenant.id) as session:
-        rows = await session.rows(
-            text("SELECT type FROM analytics_events WHERE org_id = :organization AND run_id = :run ORDER BY sequence")
-            .bindparams(run=run_id)
-            .bindparams(organization=tenant.id)
-        )
-    return [row.type for row in rows]
+    rows = await tenant.rows(col(AnalyticsEvent.run_id), col(AnalyticsEvent.sequence), col(AnalyticsEvent.type))
+    return [kind for owner, _, kind in sorted(rows) if owner == run_id]
 
 
 async def test_the_steps_come_in_their_order_numbered_without_gaps(one: Tenant) -> None:

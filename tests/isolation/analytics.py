@@ -25,11 +25,13 @@ from storage.tables import (
     Tag,
     TagLink,
 )
-from tests.isolation.requests import Case, Rest, q
+from tests.isolation.requests import Case, Rest, by_id, q
 from tests.isolation.surfaces import Surfaces, camel
 
 _FIELD = "{ name description kind values isDate }"
-CATALOG = f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} }} }}"
+CATALOG = (
+    f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} examples }} }}"
+)
 _LINKED = {"field": "contacts", "op": "exists"}
 QUERY = """query($input: AnalyticsQueryInput!) { analyticsQuery(input: $input) { columns { name label kind unit
   currencyColumn } rows rowCount truncated sql { text parameters dialect tables filters digest }
@@ -122,6 +124,51 @@ CASES: dict[str, Case] = {
             ),
         ),
     ),
+    "analytics_runs.ask": Case(
+        "DATA_ACCESS",
+        (
+            Rest("POST", "/analytics/ask", {"question": "deals", "conversation_id": "<conversation>"}),
+            q(
+                "subscription($i: AnalyticsAskInput!) { analyticsAsk(input: $i) { runId } }",
+                i={"question": "deals", "conversationId": "<conversation>"},
+            ),
+        ),
+    ),
+    "analytics_runs.get_run": Case(
+        "DATA_ACCESS",
+        (
+            Rest("GET", "/analytics/runs/<question>"),
+            q("query($id: ID!) { analyticsRun(id: $id) { id question } }", id="<question>"),
+        ),
+    ),
+    "analytics_runs.list_runs": Case(
+        "DATA_ACCESS",
+        (
+            Rest("GET", "/analytics/runs?conversation_id=<conversation>"),
+            q("query($c: ID) { analyticsRuns(conversationId: $c) { nodes { id question } } }", c="<conversation>"),
+        ),
+    ),
+    "analytics_runs.watch_run": Case(
+        "DATA_ACCESS",
+        (
+            Rest("GET", "/analytics/runs/<question>/events"),
+            q("subscription($id: ID!) { analyticsRunEvents(id: $id) { sequence } }", id="<question>"),
+        ),
+    ),
+    "analytics_runs.cancel_run": Case(
+        "DATA_ACCESS",
+        (
+            Rest("POST", "/analytics/runs/<question>/cancel"),
+            by_id("analyticsRunCancel", "question", "run { id }"),
+        ),
+    ),
+    "analytics_runs.delete_conversation": Case(
+        "DATA_ACCESS",
+        (
+            Rest("DELETE", "/analytics/conversations/<conversation>"),
+            by_id("analyticsConversationDelete", "conversation", "deletedId"),
+        ),
+    ),
     "analytics.get_catalog": Case("DATA_ACCESS", (Rest("GET", "/analytics/catalog"), q(CATALOG))),
 }
 PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
@@ -134,9 +181,25 @@ PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/deals/funnel"): ("CRM_READ", True, 200, "Query.dealFunnel"),
     ("POST", "/analytics/query"): ("DATA_ACCESS", True, 200, "Query.analyticsQuery"),
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
+    ("POST", "/analytics/ask"): ("DATA_ACCESS", True, 200, "Subscription.analyticsAsk"),
+    ("GET", "/analytics/runs"): ("DATA_ACCESS", True, 200, "Query.analyticsRuns"),
+    ("GET", "/analytics/runs/{run_id}"): ("DATA_ACCESS", True, 200, "Query.analyticsRun"),
+    ("GET", "/analytics/runs/{run_id}/events"): ("DATA_ACCESS", True, 200, "Subscription.analyticsRunEvents"),
+    ("POST", "/analytics/runs/{run_id}/cancel"): ("DATA_ACCESS", True, 202, "Mutation.analyticsRunCancel"),
+    ("DELETE", "/analytics/conversations/{conversation_id}"): (
+        *("DATA_ACCESS", True, 204, "Mutation.analyticsConversationDelete"),
+    ),
 }
+_RUN = [
+    *("id", "conversation_id", "question", "status", "planner", "plan", "result", "explanation", "unread"),
+    *("suggestions", "error", "created_at", "finished_at"),
+]
 KEYS: dict[tuple[str, str], list[str]] = {
-    ("/analytics/catalog", "GET"): ["entities"],
+    ("/analytics/ask", "POST"): _RUN,
+    ("/analytics/runs", "GET"): _RUN,
+    ("/analytics/runs/{run_id}", "GET"): _RUN,
+    ("/analytics/runs/{run_id}/cancel", "POST"): _RUN,
+    ("/analytics/catalog", "GET"): ["entities", "examples"],
     ("/deals/forecast", "GET"): ["months", "overdue", "undated", "later"],
     ("/deals/funnel", "GET"): ["stages"],
     ("/analytics/query", "POST"): ["columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"],
@@ -169,11 +232,12 @@ async def _query(surfaces: Surfaces) -> None:
 
 
 async def _catalog(surfaces: Surfaces) -> None:
-    shown = (await surfaces.rest("GET", "/analytics/catalog")).json()["entities"]
-    for entity in shown:
+    shown = (await surfaces.rest("GET", "/analytics/catalog")).json()
+    for entity in shown["entities"]:
         for one in (*entity["dimensions"], *entity["measures"]):
             one["kind"], one["isDate"] = one["kind"].upper(), one.pop("is_date")
-    assert {"entities": shown} == await surfaces.graphql(CATALOG)
+    assert "Pipeline value by stage" in shown["examples"]
+    assert shown == await surfaces.graphql(CATALOG)
 
 
 _DEAL_FIGURES = """count values { currency count valued sum average minimum maximum } weighted { currency amount count }
@@ -419,6 +483,42 @@ async def _deal_funnel(surfaces: Surfaces) -> None:
     ]
 
 
+async def _questions(surfaces: Surfaces) -> None:
+    asked = (await surfaces.rest("POST", "/analytics/ask", {"question": "how many deals"})).json()
+    graph = await surfaces.graphql(
+        "query($id: ID!) { analyticsRun(id: $id) { id conversationId question status planner explanation createdAt"
+        " finishedAt result { rows rowCount truncated } } }",
+        id=asked["id"],
+    )
+    path = (await surfaces.rest("GET", f"/analytics/runs/{asked['id']}")).json()
+    assert path == asked
+    result = {camel(name): path["result"][name] for name in ("rows", "row_count", "truncated")}
+    said = {camel(name): value for name, value in path.items() if camel(name) in graph}
+    assert said | {"status": said["status"].upper(), "planner": said["planner"].upper(), "result": result} == graph
+    listed = (await surfaces.rest("GET", "/analytics/runs")).json()
+    page = await surfaces.graphql("{ analyticsRuns { nodes { id } } }")
+    assert [run["id"] for run in listed] == [run["id"] for run in page["nodes"]] == [asked["id"]]
+
+
+async def _questions_ended(surfaces: Surfaces) -> None:
+    asked = [(await surfaces.rest("POST", "/analytics/ask", {"question": "how many deals"})).json() for _ in range(2)]
+    cancelled = await surfaces.rest("POST", f"/analytics/runs/{asked[0]['id']}/cancel")
+    assert (cancelled.status_code, cancelled.json()) == (202, asked[0])
+    graph = await surfaces.graphql(
+        "mutation($id: ID!) { analyticsRunCancel(id: $id) { run { id status } userErrors { code } } }",
+        id=asked[1]["id"],
+    )
+    assert graph == {"run": {"id": asked[1]["id"], "status": "SUCCEEDED"}, "userErrors": []}
+    forgotten = await surfaces.rest("DELETE", f"/analytics/conversations/{asked[0]['conversation_id']}")
+    assert forgotten.status_code == 204
+    deleted = await surfaces.graphql(
+        "mutation($id: ID!) { analyticsConversationDelete(id: $id) { deletedId userErrors { code } } }",
+        id=asked[1]["conversation_id"],
+    )
+    assert deleted == {"deletedId": asked[1]["conversation_id"], "userErrors": []}
+    assert (await surfaces.rest("GET", "/analytics/runs")).json() == []
+
+
 COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.dealAggregate": _deal_aggregate,
     "Query.meetingAggregate": _meeting_aggregate,
@@ -429,4 +529,9 @@ COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.dealFunnel": _deal_funnel,
     "Query.analyticsQuery": _query,
     "Query.analyticsCatalog": _catalog,
+    **dict.fromkeys(
+        ("Query.analyticsRun", "Query.analyticsRuns", "Subscription.analyticsAsk", "Subscription.analyticsRunEvents"),
+        _questions,
+    ),
+    **dict.fromkeys(("Mutation.analyticsRunCancel", "Mutation.analyticsConversationDelete"), _questions_ended),
 }

@@ -46,6 +46,12 @@ _numbers = count(1)
 
 NO_TEXT_OF_A_PERSON = {
     "activities": {"type", "source", "direction"},
+    "analytics_conversations": {"subject"},
+    "analytics_events": {"type"},
+    "analytics_runs": {
+        *("subject", "key_hash", "fingerprint", "status", "planner", "plan", "sql", "parameters", "columns", "chart"),
+        *("error_code", "error"),
+    },
     "artifacts": {"kind", "storage_name", "content_type"},
     "campaigns": {"status", "timezone", "provider", "provider_sync"},
     "credentials": {"kind", "key_id", "secret_hash", "hint"},

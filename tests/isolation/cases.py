@@ -32,6 +32,7 @@ _RECORDS = [
     "outreach domain",
     "mailbox",
     "webhook",
+    "question",
     *(record.name for record in record_types() if record.is_node),
 ]
 

@@ -20,6 +20,9 @@ from storage.queries.artifacts import publish
 from storage.tables import (
     Account,
     Activity,
+    AnalyticsConversation,
+    AnalyticsEvent,
+    AnalyticsRun,
     Artifact,
     Campaign,
     CampaignMailbox,
@@ -153,8 +156,24 @@ async def fill_organization(world: World, organization: Organization, member: st
         await session.insert(Member(subject=others["member"].id, name=mark))
     belongs = Membership(org_id=organization.id, subject=others["member"].id, scopes=sorted(Role.MEMBER.scopes))
     await world.add(organization, belongs)
+    conversation = AnalyticsConversation(subject=member, title=mark)
+    question = AnalyticsRun(
+        conversation_id=conversation.id,
+        subject=member,
+        fingerprint=mark,
+        **dict.fromkeys(("question", "explanation"), mark),
+        **{name: [mark] for name in ("assumptions", "unread", "suggestions")},
+        status="declined",
+        holder=run.id,
+        leased_until=moment,
+        finished_at=moment,
+    )
+    step = AnalyticsEvent(run_id=question.id, sequence=1, type="run_finished", data={"unread": [mark]})
+    await world.add(organization, conversation, question, step)
     return {
         "owner": member,
+        "question": question.id,
+        "conversation": conversation.id,
         **{name: other.id for name, other in others.items()},
         "run": run.id,
         "result": result.id,

@@ -92,8 +92,8 @@ async def test_through_the_surfaces(gateway: Gateway, kind: CredentialKind) -> N
     of_one = await fill_organization(world, world.one, "admin@one", MARK)
     nothing = missing(of_one)
     before = _of_one(world, await world.dump())
-    # Workers belong to nobody, and no reminder of these records is due.
-    assert [table for table in before if not before[table]] == ["job_workers", "reminder_watches"]
+    # Workers belong to nobody, no reminder of these records is due, and no question is worked on.
+    assert [table for table in before if not before[table]] == ["analytics_watches", "job_workers", "reminder_watches"]
     for subject in CALLERS:
         headers = await world.headers(subject, world.two, kind)
         for name in OPERATIONS:

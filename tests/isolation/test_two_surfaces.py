@@ -763,7 +763,10 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
         assert (refused.status_code, refused.json()["detail"]) == (400, "Active organization required")
 
 
-RECORDS = ["account", "contact", "deal", "job", "lead", "run", "result", "campaign", "running campaign", "key", "token"]
+RECORDS = [
+    *("account", "contact", "deal", "job", "lead", "run", "result", "campaign", "running campaign", "key", "token"),
+    *("question", "conversation"),
+]
 RECORDS += ["owner", "second tag", *(record.name for record in record_types())]
 
 

@@ -47,6 +47,7 @@ UNTOLD = {
     **dict.fromkeys(("tagCreate", "tagUpdate", "tagMerge", "tagDelete"), _TAGS),
     **dict.fromkeys(("researchRunCreate", "researchRunCancel", "cxReportEdit"), _RESEARCH),
     **dict.fromkeys(("ownershipTransfer", "memberRemove"), "the job that they start tells (test_ownership)"),
+    **dict.fromkeys(("analyticsRunCancel", "analyticsConversationDelete"), "questions are their asker's alone"),
     "pipelineStageUpdate": "a new type is told on the deals in the stage (test_timeline), nothing else is theirs",
 }
 JOBS = {

@@ -67,6 +67,7 @@ ELSEWHERE = {"DetectedCompetitor.evidence", "UserError.field"}
 GROWS_NOT = {
     *("CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"),
     *("Viewer.permissions", "AnalyticsCatalog.entities", "AnalyticsEntity.dimensions", "AnalyticsEntity.measures"),
+    "AnalyticsCatalog.examples",
     "AnalyticsResult.columns",
     *("LeadAggregate.groups", "DealBoard.totals", "DealBoard.unstagedTotals"),
     *("AccountAggregate.groups", "DealForecast.months", "ForecastMonth.won", "ForecastSlot.totals"),

@@ -13,6 +13,10 @@ from storage.database import Database
 from storage.tables import (
     Account,
     Activity,
+    AnalyticsConversation,
+    AnalyticsEvent,
+    AnalyticsRun,
+    AnalyticsWatch,
     Artifact,
     Campaign,
     CampaignMailbox,
@@ -172,6 +176,20 @@ async def organization(database: Database, name: str) -> Rows:
             ),
         )
         await session.insert(CXReport(id=rows.report, result_id=rows.result))
+        await session.insert(
+            AnalyticsConversation(id=rows.run, subject=name, title=name),
+            AnalyticsRun(
+                id=rows.run,
+                conversation_id=rows.run,
+                subject=name,
+                fingerprint=name,
+                question=name,
+                holder=rows.run,
+                leased_until=now(),
+            ),
+            AnalyticsEvent(run_id=rows.run, sequence=1, type=name, data={"name": name}),
+            AnalyticsWatch(org_id=rows.org, next_at=now()),
+        )
         known = {"account": rows.account, "contact": rows.contact, "deal": rows.deal}
         others = {record.name: record.row(known, name) for record in record_types()}
         others["activity"].id, others["activity"].type = rows.later_meeting, "meeting"
