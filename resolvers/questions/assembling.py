@@ -107,6 +107,10 @@ class _Assembly:
             raise Unmade("average")
         if slots.is_total and _AVERAGES.intersection(measures):
             raise Unmade("total")
+        if slots.is_sum and not measures:  # of deals that is their amounts; of what else it is, is not said
+            if slots.entity != "deals":
+                raise Unmade("sum")
+            measures.append("value_sum")
         if slots.has_pipeline:
             if slots.condition("status") is None:
                 slots.add("status", value="open")

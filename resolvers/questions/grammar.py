@@ -234,6 +234,7 @@ class Reader:
             return 1
         if form in ("total", "sum", "combined", "summed"):
             slots.is_total = True
+            slots.is_sum |= form in ("sum", "summed")
             return 1
         if (
             form in _NEGATIONS

@@ -58,6 +58,7 @@ class Slots:
     is_listed: bool = False
     is_average: bool = False
     is_total: bool = False
+    is_sum: bool = False
     is_how_long: bool = False
     is_compared: bool = False
     is_sorted: bool = False
