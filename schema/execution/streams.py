@@ -57,7 +57,7 @@ async def _answers(
         except RateLimited as error:  # the stream can be taken up again from where it ended
             yield Answer(refusal(error, context.request_id), executed=False)
         except Exception as error:
-            broken = located_error(error, admitted.operation.node.selection_set.selections, [])
+            broken = located_error(error, list(admitted.operation.node.selection_set.selections), [])
             answer = answered(None, [broken], context)
             if taken is None:
                 yield without_cost(answer)

@@ -7,6 +7,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import httpx
 
+from contract.analytics_events import AnalyticsRunStatus, last_step
 from contract.scopes import Role
 from contract.vocabulary import FeedbackKind
 from identity.principal import Organization
@@ -168,7 +169,10 @@ async def fill_organization(world: World, organization: Organization, member: st
         leased_until=moment,
         finished_at=moment,
     )
-    step = AnalyticsEvent(run_id=question.id, sequence=1, type="run_finished", data={"unread": [mark]})
+    ended = {"unread": [mark], "suggestions": [mark]}
+    step = AnalyticsEvent(
+        run_id=question.id, sequence=1, type="run_finished", data=last_step(AnalyticsRunStatus.DECLINED, 0, ended)
+    )
     await world.add(organization, conversation, question, step)
     return {
         "owner": member,

@@ -9,6 +9,9 @@ from storage.queries.artifacts import publish
 from storage.tables import (
     Account,
     Activity,
+    AnalyticsConversation,
+    AnalyticsEvent,
+    AnalyticsRun,
     Artifact,
     Campaign,
     CampaignMailbox,
@@ -47,6 +50,7 @@ async def forest(tenant: Tenant, size: int) -> Tenant:
         await _outreach(tenant, number)
         await _research(tenant, number)
         await _administration(tenant, number)
+        await _questions(tenant, number)
         await new_membership(tenant)
     return tenant
 
@@ -143,6 +147,27 @@ async def _research(tenant: Tenant, number: int) -> None:
         ]
         async with tenant.gateway.world.database.writing(tenant.id) as session:
             await publish(session, *files)
+
+
+async def _questions(tenant: Tenant, number: int) -> None:
+    conversation = AnalyticsConversation(subject=tenant.subject("admin"), title=f"{number}")
+    column = {"name": "count", "label": "Count", "kind": "integer", "unit": None, "currency_column": None}
+    run = AnalyticsRun(
+        conversation_id=conversation.id,
+        subject=conversation.subject,
+        fingerprint="",
+        question=f"{number}",
+        status="succeeded",
+        sql={"text": "SELECT 1", "dialect": "sqlite", "tables": [], "filters": [], "digest": ""},
+        columns=[column],
+        chart={"kind": "number", "spec": None},
+        row_count=1,
+        holder=new_id(),
+        leased_until=now(),
+        finished_at=now(),
+    )
+    step = AnalyticsEvent(run_id=run.id, sequence=1, type="rows", data={"offset": 0, "rows": [[number]]})
+    await tenant.add(conversation, run, step)
 
 
 async def _administration(tenant: Tenant, number: int) -> None:
