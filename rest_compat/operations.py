@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from contract.errors import Path
-from contract.limits import REQUEST_SECONDS
 from identity.principal import Principal
 from providers.artifacts import Pieces
 from resolvers.shared.access import Rule, rule_of
@@ -76,7 +75,7 @@ class RestOperation:
     its headers is read. Without one the operation is public. Where a body is not required, none is an empty object.
     A body with `listed` is an array, which is the value of that field of its model.
     One that `takes_key` knows the idempotency key itself; others that write are made once under it. `seconds` is how
-    long its handler may take.
+    long its handler may take, where that is longer than others may.
     `dropped` are fields of the body that are checked and not kept. `form` lets a body be a form, which the handler
     reads. The rest is for the description: `example` is one of the body, where examples.py has none; `answer` is a
     record's document or names a schema of schemas.py (`many` of them in an array), `files` the media types of a file
@@ -103,7 +102,7 @@ class RestOperation:
     files: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
     takes_key: bool = False
-    seconds: float = REQUEST_SECONDS
+    seconds: float | None = None
     graphql_field: str | None = None
     description: str = ""
     request_headers: tuple[str, ...] = ()

@@ -15,9 +15,9 @@ class Deadlines:
         self.last: float | None = None
         """The latest time at which all of them are over, once the process has to end."""
 
-    def one(self, seconds: float = REQUEST_SECONDS) -> "Deadline":
-        """Makes the deadline of an operation which begins now, and may last so long."""
-        return Deadline(self, seconds)
+    def one(self, seconds: float | None = None) -> "Deadline":
+        """Makes the deadline of an operation which begins now, and may last so long; as any other unless told."""
+        return Deadline(self, REQUEST_SECONDS if seconds is None else seconds)
 
     def end(self, seconds: float) -> None:
         """Have no operation last longer than so many seconds from now."""
