@@ -283,7 +283,7 @@ async def delete_conversation(ctx: Context, identifier: str) -> str:
     """
     canonical, subject = as_uuid(identifier), ctx.caller.subject
     if canonical is None:
-        raise NotFound()
+        raise NotFound(field=("id",))
     async with ctx.writing() as session:
         runs = await statements.ask_to_cancel(session, subject, now(), conversation_id=canonical)
     if runs:
@@ -291,7 +291,7 @@ async def delete_conversation(ctx: Context, identifier: str) -> str:
         await _ended(ctx, canonical)
     async with ctx.writing() as session:
         if not await statements.forget_conversation(session, subject, canonical):
-            raise NotFound()
+            raise NotFound(field=("id",))
     return canonical
 
 

@@ -129,13 +129,15 @@ class Player:
         return Got(answer.status_code, _kept(answer.headers), answer.content)
 
     async def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of the organization and of the directory, but for the search's, which are each database's own.
+        """Every row of the organization and of the directory, but for those of the search and of the roll-ups, which
+        are each database's own.
 
         So are the identifiers of changes: of those that follow from another record's the database draws them.
         """
         self.gateway.world.one = self.organization
         rows = await self.gateway.world.dump()
-        del rows["search_entries"]
+        for table in ("search_entries", "deal_cells", "deal_cell_deltas", "meeting_cells", "meeting_cell_deltas"):
+            del rows[table]
         rows["record_changes"] = sorted(((row[0], *row[2:]) for row in rows["record_changes"]), key=repr)
         return rows
 

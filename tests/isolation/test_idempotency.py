@@ -59,7 +59,8 @@ def _worked(response: httpx.Response) -> bool:
 
 def test_every_mutation_but_one_is_made_once() -> None:
     mutations = {name for name, case in CASES.items() if any(request.writes for request in case.requests)}
-    assert set(WRITES) == mutations - {"webhooks.try_webhook"}
+    # A question has a key of its own, which leads back to its answer.
+    assert set(WRITES) == mutations - {"webhooks.try_webhook", "analytics_runs.ask"}
 
 
 @pytest.mark.long

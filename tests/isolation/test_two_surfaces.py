@@ -776,6 +776,8 @@ async def test_the_same_missing_records(surfaces: Surfaces) -> None:
     for name, by_path, by_graph in _pairs():
         if "<" not in by_path.path or "?" in by_path.path or name in ("deals.unlink_contact", "health.latest_health"):
             continue
+        if by_graph.document.startswith("subscription"):  # which says so in an event of its own
+            continue
         response = await send(surfaces.gateway, by_path.filled(values), surfaces.headers)
         [shown] = (await send(surfaces.gateway, by_graph.filled(values), surfaces.headers)).json()["data"].values()
         assert (response.status_code, _said(response)["detail"]) == (404, "Not found")
@@ -792,7 +794,7 @@ async def test_the_same_missing_records(surfaces: Surfaces) -> None:
         assert (shown is None) == by_graph.document.startswith("query")
         compared += 1
     of_record_types = [path for record in record_types() for _, path in record.paths if "{" in path]
-    assert compared == 20 + len(of_record_types)
+    assert compared == 23 + len(of_record_types)
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [

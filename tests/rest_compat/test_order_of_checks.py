@@ -9,8 +9,11 @@ from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from rest_compat.operations import RestOperation
 from rest_compat.routes import OPERATIONS
+from storage.base import new_id, now
 from storage.tables import (
     Account,
+    AnalyticsConversation,
+    AnalyticsRun,
     Campaign,
     Contact,
     CXReport,
@@ -167,7 +170,18 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     result = ResearchResult(id=run.id, run_id=run.id, position=0, company_name="C")  # one identifier for both places
     report = CXReport(result_id=result.id)
     campaign = Campaign(name="C", provider="local", status="active")
+    conversation = AnalyticsConversation(subject="admin@one", title="Q")
+    question = AnalyticsRun(  # one identifier for both places
+        id=conversation.id,
+        conversation_id=conversation.id,
+        subject="admin@one",
+        fingerprint="f",
+        question="Q",
+        holder=new_id(),
+        leased_until=now(),
+    )
     await world.add(world.one, account, contact, deal, link, job, lead, run, result, report, campaign)
+    await world.add(world.one, conversation, question)
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = [(record, record.row(known, "O")) for record in record_types()]
     await world.add(world.one, *(row for _, row in others))
@@ -183,6 +197,7 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
         "jobs": job.id,
         "leads": lead.id,
         "customer-intelligence": result.id,
+        "analytics": question.id,
         "outreach": campaign.id,
         "organization-pats": key_record["id"],
         "user-pats": token_record["id"],
@@ -192,7 +207,7 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     before = await world.dump()
     named = [o for o in GUARDED if o.path_parameters]
     of_record_types = [path for record, _ in others for _, path in record.paths if "{" in path]
-    assert len(named) == 22 + len(of_record_types)
+    assert len(named) == 26 + len(of_record_types)
     for place, operation in enumerate(named):
         headers = world.session(people[place % len(people)], world.two)
         there = owned[operation.path.split("/")[1]]

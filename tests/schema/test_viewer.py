@@ -11,9 +11,12 @@ from graphql import GraphQLSchema, build_schema, get_named_type, is_leaf_type, i
 from contract.limits import DOCUMENT_ALIASES_MAX
 from contract.scopes import ScopeGroup
 from gateway.commands.schema import COMMITTED
+from storage.base import new_id, now
 from storage.tables import (
     Account,
     Activity,
+    AnalyticsConversation,
+    AnalyticsRun,
     Campaign,
     Contact,
     Deal,
@@ -129,7 +132,10 @@ TOKENS = {
     "pats:create": {"userTokenCreate", "userTokenRename"},
     "pats:delete": {"userTokenRevoke"},
 }
-ASK = {"analyticsCatalog", "analyticsQuery"}
+ASK = {
+    *("analyticsCatalog", "analyticsQuery", "analyticsRun", "analyticsRuns"),
+    *("analyticsRunCancel", "analyticsConversationDelete"),
+}
 ANYBODY = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
 
 
@@ -276,8 +282,19 @@ async def records(tenant: Tenant) -> dict[str, Any]:
     enrollment = Enrollment(campaign_id=campaign.id, email="e@d.example", email_key="e@d.example")
     webhook = Webhook(url="https://1.1.1.1/", cursor=0)
     await tenant.add(result, mailbox, enrollment, webhook)
+    conversation = AnalyticsConversation(subject=tenant.subject(), title="Q")
+    await tenant.add(conversation)
+    question = AnalyticsRun(
+        conversation_id=conversation.id,
+        subject=tenant.subject(),
+        fingerprint="f",
+        question="Q",
+        holder=new_id(),
+        leased_until=now(),
+    )
+    await tenant.add(question)
     named = (account, contact, deal, lead, stage, snapshot, factor, job, run, result)
-    named += (domain, campaign, mailbox, enrollment, webhook)
+    named += (domain, campaign, mailbox, enrollment, webhook, question)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = {kind.typename: kind.row(known, "R") for kind in record_types() if kind.is_node}

@@ -83,8 +83,9 @@ RECORDS = {
     model for name in tables.__all__ if isinstance(model := getattr(tables, name), type) and issubclass(model, Record)
 }
 BARE = {
-    *(tables.Artifact, tables.CXReport, tables.CXReportRevision, tables.Event, tables.OutreachMessage),
-    *(tables.RecordChange, tables.StageChange, tables.Webhook, tables.WebhookDelivery),
+    *(tables.AnalyticsConversation, tables.AnalyticsRun, tables.Artifact, tables.CXReport, tables.CXReportRevision),
+    *(tables.Event, tables.OutreachMessage, tables.RecordChange, tables.StageChange),
+    *(tables.Webhook, tables.WebhookDelivery),
 }
 DERIVED = RECORDS - BARE
 
