@@ -21,7 +21,14 @@ def _as_list(given: object) -> object:
     return [] if given is None else given
 
 
-_Names = Annotated[list[_Name], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(_as_list)]
+def _or_null(schema: dict[str, Any]) -> None:  # Any: JSON
+    """The published form of a list that null stands for as well."""
+    schema["type"] = ["array", "null"]
+
+
+_Names = Annotated[
+    list[_Name], Field(max_length=ANALYTICS_LIST_MAX, json_schema_extra=_or_null), BeforeValidator(_as_list)
+]
 
 
 class AnalyticsCondition(Input):
@@ -47,8 +54,16 @@ class AnalyticsQuery(Input):
     measures: _Names = []
     by: _Names = []
     grain: DateGrain = DateGrain.MONTH
-    where: Annotated[list[AnalyticsCondition], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(_as_list)] = []
-    order_by: Annotated[list[AnalyticsOrder], Field(max_length=ANALYTICS_LIST_MAX), BeforeValidator(_as_list)] = []
+    where: Annotated[
+        list[AnalyticsCondition],
+        Field(max_length=ANALYTICS_LIST_MAX, json_schema_extra=_or_null),
+        BeforeValidator(_as_list),
+    ] = []
+    order_by: Annotated[
+        list[AnalyticsOrder],
+        Field(max_length=ANALYTICS_LIST_MAX, json_schema_extra=_or_null),
+        BeforeValidator(_as_list),
+    ] = []
     first: Annotated[StrictInt, Field(ge=0, le=ANALYTICS_ROWS_MAX)] | None = ANALYTICS_ROWS_MAX
     time_zone: TimeZone = "UTC"
 

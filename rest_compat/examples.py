@@ -67,14 +67,12 @@ _RESULT_OF_QUESTION: Final = {
     "chart": {"kind": "number", "spec": None},
     "duration_ms": 3,
 }
-EVENTS: Final = """retry: 1000
-
-id: 8
-event: run_finished
-data: {"status":"succeeded","row_count":1,"truncated":false,"duration_ms":41,"unread":[],"suggestions":[]}
-
-"""
-"""The end of a stream of events."""
+EVENT: Final = {
+    "id": "8",
+    "event": "run_finished",
+    "data": '{"status":"succeeded","row_count":1,"truncated":false,"duration_ms":41,"unread":[],"suggestions":[]}',
+}
+"""The last event of a stream."""
 
 _CREDENTIAL: Final = {
     "id": _CREDENTIAL_ID,

@@ -21,7 +21,7 @@ from rest_compat.documents import Document
 from rest_compat.metering import BUDGET_HEADERS
 from rest_compat.operations import HIDDEN, RestOperation
 from rest_compat.routes import OPERATIONS
-from rest_compat.schemas import SCHEMAS, JsonObject, Schema
+from rest_compat.schemas import SCHEMAS, JsonObject, Schema, record_schema
 
 _DESCRIPTION: Final = (
     "The documented paths of a multi-tenant sales CRM. Each request acts in one organization: that of an `ak_` key, or "
@@ -105,6 +105,16 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     500: (GatewayError,),
     503: (e.Unavailable,),
 }
+
+
+_EVENT: Final = record_schema(
+    {
+        "id": {"type": "string", "description": "The number of the step."},
+        "event": {"type": "string", "description": "What it tells."},
+        "data": {"type": "string", "contentMediaType": "application/json", "description": "What it is, as JSON."},
+    },
+    "One event of the stream.",
+)
 
 
 @cache
@@ -215,7 +225,7 @@ def _responses(operation: RestOperation) -> JsonObject:
         schema = {"type": "string", "format": "binary"}
         success["content"] = {kind: {"schema": schema, "example": "…"} for kind in operation.files}
     for kind in operation.streams:
-        stream = {"schema": {"type": "string"}, "example": examples.EVENTS}
+        stream = {"schema": _EVENT, "example": examples.EVENT}
         success["content"] = success.get("content", {}) | {kind: stream}
     responses = {str(operation.status): success}
     if "Range" in operation.request_headers:
