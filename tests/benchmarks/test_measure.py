@@ -118,7 +118,7 @@ def test_a_childs_time_counts_while_it_runs_and_when_it_has_ended() -> None:
         assert process.stdout is not None
         assert process.stdin is not None
         assert process.stdout.readline() == b"ended\n"
-        assert processor_seconds(process.pid) >= 0.3
+        assert processor_seconds(process.pid) >= 0.25  # the system counts in hundredths, and rounds each part down
         assert processor_seconds(os.getpid()) > before
         process.stdin.write(b"\n")
 
