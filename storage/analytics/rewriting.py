@@ -1,7 +1,7 @@
 """Writes a statement anew, each table walled to the organization; only that is ever sent (layers JOINS and TENANT).
 
 What comes out is made of names of the catalogue, of literals and of forms that stand in this folder: nothing of the
-caller's text is passed on as it is, but what its quotes hold.
+caller's text is passed on as it is, but what its quotes hold (decisions 266, 267 and 269).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
