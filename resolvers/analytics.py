@@ -29,6 +29,6 @@ async def get_catalog(ctx: Context) -> CatalogPart:
     scopes, dialect = frozenset(ctx.caller.scopes), ctx.services.database.dialect
     is_there = ctx.services.sql is not None
     tables = list(sql_tables_for(scopes).values()) if is_there else []
-    functions = SQL_FUNCTIONS[dialect] if is_there else ()
+    functions = [*SQL_FUNCTIONS[dialect]] if is_there else []
     entities = catalog_for(scopes)
     return CatalogPart(entities, tables, functions, is_there, dialect, examples_for(entities))

@@ -111,9 +111,9 @@ async def _ran(ctx: Context, runner: Runner, query: SqlQuery, attempt: _Attempt)
         finally:
             attempt.duration = int((monotonic() - began) * 1000)
     attempt.rows = len(answer.rows)
-    statement = Statement(query.sql, (), runner.dialect, guarded.tables, (), attempt.digest)
+    statement = Statement(query.sql, [], runner.dialect, [*guarded.tables], [], attempt.digest)
     chart = chart_of(guarded.columns, answer.rows, is_list=not guarded.groups)
-    return Result(guarded.columns, answer.rows, answer.truncated, statement, chart, attempt.duration)
+    return Result([*guarded.columns], answer.rows, answer.truncated, statement, chart, attempt.duration)
 
 
 async def _recorded(ctx: Context, attempt: _Attempt) -> None:
