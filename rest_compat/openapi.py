@@ -104,6 +104,8 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
     416: (e.RangeNotSatisfiable,),
+    429: (e.RateLimited, e.AuthenticationLimited),
+    431: (e.HeadersTooLarge,),
     429: (e.RateLimited, e.AuthenticationLimited, e.TooManyRuns),
     500: (GatewayError,),
     501: (e.NotConfigured,),
@@ -268,11 +270,11 @@ def _refusals(operation: RestOperation) -> list[int]:
     statuses = set(operation.errors) | {500}
     if operation.rule is not None:
         # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.
-        statuses |= {400, 401, 403, 429, 503} | ({422} if operation.path_parameters or operation.query else set())
+        statuses |= {400, 401, 403, 429, 431, 503} | ({422} if operation.path_parameters or operation.query else set())
     if operation.writes:
         statuses |= {409, 422}
     if operation.form is not None:
-        statuses |= {429, 503}
+        statuses |= {429, 431, 503}
     if operation.body is not None:
         statuses |= {413, 415, 422}
     return sorted(statuses)
@@ -313,8 +315,9 @@ _REFUSAL_HEADERS: Final = {
     429: ("Retry-After",),
     503: ("Retry-After",),
 }
-# Among these are refusals of callers that nobody knows, or that are in no organization to have a budget in.
-_UNMETERED: Final = frozenset({400, 401, 403, 429, 503})
+# Among these are refusals of callers that nobody knows, or that are in no organization to have a budget in; and of
+# requests that are not read to their end.
+_UNMETERED: Final = frozenset({400, 401, 403, 429, 431, 503})
 
 
 def _budget(operation: RestOperation) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def test_every_path_is_described_with_its_group_and_its_twin() -> None:
         if group is not None:
             assert all(scope in operation["description"] for scope in ScopeGroup[group].value)
             assert ("and an active organization" in operation["description"]) == organization
-            assert {"400", "401", "403", "500", "503"} <= set(operation["responses"])
+            assert {"400", "401", "403", "431", "500", "503"} <= set(operation["responses"])
     identifiers = [operation["operationId"] for _, _, operation in DESCRIBED]
     assert len(set(identifiers)) == len(identifiers)
 
