@@ -104,7 +104,6 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
     416: (e.RangeNotSatisfiable,),
-    429: (e.RateLimited, e.AuthenticationLimited),
     431: (e.HeadersTooLarge,),
     429: (e.RateLimited, e.AuthenticationLimited, e.TooManyRuns),
     500: (GatewayError,),
