@@ -122,9 +122,7 @@ class Runtime:
             credentials_max=settings.credentials_max,
             children=self.ports.children,
             public_url=(settings.public_url or "").rstrip("/"),
-            sql=runner_of(
-                settings.database_url.get_secret_value(), settings.analytics_database_url.get_secret_value()
-            ),
+            sql=runner_of(settings.database_url.get_secret_value(), settings.analytics_database_url.get_secret_value()),
             count_statement=count_statement,
         )
         self.stopping = asyncio.Event()

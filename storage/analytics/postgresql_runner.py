@@ -43,7 +43,7 @@ FIT = """SELECT NOT (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR
   AND NOT EXISTS (SELECT FROM pg_auth_members WHERE member = r.oid)
   AND NOT has_table_privilege('credentials', 'select') AND NOT has_any_column_privilege('credentials', 'select')
   FROM pg_roles r WHERE rolname = current_user"""
-"""Whether a login is fit for text of callers: it is above nothing and owns nothing, and reads no directory (decision 278)."""
+"""Whether a login is fit for text of callers: it is above nothing, owns nothing, reads no directory (decision 278)."""
 
 
 class PostgresqlRunner:

@@ -1,6 +1,7 @@
 """The layer SYNTAX: the forms, functions and types that a statement may be made of; anything else is refused by name.
 
-Each form is listed with the parts that it may have, so that a part which a parser adds some day is refused too (decision 266).
+Each form is listed with the parts that it may have, so that a part which a parser adds some day is refused too
+(decision 266).
 """
 
 from collections.abc import Mapping, Sequence

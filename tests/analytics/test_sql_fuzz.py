@@ -1,8 +1,8 @@
 """Statements by chance: attacks and questions cut, spliced and nested; what the guard lets through shows no canary.
 
 Judged on a database with two organizations, by its rows, its files and its locks: nothing of the other organization or
-of hidden columns is shown, and nothing is changed. 300 by seed; 100,000 with CRM_SQL_FUZZ=100000; 1,000,000 in the long
-run.
+of hidden columns is shown, and nothing is changed. 300 by seed, and 1,000,000 in the long run, or as many as
+CRM_SQL_FUZZ says.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ async def judged(one: Tenant, two: Tenant, number: int, seed: int) -> Counter[st
 async def test_nothing_of_another_organization_is_shown(one: Tenant, two: Tenant) -> None:
     await planted(one, two)
     before, files = await _state(one), {*Path.cwd().iterdir()}
-    outcomes = await judged(one, two, int(os.environ.get("CRM_SQL_FUZZ", "300")), seed=20261123)
+    outcomes = await judged(one, two, 300, seed=20261123)
     assert outcomes["answered"] > 5, outcomes
     assert await _state(one) == before
     assert {*Path.cwd().iterdir()} == files
@@ -140,6 +140,7 @@ async def test_nothing_of_another_organization_is_shown(one: Tenant, two: Tenant
 async def test_nothing_of_another_organization_is_shown_by_a_million(one: Tenant, two: Tenant) -> None:
     await planted(one, two)
     before = await _state(one)
-    outcomes = await judged(one, two, 1_000_000, seed=7)
-    assert outcomes["answered"] > 1000, outcomes
+    number = int(os.environ.get("CRM_SQL_FUZZ", "1000000"))
+    outcomes = await judged(one, two, number, seed=7)
+    assert outcomes["answered"] > number / 1000, outcomes
     assert await _state(one) == before
