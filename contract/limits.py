@@ -275,5 +275,11 @@ RUN_EVENTS_HOURS = 24
 RUN_RETENTION_DAYS = 30
 """Days for which questions are kept; the setting's default."""
 RUNS_DEFAULT = 20
+SAVED_QUERIES_MAX = 1_000
+"""Saved queries of one person."""
+SAVED_QUERY_NAME_MAX = 200
+"""Characters of the name of one."""
+SAVED_QUERY_DESCRIPTION_MAX = 2_000
+"""Characters of what it is for."""
 RUNS_MAX = 100
 """Questions of a page."""

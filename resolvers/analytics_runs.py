@@ -57,7 +57,7 @@ LIMITS: JsonDict = {
 }
 """The bounds of an answer, as its first step tells them."""
 
-_Question = Annotated[
+QuestionText = Annotated[
     str,
     trimmed(QUESTION_MAX),
     AfterValidator(storable),
@@ -73,7 +73,7 @@ Asked = AnalyticsRun | AnalyticsRunRow
 class AnalyticsAsk(Input):
     """A question, of a conversation that goes on or of a new one."""
 
-    question: _Question
+    question: QuestionText
     conversation_id: Reference | None = None
     time_zone: TimeZone = "UTC"
     model: StrictBool = True

@@ -6,6 +6,7 @@ from contract.criteria import Selection
 from identity.principal import Principal
 from resolvers.analytics_runs import get_run, runs_of
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
+from resolvers.saved_queries import get_saved_query, visible_of
 from resolvers.shared.access import FINDABLE, requires, rule_of
 from resolvers.shared.context import Context
 from resolvers.shared.lists import by_id
@@ -24,8 +25,8 @@ async def get_viewer(ctx: Context) -> Principal:
 
 CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "UserToken": list_user_tokens}
 """Credentials, which no statement finds: they are looked for among those that the caller is shown."""
-QUESTION = "AnalyticsRun"
-"""The type of questions, which are their caller's alone and are looked for among the caller's own."""
+QUESTION, SAVED_QUERY = "AnalyticsRun", "SavedQuery"
+"""The types of questions and of saved queries, which are looked for among those that the caller sees."""
 
 
 @requires(None, organization=False)
@@ -67,6 +68,8 @@ async def _own(ctx: Context, identifier: str) -> NodeResult | None:
         }
         if rule_of(get_run).admits(ctx.principal):
             found |= {run.id: NodeResult(QUESTION, run) for run in await runs_of(ctx, ids)}
+        if rule_of(get_saved_query).admits(ctx.principal):
+            found |= {saved.id: NodeResult(SAVED_QUERY, saved) for saved in await visible_of(ctx, ids)}
         return [found.get(i) for i in ids]
 
     return await ctx.loader("own records", load).load(identifier)

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StrictInt, StrictStr
 
+from contract.analytics_results import Result
 from contract.limits import ANALYTICS_ROWS_MAX
 from resolvers.shared.inputs import Input
 from resolvers.sql_queries import SqlQuery, run_sql
@@ -15,6 +16,8 @@ from rest_compat.csv_answers import csv_of
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 
 CSV: Final = "text/csv"
+CSV_HEADERS: Final = ("X-Truncated", "X-Result-Digest", "Content-Disposition")
+"""The headers of an answer in CSV."""
 
 
 class AnswerFormat(StrEnum):
@@ -44,7 +47,11 @@ class SqlBody(Input):
 async def sql(call: RestRequest) -> RestResponse:
     """Answers with the rows of the statement."""
     body: SqlBody = call.body
-    result = await run_sql(call.ctx, SqlQuery(sql=body.sql, first=body.limit))
+    return shown(call, await run_sql(call.ctx, SqlQuery(sql=body.sql, first=body.limit)))
+
+
+def shown(call: RestRequest, result: Result) -> RestResponse:
+    """Returns the rows as JSON, or as CSV where that is asked for."""
     asked = call.query.format
     if asked is AnswerFormat.JSON or (asked is None and not _wants_csv(call.headers.get("accept", ""))):
         return RestResponse(result_body(result))
@@ -87,7 +94,7 @@ OPERATIONS: Final = (
         "layer, reason and place. With `Accept: text/csv`, or `format=csv`, the rows come as CSV.",
         example={"sql": "SELECT status, COUNT(*) AS deals FROM deals GROUP BY status ORDER BY status"},
         request_headers=("Accept",),
-        response_headers=("X-Truncated", "X-Result-Digest", "Content-Disposition"),
+        response_headers=CSV_HEADERS,
         errors=(429, 501, 504),
         operation_id="sql_query",
     ),

@@ -11,6 +11,7 @@ from contract.analytics_events import AnalyticsPlanner, AnalyticsRunStatus, Even
 from contract.analytics_results import ChartKind
 from contract.catalog import ColumnKind
 from contract.guard_layers import GuardLayer
+from resolvers.analytics_inputs import AnalyticsCondition, AnalyticsOrder, AnalyticsQuery
 from schema.adapters.strawberry import to_camel_case
 from schema.analytics_results import AnalyticsChart, AnalyticsColumn, AnalyticsSql
 from schema.connections import named_by_its_rows
@@ -151,6 +152,11 @@ def _planned(data: _Json) -> _Json:
 
 
 _NAMES = frozenset({"op", "grain", "direction"})
+_WRITTEN = {
+    to_camel_case(name): name
+    for model in (AnalyticsQuery, AnalyticsCondition, AnalyticsOrder)
+    for name in model.model_fields
+}
 
 
 def as_input(plan: _Json) -> dict[str, Any]:  # Any: JSON
@@ -169,6 +175,22 @@ def as_input(plan: _Json) -> dict[str, Any]:  # Any: JSON
         return value
 
     return {to_camel_case(name): written(name, value) for name, value in plan.items()}
+
+
+def as_plan(given: object) -> object:
+    """Reads a semantic query that was written as `analyticsQuery` takes it: what `as_input` does, undone."""
+    if not isinstance(given, dict):
+        return given
+    plan: dict[str, object] = {}
+    for name, value in given.items():
+        key = _WRITTEN.get(str(name), str(name))
+        if key in _NAMES and isinstance(value, str):
+            plan[key] = value.lower()
+        elif key != "value" and isinstance(value, list):
+            plan[key] = [as_plan(each) for each in value]
+        else:
+            plan[key] = value
+    return plan
 
 
 def _columns(data: _Json) -> _Json:

@@ -503,6 +503,24 @@ class SalesTargetRow(RecordRow):
     begins_at: datetime.datetime
     ends_before: datetime.datetime
 
+class SavedQueryRow(RecordRow):
+    name: str
+    description: str | None
+    question: str | None
+    query: JsonDict | None
+    sql: str | None
+    dialect: str | None
+    owner_id: str
+    is_shared: bool
+    is_verified: bool
+    verified_by: str | None
+    verified_at: datetime.datetime | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+    name_key: str
+    question_key: str | None
+
 class SearchEntryRow(Row):
     org_id: str
     kind: int

@@ -314,6 +314,15 @@ ANALYTICS_RUNS: Listable[r.AnalyticsRunRow] = Listable(
 )
 """Questions: whoever lists them says whose, since they are nobody else's."""
 
+SAVED_QUERIES: Listable[r.SavedQueryRow] = Listable(
+    "saved_queries",
+    t.SavedQuery,
+    _columns(t.SavedQuery),
+    {"name": (Key("name"), _ID)},
+    Order("name", SortDirection.ASC),
+)
+"""Saved queries: whoever lists them says whose."""
+
 _USES = (
     select(func.count())
     .select_from(t.TagLink)

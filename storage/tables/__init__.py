@@ -26,6 +26,7 @@ from storage.tables.outreach_domains import OutreachDomain
 from storage.tables.pipeline_stages import PipelineStage, StageChange
 from storage.tables.research import ResearchResult, ResearchRun
 from storage.tables.sales_targets import SalesTarget
+from storage.tables.saved_queries import SavedQuery
 from storage.tables.search import SEARCHED, SearchEntry
 from storage.tables.tags import TAGGED, Tag, TagLink
 from storage.tables.webhooks import Webhook, WebhookDelivery, WebhookWatch
@@ -78,6 +79,7 @@ __all__ = [
     "ResearchResult",
     "ResearchRun",
     "SalesTarget",
+    "SavedQuery",
     "SearchEntry",
     "StageChange",
     "Tag",

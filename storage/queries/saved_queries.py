@@ -1,0 +1,37 @@
+"""Statements on saved queries."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from sqlalchemy import func, or_, select
+from sqlmodel import col
+
+from contract.normal_form import folded
+from storage.tables import SavedQuery
+from storage.tenancy.sessions import TenantSession
+
+
+def key_of(text: str) -> str:
+    """What stands for a name or a question, letter case, width and a closing mark aside."""
+    return sha256(folded(" ".join(text.split())).rstrip(" ?!.").encode()).hexdigest()
+
+
+async def visible(session: TenantSession, subject: str, ids: Sequence[str]) -> Sequence[SavedQuery]:
+    """Those of these that are the subject's own or shared."""
+    seen = or_(col(SavedQuery.owner_id) == subject, col(SavedQuery.is_shared))
+    own = select(SavedQuery).where(col(SavedQuery.org_id) == session.org_id, seen)
+    return await session.find_all(own.where(col(SavedQuery.id).in_(ids)))
+
+
+async def verified(session: TenantSession, question: str) -> SavedQuery | None:
+    """The one that was verified for this question."""
+    own = select(SavedQuery).where(col(SavedQuery.org_id) == session.org_id, col(SavedQuery.is_verified))
+    rows = await session.find_all(own.where(col(SavedQuery.question_key) == key_of(question)))
+    return rows[0] if rows else None
+
+
+async def number(session: TenantSession, subject: str) -> int:
+    """How many the subject has."""
+    own = col(SavedQuery.org_id) == session.org_id, col(SavedQuery.owner_id) == subject
+    counted: int = await session.scalar(select(func.count()).select_from(SavedQuery).where(*own))
+    return counted
