@@ -17,6 +17,7 @@ _READ_HEADERS = (
     "If-Match",
     "If-None-Match",
     "If-Range",
+    "Last-Event-ID",
     "Range",
     "X-Request-Id",
     "X-Service-Org",
