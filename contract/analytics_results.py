@@ -32,6 +32,11 @@ class ResultColumn:
     currency_column: str | None = None
 
 
+def label_of(name: str) -> str:
+    """Returns the name of a column for people."""
+    return name.replace("_", " ").capitalize()
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A statement as it was sent, without the wall that pins it to the organization.

@@ -104,6 +104,7 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Query.dealForecast": Cost(AGGREGATED),
     "Query.dealFunnel": Cost(WORK),
     "Query.analyticsQuery": Cost(ANALYZED),
+    "Query.sqlQuery": Cost(ANALYZED),
     "Query.leadConversionPreview": Cost(WORK),
     "Query.pipelineStages": Cost(READ, size=20),
     "Query.competitors": Cost(READ, size=50),

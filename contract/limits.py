@@ -234,6 +234,24 @@ ANALYTICS_ROWS_MAX = 1_000
 """Rows of an answer of analytics."""
 ANALYTICS_BYTES_MAX = 1_000_000
 """Bytes of the rows of an answer of analytics, as JSON."""
+SQL_BYTES_MAX = 8_192
+"""Bytes of a caller's own statement."""
+SQL_NODES_MAX = 1_500
+"""Parts of such a statement, as it is read."""
+SQL_DEPTH_MAX = 40
+"""How deep they stand in one another."""
+SQL_TABLES_MAX = 10
+"""Tables that it reads, each time counted."""
+SQL_COLUMNS_MAX = 50
+"""Columns of its answer."""
+SQL_SECONDS = 5.0
+"""How long it may take."""
+SQL_TEXTS_MAX, SQL_TEXTS_CHARACTERS_MAX = 1_000, 4_000_000
+"""Statements that the guard keeps the result of, and their bytes."""
+SQL_RUNNING_MAX, SQL_WAITING_MAX, SQL_WAIT_SECONDS = 2, 8, 2.0
+"""Statements that a process runs at once, those that wait, and how long."""
+SQL_RUNNING_OF_ONE_MAX, SQL_WAITING_OF_ONE_MAX = 1, 4
+"""The same of one organization."""
 ANALYTICS_CONDITIONS_MAX = 50
 """Conditions of a semantic query, those on linked records among them."""
 ANALYTICS_LIST_MAX = 100

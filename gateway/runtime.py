@@ -11,7 +11,13 @@ import httpx
 from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
 from gateway.middleware.limiter_backends import limiter_backends
-from gateway.observability.metrics import count_call, count_job, count_notification, note_breaker
+from gateway.observability.metrics import (
+    count_call,
+    count_job,
+    count_notification,
+    count_statement,
+    note_breaker,
+)
 from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.settings import SequencingProvider, Settings
@@ -32,6 +38,7 @@ from providers.ports import Ports
 from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
 from resolvers.shared.context import Services
+from storage.analytics.runners import runner_of
 from storage.base import now
 from storage.change_feed import ChangeFeed
 from storage.database import Database
@@ -115,6 +122,8 @@ class Runtime:
             credentials_max=settings.credentials_max,
             children=self.ports.children,
             public_url=(settings.public_url or "").rstrip("/"),
+            sql=runner_of(settings.database_url.get_secret_value(), settings.analytics_database_url.get_secret_value()),
+            count_statement=count_statement,
         )
         self.stopping = asyncio.Event()
         """Set when the service begins to end: streams end with it."""
@@ -161,6 +170,7 @@ class Runtime:
             self.outbound.close,
             self.limiting.close,
             self.http.aclose,
+            *([] if self.services.sql is None else [self.services.sql.close]),
             self.database.close,
         ]
         end = asyncio.get_running_loop().time() + _CLOSING_SECONDS

@@ -21,7 +21,7 @@ from contract.web_address import is_web_address
 from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
 from providers.signing import is_secret
-from storage.migrate import check_address
+from storage.migrate import check_address, login_of
 
 _NAMES = {
     "allowed_hosts": (re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+"), "names of hosts without ports"),
@@ -61,6 +61,10 @@ class Settings(BaseSettings):
     database_statement_cache: bool = Field(default=True, description="Off behind a pooler in transaction mode.")
     database_listen_url: SecretStr = Field(
         default=SecretStr(""), description="Past a pooler, for PostgreSQL's notifications; CRM_DATABASE_URL unless set."
+    )
+    analytics_database_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="PostgreSQL: the login of ad-hoc SQL, see `analytics role`; none unless set. SQLite needs none.",
     )
     oidc_issuer: str | None = Field(default=None, description="An external identity provider; embedded unless set.")
     oidc_audience: str | None = Field(default=None, description="What session tokens must be meant for.")
@@ -208,7 +212,7 @@ class Settings(BaseSettings):
             raise ValueError("needs CRM_PERSISTED_DOCUMENTS")
         return value
 
-    @field_validator("database_listen_url")
+    @field_validator("database_listen_url", "analytics_database_url")
     @classmethod
     def _server(cls, value: SecretStr) -> SecretStr:
         if not value.get_secret_value():
@@ -218,6 +222,21 @@ class Settings(BaseSettings):
         if not address.startswith("postgresql"):
             raise ValueError("must start with postgresql+asyncpg://")
         return SecretStr(address)
+
+    @field_validator("analytics_database_url")
+    @classmethod
+    def _login_of_its_own(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        """What callers write runs by no login that does anything else."""
+        if not value.get_secret_value():
+            return value
+        others = [
+            info.data[name].get_secret_value() for name in ("database_url", "database_listen_url") if name in info.data
+        ]
+        if not others or not others[0].startswith("postgres"):
+            raise ValueError("is for PostgreSQL; SQLite needs none")
+        if any(login_of(value.get_secret_value()) == login_of(other) for other in others if other):
+            raise ValueError("must be another login than the ordinary one")
+        return value
 
     @field_validator("artifacts_url")
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from contract.analytics_results import ChartKind, Result, ResultColumn, Statement, Value
+from contract.analytics_results import ChartKind, Result, ResultColumn, Statement, Value, label_of
 from contract.catalog import ColumnKind
 from contract.limits import ANALYTICS_BYTES_MAX
 from contract.scopes import ScopeGroup
@@ -97,23 +97,19 @@ def _columns(checked: Checked) -> list[ResultColumn]:
     for name in shape.by:
         kind = entity.dimensions[name].kind
         is_period = bool(shape.measures) and entity.dimensions[name].is_date
-        column = ResultColumn(name, _label(name), ColumnKind.DATE if is_period else kind)
+        column = ResultColumn(name, label_of(name), ColumnKind.DATE if is_period else kind)
         if kind is ColumnKind.DECIMAL:
             column = replace(column, unit="money", currency_column=of_amounts)
         found.append(column)
         if facts.dimensions[name].id is not None:
-            found.append(ResultColumn(f"{name}_id", _label(f"{name}_id"), ColumnKind.ID))
+            found.append(ResultColumn(f"{name}_id", label_of(f"{name}_id"), ColumnKind.ID))
     if shape.has_currency:
-        found.append(ResultColumn(CURRENCY, _label(CURRENCY), ColumnKind.TEXT))
+        found.append(ResultColumn(CURRENCY, label_of(CURRENCY), ColumnKind.TEXT))
     for name in shape.measures:
         unit = facts.measures[name].unit
         money = of_amounts if unit == "money" else None
-        found.append(ResultColumn(name, _label(name), entity.measures[name].kind, unit, money))
+        found.append(ResultColumn(name, label_of(name), entity.measures[name].kind, unit, money))
     return found
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ").capitalize()
 
 
 def _shown(kind: ColumnKind, value: object) -> Value:

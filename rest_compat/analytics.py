@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Final
 
 from contract.catalog import Field
 from resolvers.analytics import get_catalog
-from resolvers.questions.reading import examples_for
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.schemas import JsonObject
 
@@ -23,9 +23,19 @@ async def catalog(call: RestRequest) -> RestResponse:
             "measures": _shown(one.measures.values()),
             "links": list(one.links),
         }
-        for one in found
+        for one in found.entities
     ]
-    return RestResponse({"entities": entities, "examples": examples_for(found)})
+    tables = [{"name": one.name, "columns": [asdict(column) for column in one.shown]} for one in found.tables]
+    return RestResponse(
+        {
+            "entities": entities,
+            "tables": tables,
+            "sql_available": found.sql_available,
+            "dialect": found.dialect,
+            "functions": found.functions,
+            "examples": found.examples,
+        }
+    )
 
 
 def _shown(fields: Iterable[Field]) -> list[JsonObject]:
@@ -50,7 +60,7 @@ OPERATIONS: Final = (
         resolver=get_catalog,
         answer="AnalyticsCatalog",
         graphql_field="Query.analyticsCatalog",
-        description="Kinds of records with their dimensions, measures and links, narrowed by the caller's other "
-        "scopes.",
+        description="Kinds of records with their dimensions, measures and links, and the tables of ad-hoc SQL, "
+        "narrowed by the caller's other scopes.",
     ),
 )

@@ -7,13 +7,13 @@ from typing import Final
 
 from contract.analytics_results import ChartKind, Result
 from contract.catalog import ColumnKind
-from rest_compat.schemas import JsonObject, enumerated, or_null, record_schema
+from rest_compat.schemas import JsonObject, enumerated, or_null, record_schema, reference_to
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
 _WHOLE: Final = {"type": "integer"}
 _VALUES: Final = {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}
-_COLUMN: Final = record_schema(
+COLUMN_SCHEMA: Final = record_schema(
     {
         "name": {**_TEXT, "description": "Unique in the answer."},
         "label": {**_TEXT, "description": "For people."},
@@ -43,7 +43,7 @@ _CHART: Final = record_schema(
 )
 RESULT_SCHEMA: Final = record_schema(
     {
-        "columns": {"type": "array", "items": _COLUMN},
+        "columns": {"type": "array", "items": reference_to("AnalyticsColumn")},
         "rows": {"type": "array", "items": _VALUES, "description": "Values in the order of the columns."},
         "row_count": _WHOLE,
         "truncated": {"type": "boolean", "description": "Whether there were more rows, or more bytes, than are told."},

@@ -116,6 +116,10 @@ _DIMENSION: Final = {
     "values": ["open", "won", "lost"],
     "is_date": False,
 }
+_TABLE: Final[JsonObject] = {
+    "name": "competitors",
+    "columns": [{"name": "name", "label": "Name", "kind": "text", "unit": None, "currency_column": None}],
+}
 _ENTITY: Final = {
     "name": "deals",
     "description": "Deals, with their amounts and the way they went.",
@@ -220,7 +224,16 @@ ANSWERS: Final[JsonObject] = {
     "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
     "OwnedCounts": _COUNTS,
     "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
-    "AnalyticsCatalog": {"entities": [_ENTITY], "examples": ["Pipeline value by stage"]},
+    "AnalyticsCatalog": {
+        "entities": [_ENTITY],
+        "tables": [_TABLE],
+        "sql_available": True,
+        "dialect": "postgresql",
+        "functions": ["avg", "count"],
+        "examples": ["Pipeline value by stage"],
+    },
+    "AnalyticsTable": _TABLE,
+    "AnalyticsColumn": _TABLE["columns"][0],
     "AnalyticsEntity": _ENTITY,
     "AnalyticsResult": _RESULT_OF_QUESTION,
     "AnalyticsRun": {

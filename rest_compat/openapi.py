@@ -15,7 +15,7 @@ from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from resolvers.shared.idempotency import HEADER, REPLAYED
 from rest_compat import examples, health
 from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
-from rest_compat.analytics_results import RESULT_SCHEMA
+from rest_compat.analytics_results import COLUMN_SCHEMA, RESULT_SCHEMA
 from rest_compat.analytics_runs import RUN_SCHEMA
 from rest_compat.documents import Document
 from rest_compat.metering import BUDGET_HEADERS
@@ -54,6 +54,7 @@ _KEY: Final = {
 _REQUEST_HEADERS: Final = {
     "If-Match": "The ETags of the versions that may be changed, or `*`; another version is a 412.",
     "Range": "A part of the file: `bytes=0-99`, `bytes=100-`, `bytes=-100`.",
+    "Accept": "`text/csv` for CSV.",
     "If-Range": "The ETag of the version that the caller has a part of; of another one the whole is the answer.",
     "Last-Event-ID": "The number of the last step that the client has; only later ones are sent.",
     "If-None-Match": "The ETags of the versions that the caller has, or `*`; for these the answer is a 304.",
@@ -64,6 +65,8 @@ _HEADERS: Final = {
     "Idempotency-Replayed": "true where nothing was done, and the answer is that of an earlier request.",
     "ETag": "The version of the record, or of the file its SHA-256.",
     "Accept-Ranges": "bytes",
+    "X-Truncated": "true where there were more rows, or more bytes, than are told; absent where not.",
+    "X-Result-Digest": "The SHA-256 of the statement.",
     "Content-Range": "Which part of how many bytes it is.",
     "Content-Disposition": "The name to save the file under.",
     "X-Content-Type-Options": "nosniff",
@@ -101,10 +104,12 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     413: (e.TooLarge,),
     415: (e.UnsupportedMedia,),
     416: (e.RangeNotSatisfiable,),
-    429: (e.RateLimited, e.AuthenticationLimited),
     431: (e.HeadersTooLarge,),
+    429: (e.RateLimited, e.AuthenticationLimited, e.TooManyRuns),
     500: (GatewayError,),
+    501: (e.NotConfigured,),
     503: (e.Unavailable,),
+    504: (e.TimedOut,),
 }
 
 
@@ -136,6 +141,7 @@ def openapi_document() -> JsonObject:
                 **FLOWS,
                 "AnalyticsResult": RESULT_SCHEMA,
                 "AnalyticsRun": RUN_SCHEMA,
+                "AnalyticsColumn": COLUMN_SCHEMA,
                 **_models(),
             },
             "securitySchemes": _SECURITY,
@@ -224,7 +230,9 @@ def _responses(operation: RestOperation) -> JsonObject:
         success["content"] = {"application/json": content}
     if operation.files:
         schema = {"type": "string", "format": "binary"}
-        success["content"] = {kind: {"schema": schema, "example": "…"} for kind in operation.files}
+        success["content"] = success.get("content", {}) | {
+            kind: {"schema": schema, "example": "…"} for kind in operation.files
+        }
     for kind in operation.streams:
         stream = {"schema": _EVENT, "example": examples.EVENT}
         success["content"] = success.get("content", {}) | {kind: stream}
@@ -287,6 +295,7 @@ def _refusal(operation: RestOperation, status: int) -> JsonObject:
     else:
         needs_organization = operation.rule is None or operation.rule.organization
         kinds = [k for k in _ERRORS[status] if needs_organization or k is not e.OrganizationRequired]
+        kinds = [k for k in kinds if k is not e.TooManyRuns or status in operation.errors]
         kinds = [k for k in kinds if operation.rule is not None or k not in (e.OrganizationRequired, e.Forbidden)]
         if operation.rule is None or not operation.rule.in_person:
             kinds = [k for k in kinds if k is not e.NotInPerson]

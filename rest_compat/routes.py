@@ -34,6 +34,7 @@ from rest_compat import (
     record_types,
     sales_targets,
     serving,
+    sql_queries,
     tags,
     timeline,
     viewer,
@@ -66,6 +67,7 @@ _MODULES: Final = (
         analytics,
         analytics_queries,
         analytics_runs,
+        sql_queries,
     ),
     *(members, viewer, feedback, exchange, media, liveness),
 )

@@ -222,6 +222,14 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "AnalyticsCatalog": record_schema(
         {
             "entities": {"type": "array", "items": reference_to("AnalyticsEntity")},
+            "tables": {
+                "type": "array",
+                "items": reference_to("AnalyticsTable"),
+                "description": "The tables of ad-hoc SQL; empty where it is not configured.",
+            },
+            "sql_available": {"type": "boolean", "description": "Whether ad-hoc SQL is configured."},
+            "dialect": {"type": "string", "enum": ["sqlite", "postgresql"], "description": "The SQL that is spoken."},
+            "functions": {"type": "array", "items": _TEXT, "description": "Functions that a statement may call."},
             "examples": {
                 "type": "array",
                 "items": _TEXT,
@@ -229,6 +237,10 @@ SCHEMAS: Final[dict[str, Schema]] = {
             },
         },
         "What can be asked.",
+    ),
+    "AnalyticsTable": record_schema(
+        {"name": _TEXT, "columns": {"type": "array", "items": reference_to("AnalyticsColumn")}},
+        "A table of ad-hoc SQL, with the columns that may be read.",
     ),
     "AnalyticsEntity": record_schema(
         {

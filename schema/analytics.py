@@ -1,15 +1,11 @@
 """What can be asked, on the GraphQL surface."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import strawberry
 
-from contract import catalog
+from contract import catalog, catalog_tables
 from contract.catalog import ColumnKind
 from resolvers import analytics
-from resolvers.questions.reading import examples_for
-from schema import analytics_results  # noqa: F401  # which declares the kinds of columns
+from schema.analytics_results import AnalyticsColumn
 from schema.declare import Info, computed_field, field, operation_field
 
 
@@ -49,17 +45,22 @@ class AnalyticsEntity:
         return list(root.links)
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogOf:
-    """The part of the catalogue that a caller sees."""
+@strawberry.type(description="A table of ad-hoc SQL.")
+class AnalyticsTable:
+    name: str = field("The name.")
 
-    entities: Sequence[catalog.Entity]
-    examples: Sequence[str]
+    @computed_field("The columns that may be read.", "shown")
+    def columns(root: strawberry.Parent[catalog_tables.SqlTable]) -> list[AnalyticsColumn]:
+        return root.shown
 
 
 @strawberry.type(description="What can be asked.")
 class AnalyticsCatalog:
     entities: list[AnalyticsEntity] = field("The kinds of records, for semantic queries.")
+    tables: list[AnalyticsTable] = field("The tables of ad-hoc SQL; empty where it is not configured.")
+    sql_available: bool = field("Whether ad-hoc SQL is configured.")
+    dialect: str = field("The SQL that is spoken: sqlite or postgresql.")
+    functions: list[str] = field("Functions that a statement may call.")
     examples: list[str] = field("Questions that are answered, to begin with.")
 
 
@@ -67,12 +68,11 @@ class AnalyticsCatalog:
 class AnalyticsQueries:
     @operation_field(
         analytics.get_catalog,
-        "What the caller may ask about: entities with their dimensions, measures and links. Narrowed by the caller's "
-        "other scopes.",
+        "What the caller may ask about: entities with their dimensions, measures and links, and the tables of ad-hoc "
+        "SQL. Narrowed by the caller's other scopes.",
     )
     async def analytics_catalog(self, info: Info) -> AnalyticsCatalog:
-        entities = await analytics.get_catalog(info.context)
-        return CatalogOf(entities, examples_for(entities))
+        return await analytics.get_catalog(info.context)
 
 
 QUERIES = AnalyticsQueries

@@ -44,6 +44,7 @@ from schema import (
     research,
     sales_targets,
     search,
+    sql_queries,
     tags,
     tasks,
     viewer,
@@ -87,6 +88,7 @@ MODULES = (
         analytics,
         analytics_queries,
         analytics_runs,
+        sql_queries,
     ),
 )
 """Every module with fields of Query or Mutation, its `QUERIES` and `MUTATIONS`; the printed schema has their order."""

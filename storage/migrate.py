@@ -118,6 +118,12 @@ def check_address(url: str) -> None:
     _file(address)
 
 
+def login_of(url: str) -> str:
+    """The user that an address names; of its parameters the last, as the driver takes it."""
+    address = make_url(url)
+    return str(address.query.get("user") or address.username or "")
+
+
 def revisions() -> list[str]:
     """All revisions, oldest first, read off the files: importing Alembic would take longer than all the rest."""
     after: dict[str | None, str] = {}

@@ -1,14 +1,18 @@
-"""`analytics`: what an operator does about figures that are kept ready."""
+"""`analytics`: what an operator does about figures that are kept ready, and about ad-hoc SQL."""
+
+from typing import Annotated
 
 import typer
 
 from gateway.commands.before import DryRun, Of, key_of
-from gateway.commands.outcome import AsJson, say, show, with_database
+from gateway.commands.outcome import AsJson, fail, say, show, with_database
 from jobs import roll_ups
+from storage.analytics.grants import is_role, statements
 from storage.database import Database
 from storage.queries.organizations import all_ids
 
-analytics = typer.Typer(help="Figures that are kept ready.", no_args_is_help=True)
+analytics = typer.Typer(help="Figures that are kept ready, and ad-hoc SQL.", no_args_is_help=True)
+_USAGE = 2
 
 
 @analytics.command("rebuild")
@@ -32,3 +36,17 @@ def rebuild(org: Of = None, dry_run: DryRun = False, as_json: AsJson = False) ->
     number = with_database(work)
     say("Nothing is changed." if dry_run else "Counted anew.")
     show({"differing": number, "put_right": 0 if dry_run else number}, str(number), as_json)
+
+
+@analytics.command("role")
+def role(
+    name: Annotated[str, typer.Option(help="The login of ad-hoc SQL.")] = "crm_analytics",
+    app_role: Annotated[str, typer.Option(help="The ordinary login of the service.")] = "crm",
+) -> None:
+    """Print the SQL that makes the login of CRM_ANALYTICS_DATABASE_URL on PostgreSQL; nothing is changed."""
+    for option, value in (("--name", name), ("--app-role", app_role)):
+        if not is_role(value):
+            fail(f"{option}: must be lower-case letters, digits and _", _USAGE)
+    if name == app_role:
+        fail("--name: must be another login than the ordinary one", _USAGE)
+    typer.echo("\n".join(statements(name, app_role)))

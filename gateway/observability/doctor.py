@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from contract.errors import GatewayError
+from contract.errors import GatewayError, Unavailable
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
@@ -18,6 +18,8 @@ from gateway.settings import Settings, unfit_to_serve
 from identity import directory
 from identity.secrets import mark, peppers
 from jobs.roll_ups import put_right
+from storage.analytics.grants import faults
+from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
 from storage.folders import mode_of
 from storage.queries import credentials
@@ -59,6 +61,7 @@ async def examine(runtime: Runtime) -> list[Finding]:
         findings.append(await _credentials(runtime))
         findings.append(await _demo(runtime))
         findings.append(await _roll_ups(runtime))
+        findings.append(await _analytics(runtime))
     findings.append(await _artifacts(runtime))
     return findings
 
@@ -196,6 +199,21 @@ async def _roll_ups(runtime: Runtime) -> Finding:
     differing = [org_id for org_id in every if await put_right(runtime.database, org_id, dry=True)]
     message = f"differ in {', '.join(differing)}" if differing else f"right in {len(every)} organizations"
     return Finding("roll_ups", not differing, message, "run `crm-gateway analytics rebuild`")
+
+
+async def _analytics(runtime: Runtime) -> Finding:
+    """Whether the login of ad-hoc SQL may do what the catalogue says, and no more."""
+    runner = runtime.services.sql
+    if runner is None:
+        return Finding("analytics", True, "no ad-hoc SQL: CRM_ANALYTICS_DATABASE_URL is not set")
+    if not isinstance(runner, PostgresqlRunner):
+        return Finding("analytics", True, "reads the file on connections of its own")
+    advice = "run what `crm-gateway analytics role` prints as a superuser, and look at CRM_ANALYTICS_DATABASE_URL"
+    try:
+        wrong = await runner.examined(faults)
+    except Unavailable:
+        return Finding("analytics", False, "its login cannot connect", advice)
+    return Finding("analytics", not wrong, "; ".join(wrong) or "its login may read the catalogue's columns", advice)
 
 
 async def _artifacts(runtime: Runtime) -> Finding:

@@ -40,6 +40,9 @@ COST = Histogram(
     buckets=(1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 5_000),
     registry=REGISTRY,
 )
+STATEMENTS = Counter(
+    "crm_sql_queries_total", "Statements of callers, by what became of them.", ["outcome", "layer"], registry=REGISTRY
+)
 STREAMS = Gauge("crm_streams", "Subscriptions that run.", registry=REGISTRY, multiprocess_mode="livesum")
 POOL = Gauge("crm_pool_connections", "Database connections.", ["state"], registry=REGISTRY, multiprocess_mode="livesum")
 POOL_WAITING = Gauge(
@@ -132,6 +135,11 @@ def count_fallback(reason: str) -> None:
 def count_notification(type: str, fate: Fate) -> None:
     """Note the fate of a notification event (specification part 6)."""
     NOTIFICATIONS.labels(type, fate.value).inc()
+
+
+def count_statement(outcome: str, layer: str) -> None:
+    """Note what became of a caller's statement, and the layer that refused it."""
+    STATEMENTS.labels(outcome, layer).inc()
 
 
 def count_job(kind: str, outcome: str, seconds: float) -> None:

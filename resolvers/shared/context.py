@@ -23,8 +23,10 @@ from providers.sequencing import Sequencing
 from resolvers.shared.deadline import Deadlines
 from resolvers.shared.lanes import Lanes
 from resolvers.shared.loader import Batch, K, Loader, V
+from resolvers.shared.places import Places
 from resolvers.shared.run_tasks import RunTasks
 from resolvers.shared.settling import Settling
+from storage.analytics.values import Runner
 from storage.base import now
 from storage.change_feed import ChangeFeed
 from storage.database import Database
@@ -59,6 +61,11 @@ class Services:
     """The questions that this process works on."""
     clock: Callable[[], datetime] = now
     """Tells what today is, for questions that say so."""
+    sql: Runner | None = None
+    """What runs statements of callers; None where it is not set up."""
+    places: Places = field(default_factory=Places)
+    count_statement: Callable[[str, str], None] = lambda _outcome, _layer: None
+    """Counts a statement by what became of it, and the layer that refused it."""
 
 
 @dataclass(slots=True)

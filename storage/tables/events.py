@@ -12,6 +12,7 @@ class Event(Record, table=True):
     """Something that happened, in the organization's order: `sequence` starts at 1 and has no gaps."""
 
     __tablename__ = "events"
+    __events__ = {"sql_query": "run"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         UniqueConstraint("org_id", "sequence"),

@@ -189,12 +189,13 @@ def superuser(postgresql: Server) -> Iterator[dict[str, str]]:
     yield {"PGHOST": postgresql.url("x").rpartition("=")[2].replace("%2F", "/"), "PGUSER": "postgres"}
     for database in ("gateway", "restored"):
         postgresql.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", role="postgres")
-    postgresql.execute("DROP ROLE IF EXISTS gateway", role="postgres")
+    for role in ("gateway", "gateway_sql"):
+        postgresql.execute(f"DROP ROLE IF EXISTS {role}", role="postgres")
 
 
 def test_postgresql_from_nothing_to_a_restore(superuser: dict[str, str], tmp_path: Path) -> None:
     shell = Shell(tmp_path, **superuser)
-    (_, make), (_, migrate), (_, serve), (_, work), (_, back_up), (_, restore) = _blocks("postgresql")
+    (_, make), (_, migrate), (_, serve), (_, work), (_, sql), (_, back_up), (_, restore) = _blocks("postgresql")
     shell.fine(make)
     assert "PROBLEM" not in shell.fine(migrate)
     assert "ok       row_security: in force" in shell.fine("crm-gateway doctor")
@@ -205,6 +206,7 @@ def test_postgresql_from_nothing_to_a_restore(superuser: dict[str, str], tmp_pat
             assert httpx.get(f"{worker}/ready", timeout=30).status_code == 200
             checks = httpx.get(f"{address}/ready", timeout=30).json()["checks"]
             assert {c["name"]: c["message"] for c in checks}["worker"] == "not in this process; 1 beating elsewhere"
+        assert "ok       analytics: its login may read" in shell.fine(sql)
         shell.fine(back_up)
         assert _deals(address, key) == ["Kept"]
         _take_back(shell, address, session, of_bob)
@@ -215,6 +217,8 @@ def test_postgresql_from_nothing_to_a_restore(superuser: dict[str, str], tmp_pat
     key = _after_the_restore(shell, key, of_bob, session)
     with shell.started(_SERVE, _ADDRESS) as address:
         assert _deals(address, key) == ["Kept"]
+        asked = httpx.post(f"{address}/analytics/sql", headers=key, json={"sql": "SELECT name FROM deals"}, timeout=30)
+        assert asked.json()["rows"] == [["Kept"]]
     _without_the_pepper(shell, tmp_path / "restored", key)
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -95,7 +97,18 @@ async def _replay(player: Player, played: list[tuple[Sent, Got]]) -> None:
     for number, (sent, expected) in enumerate(played, 1):
         got = await player.play(number, sent)
         told = f"seed {SEED}, operation {number}\n{sent}\nSQLite {expected}\nPostgreSQL {got}"
-        assert got == expected, told
+        assert _alike(got) == _alike(expected), told
+
+
+OF_THE_DATABASE = re.compile(rb'"(?:AnalyticsCatalog_)?(?:dialect|functions)":("[a-z]*"|\[[^\]]*\])')
+"""The parts of the catalogue that say which SQL is spoken."""
+
+
+def _alike(got: Got) -> Got:
+    """An answer without those, and without its length where it has them."""
+    content = OF_THE_DATABASE.sub(b"", got.content)
+    headers = {name: value for name, value in got.headers.items() if content == got.content or name != "content-length"}
+    return replace(got, content=content, headers=headers)
 
 
 def sound(got: Got) -> bool:

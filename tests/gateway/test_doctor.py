@@ -40,6 +40,7 @@ CHECKS = [
     "credentials",
     "demo_data",
     "roll_ups",
+    "analytics",
     "artifact_store",
 ]
 

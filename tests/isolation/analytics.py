@@ -29,11 +29,15 @@ from tests.isolation.requests import Case, Rest, by_id, q
 from tests.isolation.surfaces import Surfaces, camel
 
 _FIELD = "{ name description kind values isDate }"
-CATALOG = (
-    f"{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }} examples }} }}"
-)
+CATALOG = f"""{{ analyticsCatalog {{ entities {{ name description dimensions {_FIELD} measures {_FIELD} links }}
+  tables {{ name columns {{ name label kind unit currencyColumn }} }} sqlAvailable dialect functions examples }} }}"""
 _LINKED = {"field": "contacts", "op": "exists"}
 QUERY = """query($input: AnalyticsQueryInput!) { analyticsQuery(input: $input) { columns { name label kind unit
+  currencyColumn } rows rowCount truncated sql { text parameters dialect tables filters digest }
+  chart { kind spec } } }"""
+
+SQL = "SELECT d.name, a.name AS account FROM deals d LEFT JOIN accounts a ON a.id = d.account_id ORDER BY d.id"
+SQL_QUERY = """query($sql: String!, $first: Int) { sqlQuery(sql: $sql, first: $first) { columns { name label kind unit
   currencyColumn } rows rowCount truncated sql { text parameters dialect tables filters digest }
   chart { kind spec } } }"""
 
@@ -169,6 +173,13 @@ CASES: dict[str, Case] = {
             by_id("analyticsConversationDelete", "conversation", "deletedId"),
         ),
     ),
+    "sql_queries.run_sql": Case(
+        "DATA_ACCESS",
+        (
+            Rest("POST", "/analytics/sql", {"sql": SQL}),
+            q(SQL_QUERY, sql=SQL),
+        ),
+    ),
     "analytics.get_catalog": Case("DATA_ACCESS", (Rest("GET", "/analytics/catalog"), q(CATALOG))),
 }
 PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
@@ -180,6 +191,7 @@ PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/deals/forecast"): ("CRM_READ", True, 200, "Query.dealForecast"),
     ("GET", "/deals/funnel"): ("CRM_READ", True, 200, "Query.dealFunnel"),
     ("POST", "/analytics/query"): ("DATA_ACCESS", True, 200, "Query.analyticsQuery"),
+    ("POST", "/analytics/sql"): ("DATA_ACCESS", True, 200, "Query.sqlQuery"),
     ("GET", "/analytics/catalog"): ("DATA_ACCESS", True, 200, "Query.analyticsCatalog"),
     ("POST", "/analytics/ask"): ("DATA_ACCESS", True, 200, "Subscription.analyticsAsk"),
     ("GET", "/analytics/runs"): ("DATA_ACCESS", True, 200, "Query.analyticsRuns"),
@@ -199,7 +211,8 @@ KEYS: dict[tuple[str, str], list[str]] = {
     ("/analytics/runs", "GET"): _RUN,
     ("/analytics/runs/{run_id}", "GET"): _RUN,
     ("/analytics/runs/{run_id}/cancel", "POST"): _RUN,
-    ("/analytics/catalog", "GET"): ["entities", "examples"],
+    ("/analytics/catalog", "GET"): ["entities", "tables", "sql_available", "dialect", "functions", "examples"],
+    ("/analytics/sql", "POST"): ["columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"],
     ("/deals/forecast", "GET"): ["months", "overdue", "undated", "later"],
     ("/deals/funnel", "GET"): ["stages"],
     ("/analytics/query", "POST"): ["columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"],
@@ -231,13 +244,33 @@ async def _query(surfaces: Surfaces) -> None:
     assert refused.json()["detail"][0]["loc"] == ["body", "by", 0]
 
 
+async def _sql(surfaces: Surfaces) -> None:
+    world = surfaces.gateway.world
+    await world.add(world.one, Deal(name="1", value=Decimal("0.0001")), Deal(name="2"))
+    for body in ({"sql": "SELECT name, value, currency FROM deals ORDER BY name"}, {"sql": SQL, "limit": 1}):
+        path = (await surfaces.rest("POST", "/analytics/sql", body)).json()
+        graph = await surfaces.graphql(SQL_QUERY, sql=body["sql"], first=body.get("limit", 1000))
+        path.pop("duration_ms")
+        path["chart"]["kind"] = path["chart"]["kind"].upper()
+        for column in path["columns"]:
+            column["kind"] = column["kind"].upper()
+            column["currencyColumn"] = column.pop("currency_column")
+        assert {camel(name): value for name, value in path.items()} == graph
+    refused = await surfaces.rest("POST", "/analytics/sql", {"sql": "SELECT org_id FROM deals"})
+    assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["body", "sql"])
+
+
 async def _catalog(surfaces: Surfaces) -> None:
-    shown = (await surfaces.rest("GET", "/analytics/catalog")).json()
-    for entity in shown["entities"]:
+    body = (await surfaces.rest("GET", "/analytics/catalog")).json()
+    shown = body["entities"]
+    assert "Pipeline value by stage" in body["examples"]
+    for table in body["tables"]:
+        for column in table["columns"]:
+            column["kind"], column["currencyColumn"] = column["kind"].upper(), column.pop("currency_column")
+    for entity in shown:
         for one in (*entity["dimensions"], *entity["measures"]):
             one["kind"], one["isDate"] = one["kind"].upper(), one.pop("is_date")
-    assert "Pipeline value by stage" in shown["examples"]
-    assert shown == await surfaces.graphql(CATALOG)
+    assert {camel(name): value for name, value in body.items()} == await surfaces.graphql(CATALOG)
 
 
 _DEAL_FIGURES = """count values { currency count valued sum average minimum maximum } weighted { currency amount count }
@@ -528,6 +561,7 @@ COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.dealForecast": _deal_forecast,
     "Query.dealFunnel": _deal_funnel,
     "Query.analyticsQuery": _query,
+    "Query.sqlQuery": _sql,
     "Query.analyticsCatalog": _catalog,
     **dict.fromkeys(
         ("Query.analyticsRun", "Query.analyticsRuns", "Subscription.analyticsAsk", "Subscription.analyticsRunEvents"),

@@ -30,7 +30,7 @@ def names(value: Any) -> set[str]:
     return {name for name in _NAME.findall(repr(value)) if name != "name" and not name.startswith("own ")}
 
 
-READ_BY_POST = ("/analytics/query",)
+READ_BY_POST = ("/analytics/query", "/analytics/sql")
 """Paths that take a question in a body and change nothing."""
 
 

@@ -30,6 +30,7 @@ NAMING_NOTHING = {
     "accounts.create_account",
     "analytics.get_catalog",
     "analytics_queries.run_query",
+    "sql_queries.run_sql",
     "campaign_aggregates.aggregate_campaigns",
     "competitors.create_competitor",
     "competitors.list_competitors",

@@ -26,7 +26,7 @@ from tests.isolation.cases import CASES, Case, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
 from tests.support.gateway import Gateway
 from tests.support.rules import GROUPS, SCOPES, passes
-from tests.support.world import Headers
+from tests.support.world import Headers, World
 
 CALLERS: dict[str, set[str]] = {**{scope: {scope} for scope in SCOPES}, "none": set(), "all": set(SCOPES)}
 
@@ -137,6 +137,12 @@ def _one_per_surface(case: Case) -> list[Rest | Graph]:
     return list({type(request): request for request in reversed(case.requests)}.values())
 
 
+async def _kept(world: World) -> dict[str, list[Any]]:
+    """All rows but those that say that a statement was tried (decision 271)."""
+    rows = {table: kept for table, kept in (await world.dump()).items() if table != "event_counters"}
+    return rows | {"events": [row for row in rows["events"] if "sql_query_run" not in row]}
+
+
 @pytest.mark.long_on("postgresql")
 async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
     """On SQLite whole; on PostgreSQL every operation × every scope, the kinds of credential taking turns."""
@@ -145,7 +151,7 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
     records |= {f"own {name}": identifier for name, identifier in records.items()} | {"name": "Changed"}
     nothing = missing(records) | {"name": "", "domain": "nowhere"}
     callers = await _callers(gateway)
-    before = await world.dump()
+    before = await _kept(world)
     turns = 1 if dialect == "sqlite" else len(CredentialKind)
 
     # More at once, on a machine that does other things too, may wait longer for a connection than one has to.
@@ -167,7 +173,7 @@ async def test_the_matrix(gateway: Gateway, dialect: str) -> None:
             for place, (scopes, kind, headers) in enumerate(callers):
                 if (number + place + place // turns) % turns == 0:
                     group.create_task(check(name, request, scopes, kind, headers))
-    assert await world.dump() == before
+    assert await _kept(world) == before
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

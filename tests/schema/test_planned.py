@@ -88,6 +88,7 @@ def test_an_operation_is_planned_before_its_first_run(
     [
         "subscription { events { id data cursor } }",
         "subscription($types: [String!]) { events(types: $types) { type ... on Event { at: occurredAt } } }",
+        'subscription { analyticsAsk(input: {question: "Deals"}) { sequence ... on AnalyticsRowsShown { rows } } }',
         '{ __typename __schema { types { name } } type: __type(name: "Deal") { fields { name } } viewer { name } }',
         "{ nodes(ids: []) { ... on Deal { account { name } contacts { totalCount } } ... on Lead { name } id } }",
     ],

@@ -133,7 +133,7 @@ TOKENS = {
     "pats:delete": {"userTokenRevoke"},
 }
 ASK = {
-    *("analyticsCatalog", "analyticsQuery", "analyticsRun", "analyticsRuns"),
+    *("analyticsCatalog", "analyticsQuery", "analyticsRun", "analyticsRuns", "sqlQuery"),
     *("analyticsRunCancel", "analyticsConversationDelete"),
 }
 ANYBODY = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from sqlalchemy.engine import make_url
 from starlette.types import ASGIApp
 
 from gateway.app import application
 from gateway.runtime import Runtime
 from gateway.settings import Settings
+from tests.support.sql_login import make_login
 from tests.support.world import Headers, World, open_world
 
 
@@ -77,6 +79,9 @@ async def _without_cookies(answer: httpx.Response) -> None:
 async def open_gateway(database_url: str, data_dir: Path, **settings: Any) -> AsyncIterator[Gateway]:
     """The application for these settings over a fresh migrated database; budgets are tested where they are on."""
     settings = {"rate_limit": False} | settings
+    url = make_url(database_url)
+    if url.get_backend_name() == "postgresql" and "analytics_database_url" not in settings:
+        settings["analytics_database_url"] = await make_login(url)
     runtime = Runtime(Settings(_env_file=None, database_url=database_url, data_dir=data_dir, **settings))
     app = application(runtime)
     async with (

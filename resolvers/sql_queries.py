@@ -1,0 +1,121 @@
+"""Ad-hoc SQL: one SELECT of the caller's own over the organization's data (docs/analytics.md, decisions 266 to 271)."""
+
+import asyncio
+from dataclasses import dataclass
+from hashlib import sha256
+from time import monotonic
+from typing import Annotated
+
+from pydantic import Field, StrictInt, StrictStr
+
+from contract.analytics_results import Result, Statement
+from contract.catalog_tables import sql_tables_for
+from contract.errors import (
+    AnalyticsFailed,
+    AnalyticsRefused,
+    GatewayError,
+    NotConfigured,
+    TimedOut,
+    TooManyRuns,
+)
+from contract.limits import ANALYTICS_ROWS_MAX
+from contract.scopes import ScopeGroup
+from resolvers.charts import chart_of
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input
+from storage.analytics import guard
+from storage.analytics.guard import Guarded
+from storage.analytics.values import Answer, Runner
+from storage.base import JsonDict
+
+
+class SqlQuery(Input):
+    """A statement of the caller's own."""
+
+    sql: StrictStr
+    first: Annotated[StrictInt, Field(ge=0, le=ANALYTICS_ROWS_MAX)] | None = ANALYTICS_ROWS_MAX
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What the change log is told of a statement: never its text."""
+
+    digest: str
+    guarded: Guarded | None = None
+    rows: int = 0
+    duration: int = 0
+    outcome: str = "failed"
+    layer: str | None = None
+
+    @property
+    def data(self) -> JsonDict:
+        """The event's data."""
+        tables = [] if self.guarded is None else list(self.guarded.tables)
+        return {
+            "digest": self.digest,
+            "tables": tables,
+            "rows": self.rows,
+            "milliseconds": self.duration,
+            "outcome": self.outcome,
+            "layer": self.layer,
+        }
+
+
+@requires(ScopeGroup.DATA_ACCESS)
+async def run_sql(ctx: Context, query: SqlQuery) -> Result:
+    """The rows of a statement.
+
+    Raises AnalyticsRefused, AnalyticsFailed, NotConfigured, TimedOut and TooManyRuns. Every attempt is in the change
+    log, but where nothing is set up that could run it.
+    """
+    runner = ctx.services.sql
+    if runner is None:
+        raise NotConfigured("Ad-hoc SQL is not set up here")
+    attempt = _Attempt(sha256(query.sql.encode(errors="surrogatepass")).hexdigest())
+    try:
+        result = await _ran(ctx, runner, query, attempt)
+        attempt.outcome = "succeeded"
+        return result
+    except AnalyticsRefused as error:
+        attempt.outcome, attempt.layer = "refused", error.layer.value
+        raise
+    except (GatewayError, asyncio.CancelledError) as error:
+        attempt.outcome = _OUTCOMES.get(type(error), "failed")
+        raise
+    finally:
+        ctx.services.count_statement(attempt.outcome, attempt.layer or "none")
+        await asyncio.shield(_recorded(ctx, attempt))
+
+
+_OUTCOMES: dict[type[BaseException], str] = {
+    AnalyticsFailed: "failed",
+    TimedOut: "timed_out",
+    TooManyRuns: "too_many",
+    asyncio.CancelledError: "cancelled",
+}
+
+
+async def _ran(ctx: Context, runner: Runner, query: SqlQuery, attempt: _Attempt) -> Result:
+    tables = frozenset(sql_tables_for(frozenset(ctx.caller.scopes)))
+    attempt.guarded = guard.known(query.sql, runner.dialect, tables)
+    if attempt.guarded is None:
+        attempt.guarded = await asyncio.to_thread(guard.guard, query.sql, runner.dialect, tables)
+    guarded = attempt.guarded
+    answer = Answer(guarded.columns, ANALYTICS_ROWS_MAX if query.first is None else query.first)
+    async with ctx.services.places.one(ctx.org_id):
+        began = monotonic()
+        try:
+            await runner.run(guarded, ctx.org_id, answer)
+        finally:
+            attempt.duration = int((monotonic() - began) * 1000)
+    attempt.rows = len(answer.rows)
+    statement = Statement(query.sql, [], runner.dialect, [*guarded.tables], [], attempt.digest)
+    chart = chart_of(guarded.columns, answer.rows, is_list=not guarded.groups)
+    return Result([*guarded.columns], answer.rows, answer.truncated, statement, chart, attempt.duration)
+
+
+async def _recorded(ctx: Context, attempt: _Attempt) -> None:
+    async with ctx.writing() as session:
+        await changes.append_event(ctx, session, "sql_query_run", attempt.data, area="admin")
