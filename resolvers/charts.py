@@ -39,7 +39,10 @@ def chart_of(
         return Chart(ChartKind.TABLE, None)
     if not keys:
         return Chart(ChartKind.NUMBER if len(rows) <= 1 else ChartKind.TABLE, None)
-    drawn = _Drawn(columns, rows, keys, main_figure(figures))
+    drawable = [c for c in figures if c.unit != "money" or c.currency_column is not None]
+    if not drawable:  # of whatever currencies that is the sum
+        return Chart(ChartKind.TABLE, None)
+    drawn = _Drawn(columns, rows, keys, main_figure(drawable))
     kind = drawn.kind(wanted)
     return Chart(kind, None if kind is ChartKind.TABLE else drawn.spec(kind))
 

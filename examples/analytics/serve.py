@@ -1,7 +1,7 @@
 """Serves the example page, and passes on to the gateway what it asks: `python3 examples/analytics/serve.py`.
 
-The page's policy lets it reach nobody but this server (decision 305). The gateway is at CRM_URL, http://127.0.0.1:8000 unless set; the
-port is the first argument, 8300 unless given.
+The page's policy lets it reach nobody but this server (decision 305). The gateway is at CRM_URL, http://127.0.0.1:8000
+unless set; the port is the first argument, 8300 unless given.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ CASES: dict[str, tuple[ChartKind, list[ResultColumn], list[list[Any]]]] = {
     "bars, long names": (BAR, [STAGE, COUNT], [[f"{LONG}{index}", index] for index in range(GROUPS_MAX)]),
     "bars of one currency": (BAR, [STAGE, CURRENCY, SUM], [["Won", "EUR", "1.5"], ["Lost", "EUR", None]]),
     "bars of two currencies": (BAR, [STAGE, CURRENCY, SUM], [["Won", "EUR", "1.5"], ["Won", "JPY", "900"]]),
+    "amounts of who knows which currency": (TABLE, [STAGE, replace(SUM, currency_column=None)], [["Won", "1"]]),
     "more bars than can be told apart": (TABLE, [STAGE, COUNT], [[str(index), 1] for index in range(1_000)]),
     "two accounts of one name": (TABLE, [STAGE, STAGE_ID, COUNT], [["Acme", "1", 1], ["Acme", "2", 1]]),
     "two texts": (TABLE, [STAGE, ResultColumn("owner", "Owner", ColumnKind.TEXT), COUNT], [["Won", "Ada", 1]]),

@@ -1,4 +1,4 @@
-"""The example page of analytics as its readers use it, under its policy, with nobody to reach but the service (decision 305)."""
+"""The example page of analytics as its readers use it, with nobody to reach but the service (decision 305)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNT = ResultColumn("count", "Count", ColumnKind.INTEGER)
 DAYS = [f"{2020 + index // 336}-{index // 28 % 12 + 1:02}-{index % 28 + 1:02}" for index in range(1_000)]
 NUMBER, TABLE, BAR, LINE, STACKED = ChartKind
 SHOWN: dict[str, tuple[ChartKind, list[ResultColumn], list[list[Any]]]] = {
-    "one figure": (NUMBER, [COUNT], [[1234567]]),
+    "one figure": (NUMBER, [COUNT], [[1_234_567]]),
     "bars of long names": (BAR, [STAGE, COUNT], [[f"{index} {LONG}", index] for index in range(30)]),
     "one bar": (BAR, [STAGE, COUNT], [["Won", 3]]),
     "no bar": (BAR, [STAGE, COUNT], []),
@@ -73,8 +73,8 @@ async def asked(page: Page, question: str) -> Locator:
     """The answer, as a reader sees it who types the question."""
     await page.get_by_label("Question", exact=True).fill(question)
     await page.keyboard.press("Enter")
-    answer = page.get_by_role("article").last
-    await expect(answer.get_by_role("heading")).to_have_text(question)
+    answer = page.get_by_role("article", name=question, exact=True)
+    await expect(answer.get_by_role("heading")).to_be_visible()
     await expect(answer).not_to_have_attribute("aria-busy", "true")
     return answer
 
@@ -112,9 +112,40 @@ async def test_a_question_is_asked_followed_up_and_declined(
     await expect(alone).to_contain_text("Declined.")
     await page.get_by_label("Token").fill("nobody")
     refused = await asked(page, "How many open deals do we have?")
-    await expect(refused.locator(".error")).to_contain_text("401")
+    await expect(refused.locator(".error")).to_have_text("Valid credential required")
     assert offline.elsewhere == []
     assert [said for said in offline.complaints if "401" not in said] == []
+
+
+async def test_the_statement_that_was_shown_is_edited_and_run(
+    offline: Any, live_server: str, live_token: str, live_organization: str
+) -> None:
+    page: Page = offline.page
+    await signed_in(page, live_server, live_token, live_organization)
+    answer = await asked(page, "How many open deals do we have?")
+    await expect(answer.locator(".figure dd")).to_have_text("39")
+    await answer.get_by_role("button", name="Edit").click()
+    statement = answer.get_by_role("textbox", name="SQL")
+    await expect(statement).to_be_focused()
+    shown = await statement.input_value()
+    assert "deals.status = 'open'" in shown
+    await statement.fill("SELECT token FROM credentials")
+    await answer.get_by_role("button", name="Run").click()
+    await expect(answer.get_by_role("alert")).to_have_text(
+        "sql: names: there is no table credentials (line 1, column 19)"
+    )
+    await expect(statement).to_be_focused()
+    await expect(page.get_by_role("article")).to_have_count(1)
+
+    await statement.fill(shown.replace("'open'", "'won'"))
+    await answer.get_by_role("button", name="Run").click()
+    edited = page.get_by_role("article").last
+    await expect(edited.get_by_role("heading", name="Your SQL")).to_be_focused()
+    await expect(edited.locator(".figure dd")).to_have_text("12")
+    await expect(answer.get_by_role("alert")).to_have_text("")
+    await expect(answer.locator(".figure dd")).to_have_text("39")
+    assert offline.elsewhere == []
+    assert [said for said in offline.complaints if "422" not in said] == []
 
 
 async def test_every_kind_of_answer_is_shown_in_a_narrow_window(

@@ -117,9 +117,9 @@ export class Answer {
   }
 
   private edit(sql: string): void {
-    const text = element("textarea", { "aria-label": "SQL", rows: "12", spellcheck: false });
+    const text = element("textarea", { "aria-label": "SQL", rows: "12", spellcheck: "false" });
     text.value = sql;
-    const refusal = element("output");
+    const refusal = element("p", { class: "error", role: "alert" });
     const run = element("button", {}, "Run");
     const submit = async (event: Event) => {
       event.preventDefault();

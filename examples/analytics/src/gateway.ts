@@ -80,10 +80,10 @@ async function request(path: string, { body, headers }: { body?: object; headers
 
 async function reason(answer: Response): Promise<string> {
   const said = (await answer.json().catch(() => null)) as { detail?: string | { msg: string; loc: string[] }[] } | null;
-  const detail = said?.detail ?? answer.statusText;
+  const detail = said?.detail ?? `Refused: ${answer.status} ${answer.statusText}`;
   const words = typeof detail === "string" ? detail : detail.map(({ loc, msg }) => `${loc.at(-1)}: ${msg}`).join("; ");
   const wait = answer.headers.get("Retry-After");
-  return `${words || "Refused"} (${answer.status}${wait ? `, again in ${wait} s` : ""})`;
+  return wait ? `${words}. Again in ${wait} s.` : words;
 }
 
 /** Without line ends, and all else that a header cannot carry. */

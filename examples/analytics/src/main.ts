@@ -30,6 +30,7 @@ async function answered(words: string): Promise<void> {
   } catch (error) {
     status.textContent = answer.refuse((error as Error).message);
   }
+  answer.element.scrollIntoView({ block: "nearest" });
 }
 
 async function run(sql: string): Promise<void> {
