@@ -12,8 +12,9 @@ from contract.errors import AnalyticsRefused
 from contract.guard_layers import GuardLayer
 from contract.limits import SQL_TEXTS_CHARACTERS_MAX, SQL_TEXTS_MAX
 from storage.analytics import syntax
-from storage.analytics.rewriting import Rewriting, Written
+from storage.analytics.rewriting import Rewriting
 from storage.analytics.scopes import Names
+from storage.analytics.sources import Written
 from storage.analytics.typed import KIND_OF, Held
 from storage.analytics.words import tree_of, words_of
 from storage.bounded_cache import BoundedCache
@@ -70,10 +71,10 @@ def _guarded(text: str, dialect: str, tables: dict[str, SqlTable]) -> Guarded:
         positions = tenancy.pinned(written.sql, dialect, inside=True)
     except (RecursionError, TenantBreach):
         raise AnalyticsRefused(GuardLayer.TENANT, "it cannot be walled to the organization", 1, 1) from None
-    if positions != tuple(range(len(positions))) or (rewriting.read and not positions):
+    if positions != tuple(range(len(positions))) or (rewriting.sources.read and not positions):
         raise AnalyticsRefused(GuardLayer.TENANT, "it cannot be walled to the organization", 1, 1)
     number = len(positions)
-    return Guarded(written.sql, number, _shown(written), tuple(rewriting.read), written.groups)
+    return Guarded(written.sql, number, _shown(written), tuple(rewriting.sources.read), written.groups)
 
 
 def _shown(written: Written) -> tuple[ResultColumn, ...]:

@@ -1,11 +1,11 @@
-"""Writes a statement anew, each table walled to the organization; only that is ever sent (layers JOINS and TENANT).
+"""Writes a statement anew, each table walled to the organization; only that is ever sent.
 
 What comes out is made of names of the catalogue, of literals and of forms that stand in this folder: nothing of the
-caller's text is passed on as it is, but what its quotes hold (decisions 266, 267 and 269).
+caller's text is passed on as it is, but what its quotes hold (decisions 266 and 267).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from sqlglot import exp
@@ -15,26 +15,14 @@ from contract.limits import ANALYTICS_ROWS_MAX, SQL_COLUMNS_MAX, SQL_TABLES_MAX
 from storage.analytics import aggregates, functions  # noqa: F401  # which write their forms
 from storage.analytics.expressions import Expressions
 from storage.analytics.refusals import refuse
-from storage.analytics.scopes import Names, Scope, Source, of_table
+from storage.analytics.scopes import Names, Scope
+from storage.analytics.sources import Sources, Written
 from storage.analytics.typed import Held, Typed, Untyped, united
 
 NAMES, SYNTAX, JOINS = GuardLayer.NAMES, GuardLayer.SYNTAX, GuardLayer.JOINS
-PLACE = {"sqlite": "?", "postgresql": "$1"}
-"""The parameter that stands for the organization."""
 _SETS: Mapping[type[exp.Expr], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
-_SIDES = {"sqlite": ("", "LEFT"), "postgresql": ("", "LEFT", "RIGHT", "FULL")}
 _OFFSET_MAX = 100_000
 _COMPOUNDS_MAX = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A query as it is sent: the names of its columns with what they hold, and how many tables are in it."""
-
-    sql: str
-    columns: tuple[tuple[str, Typed], ...]
-    tables: int
-    groups: bool = False
 
 
 class Rewriting:
@@ -44,9 +32,7 @@ class Rewriting:
         self.names = names
         self.dialect = dialect
         self.expressions = Expressions(names, dialect, self)
-        self.common: dict[str, Written] = {}
-        self.read: dict[str, None] = {}
-        """The tables of the catalogue, in the order in which they are met."""
+        self.sources = Sources(names, dialect, self.expressions, self.query)
         self._within = 0
 
     def whole(self, tree: exp.Query) -> Written:
@@ -54,10 +40,10 @@ class Rewriting:
         common = []
         for one in tree.args["with_"].expressions if tree.args.get("with_") else ():
             name = self.names.alias(one, one.alias)
-            if name in self.common:
+            if name in self.sources.common:
                 self._refuse(NAMES, f"there are two queries named {name}", one)
-            self.common[name] = self.query(one.this, None)
-            common.append(f'"{name}" AS ({self.common[name].sql})')
+            self.sources.common[name] = self.query(one.this, None)
+            common.append(f'"{name}" AS ({self.sources.common[name].sql})')
         found = self.query(tree, None)
         if len(found.columns) > SQL_COLUMNS_MAX:
             self._refuse(SYNTAX, f"an answer has at most {SQL_COLUMNS_MAX} columns", tree)
@@ -119,7 +105,7 @@ class Rewriting:
     def _select(self, node: exp.Select, outer: Scope | None) -> Written:
         scope, before = Scope(outer), self._within
         self._within = 0
-        conditions = self._sources(node, scope)
+        conditions = self.sources.joined(node, scope)
         where = node.args.get("where")
         clause = f" WHERE {self.expressions.condition(where.this, scope)}" if where is not None else ""
         scope.may_aggregate = True
@@ -139,96 +125,11 @@ class Rewriting:
         if distinct and node.args["distinct"].args.get("expressions"):
             self._refuse(SYNTAX, "DISTINCT ON may not be used", node)
         listed = ", ".join(f'{value.sql} AS "{name}"' for name, value in columns)
-        sql = f"SELECT {distinct}{listed}{self._from(scope, conditions)}{clause}{after}{self._limits(node)}"
+        sql = f"SELECT {distinct}{listed}{self.sources.written(scope, conditions)}{clause}{after}{self._limits(node)}"
         tables = sum(source.tables for source in scope.sources) + self._within
         self._within = before
         self._count(tables, node)
         return Written(sql, tuple(columns), tables, bool(keys or scope.aggregates))
-
-    def _sources(self, node: exp.Select, scope: Scope) -> list[tuple[str, str]]:
-        """Fill the scope; give the word and the condition of each join."""
-        start = node.args.get("from_")
-        if start is None:
-            return []
-        self._source(start.this, scope)
-        conditions = []
-        for join in node.args.get("joins") or ():
-            side, kind, on = str(join.args.get("side") or ""), str(join.args.get("kind") or ""), join.args.get("on")
-            if kind not in ("", "INNER", "OUTER") or side not in _SIDES[self.dialect]:
-                self._refuse(JOINS, f"{(side + ' ' + kind).strip()} JOIN may not be used", join)
-            if on is None:
-                self._refuse(JOINS, "each join has ON with an equality of two columns", join)
-            added = self._source(join.this, scope)
-            condition = self.expressions.condition(on, scope)
-            if not any(self._links(one, added, scope) for one in _conjuncts(on)):
-                self._refuse(JOINS, f"{added.alias} is joined by no equality of its column with another's", on)
-            conditions.append((f"{side} JOIN".strip(), condition))
-        return conditions
-
-    def _links(self, condition: exp.Expr, added: Source, scope: Scope) -> bool:
-        """Whether it equates a column of this source with one of another, both passed on from tables."""
-        if not isinstance(condition, exp.EQ):
-            return False
-        sides = [condition.this, condition.expression]
-        if not all(isinstance(side, exp.Column) and id(side) in scope.columns for side in sides):
-            return False
-        owners = [self._owner(side, scope) for side in sides]
-        return (
-            added in owners
-            and owners[0] is not owners[1]
-            and all(owner.columns[side.name.lower()].origin for owner, side in zip(owners, sides, strict=True))
-        )
-
-    @staticmethod
-    def _owner(column: exp.Expr, scope: Scope) -> Source:
-        alias, name = str(column.args["table"].name if column.args.get("table") else "").lower(), column.name.lower()
-        return next(one for one in scope.sources if (one.alias == alias if alias else name in one.columns))
-
-    def _source(self, node: exp.Expr, scope: Scope) -> Source:
-        if isinstance(node, exp.Subquery):
-            if not node.alias:
-                self._refuse(NAMES, "a query that is read from has a name", node)
-            found = self.query(node.this, None)
-            source = self._derived(self.names.alias(node.args["alias"], node.alias), found, f"({found.sql})")
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            source = self._named(node)
-        else:
-            self._refuse(SYNTAX, "a table or a query belongs here", node)
-        if any(one.alias == source.alias for one in scope.sources):
-            self._refuse(NAMES, f"there are two sources named {source.alias}", node)
-        scope.sources.append(source)
-        return source
-
-    def _named(self, node: exp.Table) -> Source:
-        name = node.name.lower()
-        alias = self.names.alias(node.args.get("alias"), node.alias or name, own=name)
-        if name in self.common:
-            return self._derived(alias, self.common[name], f'"{name}"')
-        table = self.names.table(node)
-        self.read[table.name] = None
-        return of_table(table, alias)
-
-    @staticmethod
-    def _derived(alias: str, found: Written, sql: str) -> Source:
-        columns = {name: replace(value, sql=f'"{alias}"."{name}"', literal=None) for name, value in found.columns}
-        return Source(alias, columns, sql=sql, tables=found.tables)
-
-    def _from(self, scope: Scope, conditions: Sequence[tuple[str, str]]) -> str:
-        if not scope.sources:
-            return ""
-        parts = [f" FROM {self._walled(scope.sources[0])}"]
-        for source, (word, condition) in zip(scope.sources[1:], conditions, strict=True):
-            parts.append(f" {word} {self._walled(source)} ON {condition}")
-        return "".join(parts)
-
-    def _walled(self, source: Source) -> str:
-        """A source as it is sent: of a table the columns that are used, and the organization's rows alone."""
-        if source.table is None:
-            return f'{source.sql} AS "{source.alias}"'
-        table = source.table.name
-        columns = ", ".join(f'"{table}"."{name}"' for name in source.columns if name in source.used) or '1 AS "one"'
-        wall = f'"{table}"."org_id" = {PLACE[self.dialect]}'
-        return f'(SELECT {columns} FROM "{table}" WHERE {wall}) AS "{source.alias}"'  # noqa: S608  # as above
 
     def _columns(self, node: exp.Select, scope: Scope) -> tuple[list[tuple[str, Typed]], list[exp.Expr]]:
         """The columns of the answer, each with a name of its own, and the nodes that they are of."""
@@ -336,17 +237,6 @@ class Rewriting:
         for child in (*inner, *node.iter_expressions()):
             if not (isinstance(node, exp.Window) and child is node.this):
                 self._grouped(child, keys, scope)
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that all have to hold."""
-    if isinstance(node, exp.Paren):
-        yield from _conjuncts(node.this)
-    elif isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
-        yield node
 
 
 def _label_of(node: exp.Expr) -> str:

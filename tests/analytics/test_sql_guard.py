@@ -14,7 +14,7 @@ from contract.catalog_tables import SQL_FUNCTIONS, SQL_TABLES
 from contract.errors import AnalyticsRefused
 from contract.limits import SQL_TEXTS_CHARACTERS_MAX, SQL_TEXTS_MAX
 from storage.analytics import guard as guarding
-from storage.analytics import rewriting, syntax
+from storage.analytics import sources, syntax
 from storage.analytics.guard import guard, known
 from storage.analytics.scopes import Names
 from tests.analytics.sql_statements import ANSWERED, DIALECTS, FUNCTIONS, OWN, attacks
@@ -98,11 +98,11 @@ def test_the_layers_stand_for_themselves(monkeypatch: pytest.MonkeyPatch) -> Non
         patch.setattr(Names, "table", lambda _self, _node: fake)
         assert refusal("SELECT id, name FROM organizations", "sqlite").layer.value == "tenant"
     with monkeypatch.context() as patch:  # TENANT: the wall of the tenancy reads what is sent
-        patch.setattr(rewriting, "PLACE", {"sqlite": "'x'", "postgresql": "'x'"})
+        patch.setattr(sources, "PLACE", {"sqlite": "'x'", "postgresql": "'x'"})
         for dialect in DIALECTS:
             assert refusal("SELECT domain FROM accounts", dialect).layer.value == "tenant"
     with monkeypatch.context() as patch:  # JOINS: what gets through is bounded by time and cost alone
-        patch.setattr(rewriting.Rewriting, "_links", lambda *_given: True)
+        patch.setattr(sources.Sources, "_links", lambda *_given: True)
         assert guard("SELECT COUNT(*) AS n FROM accounts a JOIN deals b ON 1 = 1", "sqlite", ALL).parameters == 2
 
 
