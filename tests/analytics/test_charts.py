@@ -20,6 +20,9 @@ from jsonschema import Draft7Validator
 from contract.analytics_results import Chart, ChartKind, ResultColumn
 from contract.catalog import ColumnKind
 from resolvers.charts import GROUPS_MAX, chart_of
+from tests.analytics.crm import fill
+from tests.analytics.test_questions import REFERENCES, answer, planned
+from tests.support.tenants import Tenant
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "analytics"
 STAGE = ResultColumn("stage", "Stage", ColumnKind.TEXT)
@@ -107,6 +110,16 @@ def _keeps_currencies_apart(chart: Chart, columns: list[ResultColumn], rows: lis
         assert chart.spec["resolve"] == {"scale": {axis: "independent"}}
     elif codes:
         assert chart.spec["title"] == "Value sum (EUR)"
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_charts_of_answers_are_valid(valid: Callable[[Any], list[str]], one: Tenant) -> None:
+    await fill(one)
+    questions = [question for _, question, *_ in REFERENCES] + ["Deals created by month and stage"]
+    charts = [(await answer(one, await planned(one, question))).chart for question in questions]
+    drawn = [chart for chart in charts if chart.spec is not None]
+    assert {chart.kind for chart in drawn} == {BAR, LINE, STACKED}
+    assert {json.dumps(chart.spec): valid(chart.spec) for chart in drawn if valid(chart.spec)} == {}
 
 
 def test_what_is_wanted_is_drawn_where_it_can_be(valid: Callable[[Any], list[str]]) -> None:

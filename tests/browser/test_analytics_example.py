@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
 
@@ -59,6 +60,21 @@ def live_server(live: Service) -> Iterator[str]:
         assert serving.stdout is not None
         yield serving.stdout.readline().split()[-1].rstrip("/")
         serving.terminate()
+
+
+def test_the_page_is_under_its_policy_and_others_are_not_passed_on(live_server: str, live_token: str) -> None:
+    page = httpx.get(live_server)
+    assert page.headers["content-security-policy"].startswith(
+        "default-src 'none'; script-src 'self'; style-src 'self';"
+    )
+    assert "unsafe" not in page.headers["content-security-policy"]
+    caller = {"Authorization": f"Bearer {live_token}"}
+    assert httpx.get(f"{live_server}/viewer", headers=caller).json()["name"] == "Ada Admin"
+    assert httpx.get(f"{live_server}/viewer").status_code == 401
+    assert httpx.get(f"{live_server}/deals", headers=caller).status_code == 404
+    assert (
+        httpx.post(f"{live_server}/graphql", headers=caller, json={"query": "{ viewer { name } }"}).status_code == 404
+    )
 
 
 async def signed_in(page: Page, address: str, token: str, organization: str) -> None:
