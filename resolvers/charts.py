@@ -1,5 +1,6 @@
 """Charts of answers: made of the kinds of their columns, never of what a caller or a model writes (decision 304)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +12,8 @@ GROUPS_MAX: Final = 30
 """Bars, or parts of bars, that can be told apart."""
 _SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
 _NUMBERS = frozenset({ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.FLOAT})
-_PARSED = {ColumnKind.DECIMAL: "number", ColumnKind.DATE: "utc:'%Y-%m-%d'", ColumnKind.DATETIME: "date"}
+_DAY: Final = "%Y-%m-%d"
+_PARSED = {ColumnKind.DECIMAL: "number", ColumnKind.DATE: f"utc:'{_DAY}'", ColumnKind.DATETIME: "date"}
 _UNITS = {"percent": "%", "days": "days", "minutes": "minutes"}
 _Json = dict[str, Any]  # Any: JSON
 
@@ -87,15 +89,17 @@ class _Drawn:
             encoding = {"x": figure, "y": _channel(texts[0], "nominal") | {"sort": None}}
         elif kind is ChartKind.LINE:
             encoding = {"x": _channel(times[0], "temporal") | {"scale": {"type": "utc"}}, "y": figure}
+            if self._are_months(times[0]):  # a mark for each, instead of one every two weeks
+                encoding["x"]["axis"] = {"format": _DAY, "tickCount": "month"}
         else:
-            period = {"sort": None, "timeUnit": "utcyearmonthdate", "axis": {"format": "%Y-%m-%d"}}
+            period = {"sort": None, "timeUnit": "utcyearmonthdate", "axis": {"format": _DAY}}
             encoding = {"x": _channel(times[0], "ordinal") | period, "y": figure}
             if texts:
                 encoding["color"] = _channel(texts[0], "nominal") | {"sort": None}
         spec: _Json = {
             "$schema": _SCHEMA,
             "data": {"name": "rows", "format": {"parse": self._parsed()}},
-            "mark": {"type": "line", "point": {"size": 20}} if kind is ChartKind.LINE else "bar",
+            "mark": {"type": "line", "point": {"size": 36}} if kind is ChartKind.LINE else "bar",
             "encoding": encoding,
             "title": title,
         }
@@ -121,6 +125,10 @@ class _Drawn:
         """Of each row what it has in these columns."""
         places = [self.columns.index(c) for c in columns]
         return [tuple(row[place] for place in places) for row in self.rows]
+
+    def _are_months(self, time: ResultColumn) -> bool:
+        found = {str(day) for (day,) in self._values([time])}
+        return len(found) <= GROUPS_MAX and all(re.fullmatch(r"\d{4}-\d\d-01", day) for day in found)
 
     def _is_hidden(self) -> bool:
         """Whether a row would be drawn upon another, or a name is a path there, as one with a dot or a bracket is."""

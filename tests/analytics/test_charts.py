@@ -71,6 +71,7 @@ CASES: dict[str, tuple[ChartKind, list[ResultColumn], list[list[Any]]]] = {
     "a line": (LINE, [DAY, COUNT], [[day, index] for index, day in enumerate(DAYS)]),
     "a line, one row": (LINE, [DAY, COUNT], [[DAYS[0], 1]]),
     "a line, no row": (LINE, [DAY, COUNT], []),
+    "a line of months": (LINE, [DAY, COUNT], [[f"2026-{month:02}-01", month] for month in range(1, 13)]),
     "a line of moments": (LINE, [MOMENT, COUNT], [["2026-11-23T10:00:00Z", 1], ["2026-11-24T10:00:00.5Z", 2]]),
     "lines of two currencies": (LINE, [DAY, CURRENCY, SUM], [[DAYS[0], "EUR", "1"], [DAYS[0], "JPY", "900"]]),
     "bars in parts": (STACKED, [DAY, STAGE, COUNT], [[day, stage, 1] for day in DAYS[:500] for stage in ("Won", None)]),
@@ -133,6 +134,15 @@ def test_what_is_wanted_is_drawn_where_it_can_be(valid: Callable[[Any], list[str
     assert named.kind is BAR
     assert valid(named.spec) == []
     assert chart_of([STAGE, COUNT], [["Won", 1]], is_list=True, label="stage").kind is TABLE
+
+
+def test_months_have_a_mark_each() -> None:
+    months = chart_of([DAY, COUNT], [["2026-01-01", 1], ["2026-02-01", 2]]).spec
+    days = chart_of([DAY, COUNT], [["2026-01-01", 1], ["2026-01-02", 2]]).spec
+    assert months is not None
+    assert days is not None
+    assert months["encoding"]["x"]["axis"] == {"format": "%Y-%m-%d", "tickCount": "month"}
+    assert "axis" not in days["encoding"]["x"]
 
 
 def test_the_figure_is_the_one_that_the_explanation_is_about() -> None:
