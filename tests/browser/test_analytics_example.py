@@ -175,6 +175,7 @@ async def test_every_kind_of_answer_is_shown_in_a_narrow_window(
         answer = await asked(page, name)
         await expect(answer.locator(".chart svg")).to_have_count(int(kind not in (NUMBER, TABLE) and bool(rows)))
         await expect(answer.locator("tbody tr")).to_have_count(0 if kind is NUMBER else len(rows))
+        await expect(answer.get_by_label("SQL")).to_have_text("""SELECT NULL, '$1?', "$1", 'it''s'""")
         assert await page.evaluate("document.documentElement.scrollWidth") <= 390, name
     assert offline.elsewhere == []
     assert offline.complaints == []
@@ -217,7 +218,8 @@ def _written(name: str) -> list[str]:
         for c in columns
     ]
     chart = chart_of(columns, rows)
-    statement = {"text": "SELECT 1", "parameters": [], "dialect": "sqlite", "tables": [], "filters": []}
+    text = """SELECT $2, '$1?', "$1", $1"""
+    statement = {"text": text, "parameters": ["it's", None], "dialect": "postgresql", "tables": [], "filters": []}
     told: list[tuple[str, Any]] = [
         ("run_started", {"run_id": "run", "conversation_id": "conversation", "question": name}),
         ("plan", {"planner": "parser", "query": {}, "assumptions": [], "follows_run_id": None}),
