@@ -124,6 +124,10 @@ async def test_a_question_is_asked_followed_up_and_declined(
     await expect(answer.locator(".steps code")).to_have_count(len(STEPS))
 
     await page.get_by_role("button", name="New conversation").click()
+    await page.get_by_role("button", name="How many open deals do we have?").click()
+    await expect(page.get_by_label("Question", exact=True)).to_be_focused()
+    await expect(page.get_by_role("article").locator(".figure dd")).to_have_text("39")
+    await page.get_by_role("button", name="New conversation").click()
     alone = await asked(page, "by owner")
     await expect(alone).to_contain_text("Declined.")
     await page.get_by_label("Token").fill("nobody")

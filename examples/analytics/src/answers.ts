@@ -59,8 +59,9 @@ export type Step = { [Kind in keyof Told]: { id: number; kind: Kind; data: Told[
 /** The steps of an event stream, as they arrive. */
 export async function* stepsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Step> {
   let text = "";
-  for await (const piece of body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)) {
-    const events = (text + piece).split("\n\n");
+  const pieces = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
+    const events = (text + piece.value).split("\n\n");
     text = events.pop()!;
     for (const event of events) {
       const fields = new Map(event.split("\n").map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));

@@ -9,6 +9,8 @@ const anew = byId<HTMLButtonElement>("anew");
 const status = byId("status");
 const who = byId("who");
 
+const EXAMPLES = 6;
+
 /** The conversation that the next question follows up. */
 let conversationId: string | null = null;
 
@@ -48,6 +50,12 @@ function added(title: string): Answer {
   return answer;
 }
 
+/** The examples are gone with the first answer, and the focus must not be. */
+function begun(words: string): void {
+  question.focus();
+  void begin(words);
+}
+
 /** Who asks, and what can be asked by them. */
 async function signIn(): Promise<void> {
   if (!caller.token) return;
@@ -55,7 +63,7 @@ async function signIn(): Promise<void> {
     const [{ name, subject, organization }, questions] = await Promise.all([viewer(), examples()]);
     who.textContent = [name ?? subject, organization?.name].filter(Boolean).join(", ");
     byId("examples").replaceChildren(
-      ...questions.slice(0, 6).map((one) => element("button", { type: "button", onclick: () => void begin(one) }, one)),
+      ...questions.slice(0, EXAMPLES).map((one) => element("button", { type: "button", onclick: () => begun(one) }, one)),
     );
   } catch (error) {
     who.textContent = (error as Error).message;
