@@ -8,6 +8,7 @@ from contract.analytics_results import Result, ResultColumn, Value
 from contract.catalog import CATALOG, ColumnKind
 from resolvers.analytics_checks import name_of
 from resolvers.analytics_inputs import AnalyticsQuery
+from resolvers.charts import main_figure
 
 _NUMBERS: Final = frozenset({ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.FLOAT})
 _UNITS: Final = {"percent": " %", "days": " days", "minutes": " minutes"}
@@ -26,7 +27,7 @@ def _sentences(query: AnalyticsQuery, result: Result) -> str:
         return f"No {records} were found{_where(result.sql.filters)}."
     if not query.measures:
         return _first_record(query, result)
-    figure = _main(query, result.columns)
+    figure = main_figure([c for c in result.columns if c.name in query.measures])
     keys = [c for c in result.columns if c.name in query.by]
     if not keys:
         return _whole(query, result)
@@ -40,12 +41,6 @@ def _sentences(query: AnalyticsQuery, result: Result) -> str:
 
 def _where(filters: Sequence[str]) -> str:
     return f" where {' and '.join(filters)}" if filters else ""
-
-
-def _main(query: AnalyticsQuery, columns: Sequence[ResultColumn]) -> ResultColumn:
-    """The figure that the explanation is about: amounts first, else the last one, which the others lead to."""
-    figures = [c for c in columns if c.name in query.measures]
-    return next((c for c in figures if c.unit == "money"), figures[-1])
 
 
 def _whole(query: AnalyticsQuery, result: Result) -> str:

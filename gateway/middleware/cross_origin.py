@@ -17,6 +17,7 @@ _READ_HEADERS = (
     "If-Match",
     "If-None-Match",
     "If-Range",
+    "Last-Event-ID",
     "Range",
     "X-Request-Id",
     "X-Service-Org",
@@ -72,7 +73,7 @@ def cross_origin(settings: Settings) -> list[Middleware]:
     rules = Middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
         allow_headers=read,
         expose_headers=_WRITTEN_HEADERS,
     )

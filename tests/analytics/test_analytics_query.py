@@ -172,7 +172,7 @@ async def test_the_statement_is_shown_without_the_wall(one: Tenant) -> None:
     chart = found["chart"]
     assert chart["kind"] == "BAR"
     assert chart["spec"]["encoding"]["row"]["field"] == "currency"
-    assert chart["spec"]["resolve"] == {"scale": {"y": "independent"}}
+    assert chart["spec"]["resolve"] == {"scale": {"x": "independent"}}
 
 
 @pytest.mark.parametrize(

@@ -368,14 +368,16 @@ async def test_preflight(start: Start) -> None:
             "Origin": "https://app.example",
             "Access-Control-Request-Method": "PATCH",
             "Access-Control-Request-Headers": "authorization, content-encoding, content-type, idempotency-key, "
-            "if-match, if-none-match, if-range, range, x-request-id, x-service-org",
+            "if-match, if-none-match, if-range, last-event-id, range, x-request-id, x-service-org",
         }
         answer = await http.options("/deals/x", headers=ask)
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == "https://app.example"
         assert MADE.fullmatch(answer.headers["x-request-id"])
-        assert "PATCH" in answer.headers["access-control-allow-methods"]
-        assert "x-trace" not in answer.headers["access-control-allow-headers"].lower()
+        assert {"PATCH", "PUT"} <= set(answer.headers["access-control-allow-methods"].split(", "))
+        allowed = answer.headers["access-control-allow-headers"].lower()
+        assert "last-event-id" in allowed
+        assert "x-trace" not in allowed
         for changed in ({"Origin": "https://evil.example"}, {"Access-Control-Request-Method": "TRACE"}):
             assert (await http.options("/deals/x", headers=ask | changed)).status_code == 400
 
