@@ -75,6 +75,7 @@ NO_TEXT_OF_A_PERSON = {
     "record_changes": {"subject_kind", "type", "former_owner"},
     "research_results": {"status"},
     "research_runs": {"status"},
+    "saved_queries": {"query", "sql", "dialect", "owner_id", "name_key", "question_key", "verified_by"},
     "sales_targets": {"currency", "currency_key"},
     "tag_links": {"kind"},
     "tags": {"color"},

@@ -150,6 +150,7 @@ async def fill_organization(world: World, organization: Organization, member: st
     await world.add(organization, made)
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = {record.name: record.row(known, mark) for record in record_types()}
+    others["saved query"].owner_id = member
     second_tag = Tag(name=f"{mark}second")
     tagged = TagLink(kind="lead", record_id=lead.id, tag_id=others["tag"].id)
     await world.add(organization, *others.values(), second_tag, tagged)

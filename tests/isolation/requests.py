@@ -30,8 +30,8 @@ def names(value: Any) -> set[str]:
     return {name for name in _NAME.findall(repr(value)) if name != "name" and not name.startswith("own ")}
 
 
-READ_BY_POST = ("/analytics/query", "/analytics/sql")
-"""Paths that take a question in a body and change nothing."""
+READ_BY_POST = ("/analytics/query", "/analytics/sql", "/run")
+"""Ends of paths that ask by POST and change nothing."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Rest:
 
     @property
     def writes(self) -> bool:
-        return self.method != "GET" and self.path not in READ_BY_POST
+        return self.method != "GET" and not self.path.endswith(READ_BY_POST)
 
     def filled(self, values: Mapping[str, str]) -> Rest:
         return Rest(self.method, fill(self.path, values), fill(self.body, values))

@@ -31,6 +31,8 @@ NAMING_NOTHING = {
     "analytics.get_catalog",
     "analytics_queries.run_query",
     "sql_queries.run_sql",
+    "saved_queries.create_saved_query",
+    "saved_queries.list_saved_queries",
     "campaign_aggregates.aggregate_campaigns",
     "competitors.create_competitor",
     "competitors.list_competitors",

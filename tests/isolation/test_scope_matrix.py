@@ -60,7 +60,11 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
     }
     served = {(o.method, o.path): o.resolver for o in routes.OPERATIONS if o.resolver is not None}
     kinds = {f"{{campaign}}/{verb}": f"{{running campaign}}/{verb}" for verb in ("pause", "resume")}
-    kinds |= {"{target}": "{sales target}", "/analytics/runs/{run}": "/analytics/runs/{question}"}
+    kinds |= {
+        "{target}": "{sales target}",
+        "{saved_query}": "{saved query}",
+        "/analytics/runs/{run}": "/analytics/runs/{question}",
+    }
     expected = set()
     for (method, path), function in served.items():
         path = re.sub(r"\{(\w+)_id\}", r"{\1}", path)

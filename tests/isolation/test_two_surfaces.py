@@ -778,6 +778,8 @@ async def test_the_same_missing_records(surfaces: Surfaces) -> None:
             continue
         if by_graph.document.startswith("subscription"):  # which says so in an event of its own
             continue
+        if name == "saved_queries.run_saved_query":  # whose answer is never null: an error says so
+            continue
         response = await send(surfaces.gateway, by_path.filled(values), surfaces.headers)
         [shown] = (await send(surfaces.gateway, by_graph.filled(values), surfaces.headers)).json()["data"].values()
         assert (response.status_code, _said(response)["detail"]) == (404, "Not found")

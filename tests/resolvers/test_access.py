@@ -21,8 +21,9 @@ from storage.queries import listables
 HELPERS = {"changes.append_event", "lists.page_of", "lists.children", "lists.by_id", "lists.by_key"}
 HELPERS |= {"idempotency.once", "idempotency.same_answer"}
 HELPERS |= {"activities.create", "activities.change", "activities.tell", "deals.insert_deal"}
-HELPERS |= {"aggregates.aggregated", "analytics_planners.plan_of", "reading.read"}
+HELPERS |= {"aggregates.aggregated", "analytics_planners.plan_of", "analytics_planners.parsed_plan", "reading.read"}
 HELPERS |= {"analytics_runs.finished", "analytics_runs.result_of", "analytics_runs.runs_of"}
+HELPERS |= {"saved_queries.visible_of", "sql_queries.read_statement"}
 HELPERS |= {"writing.created_at_once", "writing.create_record", "writing.change_record", "writing.delete_record"}
 """What operations are made of: no surface calls these, so they have no rule of their own."""
 PUBLIC = {"media.public_file"}

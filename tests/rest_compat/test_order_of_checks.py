@@ -184,6 +184,7 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     await world.add(world.one, conversation, question)
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = [(record, record.row(known, "O")) for record in record_types()]
+    next(row for record, row in others if record.name == "saved query").id = conversation.id  # as above
     await world.add(world.one, *(row for _, row in others))
     key = await world.credential("admin@one", world.one)
     token = await world.credential("admin@one", None)
@@ -212,7 +213,7 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
         headers = world.session(people[place % len(people)], world.two)
         there = owned[operation.path.split("/")[1]]
         for identifier in (there, there.upper(), UNKNOWN, "no-uuid", "%00", "é"):
-            given = {"name": "Other", "bpo_prefix": "Other", "from": [UNKNOWN]}
+            given = {"name": "Other", "bpo_prefix": "Other", "from": [UNKNOWN], "shared": True, "verified": True}
             body = given if operation.body is not None else None
             response = await client.request(operation.method, _url(operation, identifier), json=body, headers=headers)
             if operation.path.endswith("/latest"):

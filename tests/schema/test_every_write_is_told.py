@@ -29,6 +29,7 @@ SCHEMA = build_schema((Path(__file__).parents[2] / "schema" / "schema.graphql").
 _ADMINISTRATION = "it concerns no record with a feed"
 _GOES = "the item goes with the record"
 _TAGS = "tags have no feed, and are told by their events (decision 234)"
+_NOTES = "it is a note on what may be asked, and no record with a feed"
 _RESEARCH = "what is researched is no record with a feed"
 UNTOLD = {
     **dict.fromkeys(
@@ -48,6 +49,7 @@ UNTOLD = {
     **dict.fromkeys(("researchRunCreate", "researchRunCancel", "cxReportEdit"), _RESEARCH),
     **dict.fromkeys(("ownershipTransfer", "memberRemove"), "the job that they start tells (test_ownership)"),
     **dict.fromkeys(("analyticsRunCancel", "analyticsConversationDelete"), "questions are their asker's alone"),
+    **dict.fromkeys([f"savedQuery{verb}" for verb in ("Create", "Update", "Delete", "Share", "Verify")], _NOTES),
     "pipelineStageUpdate": "a new type is told on the deals in the stage (test_timeline), nothing else is theirs",
 }
 JOBS = {

@@ -504,7 +504,7 @@ async def test_a_node_takes_two_statements(forests: list[Tenant]) -> None:
             assert len(_own(sent)) == 2
         with statements(tenant.gateway.world.database) as sent:
             assert await tenant.ask("query($id: ID!) { node(id: $id) { id } }", headers, id=new_id()) is None
-        assert len(_own(sent)) == 4  # credentials, and the caller's own questions
+        assert len(_own(sent)) == 5  # credentials, the caller's own questions, and saved queries
 
 
 ANEW = [

@@ -135,6 +135,7 @@ TOKENS = {
 ASK = {
     *("analyticsCatalog", "analyticsQuery", "analyticsRun", "analyticsRuns", "sqlQuery"),
     *("analyticsRunCancel", "analyticsConversationDelete"),
+    *fields_of("DATA_ACCESS"),
 }
 ANYBODY = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
 

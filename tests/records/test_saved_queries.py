@@ -12,6 +12,9 @@ from contract.limits import SAVED_QUERIES_MAX
 from storage.base import new_id
 from storage.tables import Deal, Event, PipelineStage, SavedQuery
 from tests.analytics.asking import Asker
+from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, put, q
+from tests.isolation.surfaces import Surfaces
+from tests.support.record_types import RecordType
 from tests.support.tenants import Tenant
 from tests.support.world import Headers
 
@@ -43,7 +46,7 @@ async def saved(tenant: Tenant, headers: Headers | None = None, **body: Any) -> 
     return made
 
 
-async def put(tenant: Tenant, made: dict[str, Any], what: str, yes: bool, role: str = "admin") -> httpx.Response:
+async def mark(tenant: Tenant, made: dict[str, Any], what: str, yes: bool, role: str = "admin") -> httpx.Response:
     return await call(tenant, "PUT", f"/{made['id']}/{what}", tenant.headers(role), json={what: yes})
 
 
@@ -138,14 +141,14 @@ async def test_a_colleague_sees_what_is_shared_and_changes_nothing(one: Tenant, 
     assert await reached() == [404] * 5
     assert await one.ask(SEEN, colleague, id=mine["id"]) == {"savedQuery": None, "node": None}
     assert (await call(one, "GET", path, one.headers("admin"))).status_code == 404
-    shared = await put(one, mine, "shared", True, "member")
+    shared = await mark(one, mine, "shared", True, "member")
     assert (shared.json()["is_shared"], shared.json()["version"]) == (True, 2)
     assert await reached() == [200, 200, 404, 404, 404]
     found = await one.ask(SEEN, colleague, id=mine["id"])
     assert found == {"savedQuery": {"id": mine["id"]}, "node": {"__typename": "SavedQuery", "id": mine["id"]}}
     assert [each["id"] for each in (await call(one, "GET", "", colleague)).json()] == [mine["id"]]
     assert (await call(two, "GET", path)).status_code == 404
-    assert (await put(one, mine, "shared", False, "member")).json()["is_shared"] is False
+    assert (await mark(one, mine, "shared", False, "member")).json()["is_shared"] is False
     assert await reached() == [404] * 5
 
 
@@ -153,7 +156,7 @@ async def test_who_runs_it_needs_the_scopes_of_what_it_reads(one: Tenant) -> Non
     meetings = await saved(one, query={"entity": "meetings", "measures": ["count"]})
     statement = await saved(one, sql="SELECT COUNT(*) AS n FROM activities")
     for made in (meetings, statement):
-        await put(one, made, "shared", True, "member")
+        await mark(one, made, "shared", True, "member")
     bare = await one.scoped("data:access", name="bare")
     assert (await call(one, "POST", f"/{meetings['id']}/run", bare)).status_code == 403
     refused = await call(one, "POST", f"/{statement['id']}/run", bare)
@@ -230,41 +233,165 @@ async def test_a_verified_question_is_answered_by_its_query_first(one: Tenant) -
     made = await saved(one, question=question, query=query)
     asker = Asker(one.gateway.http, one.gateway.app, one.headers())
     assert (await asker.ask(question)).json()["status"] == "declined"
-    early = await put(one, made, "verified", True)
+    early = await mark(one, made, "verified", True)
     assert early.status_code == 404, "an administrator does not see what is not shared"
-    await put(one, made, "shared", True, "member")
-    assert (await put(one, made, "verified", True)).json()["is_verified"] is True
+    await mark(one, made, "shared", True, "member")
+    assert (await mark(one, made, "verified", True)).json()["is_verified"] is True
     for text in (question, "WHERE do we  stand"):
         run = (await asker.ask(text)).json()
         assert (run["status"], run["planner"], run["result"]["rows"]) == ("succeeded", "saved", [[1]])
     other = await saved(one, question="where do we stand", query=BY_STAGE)
-    await put(one, other, "shared", True, "member")
-    assert (await put(one, other, "verified", True)).json()["code"] == "duplicate"
+    await mark(one, other, "shared", True, "member")
+    assert (await mark(one, other, "verified", True)).json()["code"] == "duplicate"
 
     renamed = await call(one, "PATCH", f"/{made['id']}", json={"name": "Standing"})
     assert renamed.json()["is_verified"] is True
     changed = await call(one, "PATCH", f"/{made['id']}", json={"query": BY_STAGE})
     assert changed.json()["is_verified"] is False
     assert (await asker.ask(question)).json()["status"] == "declined"
-    assert (await put(one, made, "verified", True)).json()["is_verified"] is True
-    assert (await put(one, made, "shared", False, "member")).json()["is_verified"] is False
+    assert (await mark(one, made, "verified", True)).json()["is_verified"] is True
+    assert (await mark(one, made, "shared", False, "member")).json()["is_verified"] is False
     for what in ({"query": BY_STAGE}, {"question": "Will we win Acme?"}):
         kept = await saved(one, **what)
-        await put(one, kept, "shared", True, "member")
-        refused = await put(one, kept, "verified", True)
+        await mark(one, kept, "shared", True, "member")
+        refused = await mark(one, kept, "verified", True)
         assert (refused.status_code, refused.json()["code"]) == (409, "invalid_state")
     read = await saved(one, question="How many deals?")
-    await put(one, read, "shared", True, "member")
-    assert (await put(one, read, "verified", True)).json()["is_verified"] is True
+    await mark(one, read, "shared", True, "member")
+    assert (await mark(one, read, "verified", True)).json()["is_verified"] is True
     run = (await asker.ask("how many deals")).json()
     assert (run["planner"], run["result"]["rows"]) == ("saved", [[2]])
 
 
 async def test_who_may_not_read_what_a_verified_query_reads_is_answered_by_the_parser(one: Tenant) -> None:
     made = await saved(one, question="How many deals?", query={"entity": "meetings", "measures": ["count"]})
-    await put(one, made, "shared", True, "member")
-    await put(one, made, "verified", True)
+    await mark(one, made, "shared", True, "member")
+    await mark(one, made, "verified", True)
     await one.add(Deal(name="1"))
     bare = await one.scoped("data:access", "leads:read", name="bare")
     run = (await Asker(one.gateway.http, one.gateway.app, bare).ask("how many deals")).json()
     assert (run["status"], run["planner"], run["result"]["rows"]) == ("succeeded", "parser", [[1]])
+
+
+KEYS = [
+    *("id", "name", "description", "question", "query", "sql", "dialect", "owner_id", "is_shared", "is_verified"),
+    *("created_at", "updated_at", "version"),
+]
+SHARE = (
+    f"mutation($id: ID!, $y: Boolean!) {{ savedQueryShare(id: $id, shared: $y) {{ savedQuery {{ id }} {ERRORS} }} }}"
+)
+VERIFY = (
+    "mutation($id: ID!, $y: Boolean!) { savedQueryVerify(id: $id, verified: $y) "
+    f"{{ savedQuery {{ id isVerified }} {ERRORS} }} }}"
+)
+_ONE = f"{PATH}/<saved query>"
+
+
+async def _compared(surfaces: Surfaces) -> None:
+    """Each path beside its twin, on records of their own."""
+    made = []
+    for number in range(2):
+        body = {"name": f"N {number}", "question": f"Q {number}", "query": BY_STAGE}
+        response = await surfaces.rest("POST", PATH, body)
+        assert (response.status_code, response.headers["location"]) == (201, f"{PATH}/{response.json()['id']}")
+        assert list(response.json()) == KEYS
+        made.append(response.json())
+    by_path, by_graph = made[0]["id"], made[1]["id"]
+    input = {"name": "N 2", "question": "Q 2", "query": AS_GRAPHQL}
+    twin = await surfaces.change("savedQueryCreate", "$i: SavedQueryInput! -> input: $i", "savedQuery { id }", i=input)
+
+    async def same(*names: str) -> None:
+        first = (await surfaces.rest("GET", f"{PATH}/{by_path}")).json()
+        second = await surfaces.graphql(f"query($id: ID!) {{ savedQuery(id: $id) {{ {FIELDS} }} }}", id=by_graph)
+        for name in ("isShared", "isVerified", "version", "description", *names):
+            key = {"isShared": "is_shared", "isVerified": "is_verified"}.get(name, name)
+            assert first[key] == second[name], name
+
+    await same()
+    arguments = "$id: ID!, $i: SavedQueryUpdateInput! -> id: $id, input: $i"
+    await surfaces.rest("PATCH", f"{PATH}/{by_path}", {"description": "D"})
+    await surfaces.change("savedQueryUpdate", arguments, "savedQuery { id }", id=by_graph, i={"description": "D"})
+    await same()
+    for what, field in (("shared", "savedQueryShare"), ("verified", "savedQueryVerify")):
+        assert (await surfaces.rest("PUT", f"{PATH}/{by_path}/{what}", {what: True})).status_code == 200
+        said = f"$id: ID!, $y: Boolean! -> id: $id, {what}: $y"
+        await surfaces.change(field, said, "savedQuery { id }", id=by_graph, y=True)
+        await same()
+    ran = (await surfaces.rest("POST", f"{PATH}/{by_path}/run")).json()
+    assert ran["rows"] == (await surfaces.graphql(RUN, id=by_graph))["rows"]
+    listed = [each["id"] for each in (await surfaces.rest("GET", PATH)).json()]
+    page = await surfaces.graphql("{ savedQueries { nodes { id } } }")
+    assert listed == [each["id"] for each in page["nodes"]] == [by_path, by_graph, twin["savedQuery"]["id"]]
+    assert (await surfaces.rest("DELETE", f"{PATH}/{by_path}")).status_code == 204
+    await surfaces.change("savedQueryDelete", "$id: ID! -> id: $id", "deletedId", id=by_graph)
+    assert len((await surfaces.rest("GET", PATH)).json()) == 1
+
+
+_PATHS = {
+    ("GET", PATH): ("DATA_ACCESS", True, 200, "Query.savedQueries"),
+    ("POST", PATH): ("DATA_ACCESS", True, 201, "Mutation.savedQueryCreate"),
+    ("GET", f"{PATH}/{{saved_query_id}}"): ("DATA_ACCESS", True, 200, "Query.savedQuery"),
+    ("PATCH", f"{PATH}/{{saved_query_id}}"): ("DATA_ACCESS", True, 200, "Mutation.savedQueryUpdate"),
+    ("DELETE", f"{PATH}/{{saved_query_id}}"): ("DATA_ACCESS", True, 204, "Mutation.savedQueryDelete"),
+    ("POST", f"{PATH}/{{saved_query_id}}/run"): ("DATA_ACCESS", True, 200, "Query.savedQueryRun"),
+    ("PUT", f"{PATH}/{{saved_query_id}}/shared"): ("CRM_MANAGE", True, 200, "Mutation.savedQueryShare"),
+    ("PUT", f"{PATH}/{{saved_query_id}}/verified"): ("ORG_ADMIN", True, 200, "Mutation.savedQueryVerify"),
+}
+RECORD = RecordType(
+    typename="SavedQuery",
+    name="saved query",
+    group="DATA_ACCESS",
+    row=lambda ids, mark: SavedQuery(
+        **dict.fromkeys(("name", "description", "question", "owner_id", "name_key", "question_key"), mark),
+        query={"entity": "deals"},
+        is_shared=True,
+    ),
+    cases={
+        "saved_queries.get_saved_query": Case(
+            "DATA_ACCESS",
+            (Rest("GET", _ONE), q("query($id: ID!) { savedQuery(id: $id) { id name } }", id="<saved query>")),
+        ),
+        "saved_queries.list_saved_queries": Case(
+            "DATA_ACCESS", (Rest("GET", PATH), q("{ savedQueries { nodes { name question } totalCount } }"))
+        ),
+        "saved_queries.run_saved_query": Case(
+            "DATA_ACCESS",
+            (Rest("POST", f"{_ONE}/run"), q("query($id: ID!) { savedQueryRun(id: $id) { rows } }", id="<saved query>")),
+        ),
+        "saved_queries.create_saved_query": Case(
+            "DATA_ACCESS",
+            (
+                Rest("POST", PATH, {"name": "<name>", "question": "q"}),
+                put("savedQueryCreate", "SavedQueryInput", "savedQuery { name }", name="<name>", question="q"),
+            ),
+        ),
+        "saved_queries.update_saved_query": Case(
+            "DATA_ACCESS",
+            (
+                Rest("PATCH", _ONE, {"name": "<name>"}),
+                change(
+                    "savedQueryUpdate", "SavedQueryUpdateInput", "savedQuery { name }", "<saved query>", name="<name>"
+                ),
+            ),
+        ),
+        "saved_queries.delete_saved_query": Case(
+            "DATA_ACCESS", (Rest("DELETE", _ONE), by_id("savedQueryDelete", "saved query", "deletedId"))
+        ),
+        "saved_queries.share_saved_query": Case(
+            "CRM_MANAGE",
+            (Rest("PUT", f"{_ONE}/shared", {"shared": False}), q(SHARE, id="<saved query>", y=False)),
+        ),
+        "saved_queries.verify_saved_query": Case(
+            "ORG_ADMIN",
+            (Rest("PUT", f"{_ONE}/verified", {"verified": True}), q(VERIFY, id="<saved query>", y=True)),
+        ),
+    },
+    paths=_PATHS,
+    keys={
+        **{(path, method): KEYS for (method, path) in _PATHS if method != "DELETE" and not path.endswith("/run")},
+        (f"{PATH}/{{saved_query_id}}/run", "POST"): [
+            *("columns", "rows", "row_count", "truncated", "sql", "chart", "duration_ms"),
+        ],
+    },
+    compared=dict.fromkeys([twin for *_, twin in _PATHS.values()], _compared),
+)
