@@ -20,12 +20,13 @@ _MADE = (
     'noteCreate(input: {body: "N"}) { note { __typename id } }',
     'salesTargetsPut(inputs: [{metric: WON_DEALS, period: YEAR, startsOn: "2026-01-01", amount: "3"}])'
     " { targets { __typename id } }",
+    'savedQueryCreate(input: {name: "S", question: "How many deals?"}) { savedQuery { __typename id } }',
     'researchRunCreate(input: {name: "R", targets: [{companyName: "Example", domain: "company.invalid"}]})'
     " { run { __typename id } }",
 )
 _CONNECTIONS = (
     *("accounts", "contacts", "deals", "leads", "meetings", "campaigns", "researchRuns"),
-    *("activities", "tags", "salesTargets"),
+    *("activities", "tags", "salesTargets", "savedQueries"),
 )
 _LISTS = (
     *_CONNECTIONS,

@@ -22,7 +22,7 @@ KINDS = {
     "stage_id": "PipelineStage",
     "champion_id": "Contact",
     "parent_deal_id": "Deal",
-    **{f"{record.name}_id": record.typename for record in record_types()},
+    **{f"{record.name.replace(' ', '_')}_id": record.typename for record in record_types()},
     "activity_id": "Meeting",  # of which there are the most
 }
 

@@ -796,7 +796,7 @@ async def test_the_same_missing_records(surfaces: Surfaces) -> None:
         assert (shown is None) == by_graph.document.startswith("query")
         compared += 1
     of_record_types = [path for record in record_types() for _, path in record.paths if "{" in path]
-    assert compared == 23 + len(of_record_types)
+    assert compared == 22 + len(of_record_types)
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [
