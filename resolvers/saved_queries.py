@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr
 
 from contract.analytics_results import Result
 from contract.criteria import Any_, Compare, ListQuery, Op, Selection
-from contract.errors import Duplicate, InvalidState, NotFound, Problem, Problems
+from contract.errors import AnalyticsRefused, Duplicate, InvalidState, NotFound, Problem, Problems
 from contract.limits import (
     ANALYTICS_ROWS_MAX,
     SAVED_QUERIES_MAX,
@@ -132,8 +132,8 @@ async def _query_of(ctx: Context, saved: SavedQuery) -> AnalyticsQuery:
 async def create_saved_query(ctx: Context, input: SavedQueryCreate) -> SavedQuery:
     """Keep a query for the caller.
 
-    Raises Problems, Forbidden for a query that needs more scopes, AnalyticsRefused for a statement that the guard does
-    not let through, and Duplicate for a name that the caller has already.
+    Raises Problems, also for a statement that the guard does not let through, Forbidden for a query that needs more
+    scopes, and Duplicate for a name that the caller has already.
     """
     fields = input.given()
     values = {"description": None, **dict.fromkeys(_TEXTS), **fields}
@@ -279,7 +279,11 @@ async def _kept(ctx: Context, fields: Given) -> Given:
     if "sql" in fields:
         kept["dialect"] = None
         if fields["sql"] is not None:
-            await read_statement(ctx, fields["sql"])
+            try:
+                await read_statement(ctx, fields["sql"])
+            except AnalyticsRefused as refusal:
+                problem = Problem(("input", "sql"), refusal.message, "analytics_refused")
+                raise Problems([problem]) from None
             kept["dialect"] = ctx.services.database.dialect
     return kept
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
 
 from contract.limits import ANALYTICS_ROWS_MAX
 from resolvers.saved_queries import (
@@ -41,6 +41,9 @@ _PATH: Final = "/analytics/saved-queries/{saved_query_id}"
 _SAVED: Final = Resource(_PATH, SAVED_QUERY)
 
 
+_Rows = Annotated[Whole, AfterValidator(lambda number: min(number, ANALYTICS_ROWS_MAX))]
+
+
 class SharedBody(Input):
     """Whether the organization sees a saved query."""
 
@@ -56,12 +59,12 @@ class VerifiedBody(Input):
 class RunQuery(FormatQuery):
     """Has the query parameters of a run."""
 
-    limit: Whole | None = Field(default=None, description=f"How many rows, 0 to {ANALYTICS_ROWS_MAX}.")
+    limit: _Rows = Field(default=ANALYTICS_ROWS_MAX, description=f"How many rows, {ANALYTICS_ROWS_MAX} at most.")
 
 
 async def run(call: RestRequest) -> RestResponse:
     """Answers with the rows of the saved query."""
-    wanted = SavedQueryRun() if call.query.limit is None else SavedQueryRun(first=call.query.limit)
+    wanted = SavedQueryRun(first=call.query.limit)
     return shown(call, await run_saved_query(call.ctx, call.path["saved_query_id"], wanted))
 
 

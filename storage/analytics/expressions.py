@@ -1,5 +1,6 @@
 """Expressions of a statement, written anew with what they hold; what is not known is refused (decision 268)."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -16,6 +17,7 @@ SYNTAX = GuardLayer.SYNTAX
 WIDTH_MAX = 20
 """Fields that are put together in a text: more would make texts that no memory has room for."""
 _WILDCARDS_MAX = 4
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _SIGNS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -105,6 +107,8 @@ class Expressions:
         if node.is_string:
             text = str(node.this)
             return Typed("'" + text.replace("'", "''") + "'", Held.TEXT, text)
+        if _NUMBER.fullmatch(str(node.this)) is None:  # such as a point and a number, which the parser puts together
+            self.refuse("a number is written in digits, with a point at most", node)
         number = Decimal(str(node.this))
         return Typed(f"{number:f}", Held.WHOLE if "." not in str(node.this) else Held.NUMBER, number)
 

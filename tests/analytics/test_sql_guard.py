@@ -112,6 +112,12 @@ def guarding_word(text: str) -> Any:
     return Word("name", text.split()[0], 0)
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_point_apart_from_its_number_is_refused(dialect: str) -> None:
+    text = "SELECT name FROM deals WHERE value BETWEEN . 0.5 AND 9"
+    assert refusal(text, dialect).reason == "a number is written in digits, with a point at most"
+
+
 def test_what_is_met_again_comes_from_the_cache_also_after_eviction() -> None:
     guarding._texts.clear()
     text = "SELECT name FROM accounts"

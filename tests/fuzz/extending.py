@@ -73,7 +73,10 @@ def nothing_internal(ctx: Any, response: Any, case: Any) -> None:
 
 TOO_LARGE = 413
 _REFUSALS = frozenset(
-    ("VALIDATION", "NOT_FOUND", "BAD_USER_INPUT", "COST_EXCEEDED", "LIMIT_EXCEEDED", "RESPONSE_TOO_LARGE")
+    (
+        *("VALIDATION", "NOT_FOUND", "BAD_USER_INPUT", "COST_EXCEEDED", "LIMIT_EXCEEDED", "RESPONSE_TOO_LARGE"),
+        *("ANALYTICS_REFUSED", "ANALYTICS_FAILED", "INVALID_STATE"),
+    )
 )
 
 

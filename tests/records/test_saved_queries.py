@@ -81,6 +81,9 @@ async def test_the_three_kinds_are_kept_and_run_by_both_doors(one: Tenant) -> No
         assert (await one.ask(RUN, id=made["id"]))["rows"] == rows
         fewer = await one.ask(RUN, id=made["id"], n=1)
         assert (fewer["rows"], fewer["truncated"]) == (rows[:1], len(rows) > 1)
+        ends = [await call(one, "POST", f"/{made['id']}/run?limit={limit}") for limit in (0, 10**9, -1)]
+        assert [answer.status_code for answer in ends] == [200, 200, 422]
+        assert [len(answer.json()["rows"]) for answer in ends[:2]] == [0, len(rows)]
         table = await call(one, "POST", f"/{made['id']}/run?format=csv")
         assert table.headers["content-type"].startswith("text/csv")
         assert len(table.text.splitlines()) == len(rows) + 1
@@ -121,6 +124,9 @@ async def test_what_cannot_be_kept_is_told_at_its_field(one: Tenant, body: dict[
     assert response.status_code == 422, response.text
     assert response.json()["detail"][0]["loc"] == loc
     assert await one.rows(SavedQuery.id) == []
+    if "sql" in body:
+        [error] = (await one.ask(CREATE, i={"name": "N", **body}))["userErrors"]
+        assert (error["code"], error["field"]) == ("VALIDATION", ["input", "sql"])
 
 
 async def test_a_colleague_sees_what_is_shared_and_changes_nothing(one: Tenant, two: Tenant) -> None:
