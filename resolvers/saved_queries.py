@@ -139,7 +139,7 @@ async def create_saved_query(ctx: Context, input: SavedQueryCreate) -> SavedQuer
     values = {"description": None, **dict.fromkeys(_TEXTS), **fields}
     _check_one_of(values)
     values |= await _kept(ctx, values)
-    values |= {"name_key": statements.key_of(input.name), "owner_id": ctx.caller.subject}
+    values |= {"name_key": statements.name_key(input.name), "owner_id": ctx.caller.subject}
     async with ctx.writing() as session:
         await records.lock_organization(session)
         if await statements.number(session, ctx.caller.subject) >= SAVED_QUERIES_MAX:
@@ -170,7 +170,7 @@ async def update_saved_query(
         after = changes.as_changed(saved, differences)
         _check_one_of({name: getattr(after, name) for name in _TEXTS})
         if "name" in differences:
-            differences["name_key"] = statements.key_of(after.name)
+            differences["name_key"] = statements.name_key(after.name)
             await _check_name(session, {"owner_id": saved.owner_id, **differences}, but=saved.id)
         if saved.is_verified and not differences.keys().isdisjoint(_TEXTS):
             differences |= _UNVERIFIED
@@ -271,7 +271,7 @@ async def _kept(ctx: Context, fields: Given) -> Given:
     kept: Given = {}
     if "question" in fields:
         question = fields["question"]
-        kept["question_key"] = None if question is None else statements.key_of(question)
+        kept["question_key"] = None if question is None else statements.question_key(question)
     if fields.get("query") is not None:
         query: AnalyticsQuery = fields["query"]
         check(query, frozenset(ctx.caller.scopes), now(), ("input", "query"))

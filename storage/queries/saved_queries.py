@@ -11,9 +11,14 @@ from storage.tables import SavedQuery
 from storage.tenancy.sessions import TenantSession
 
 
-def key_of(text: str) -> str:
-    """What stands for a name or a question, letter case, width and a closing mark aside."""
-    return sha256(folded(" ".join(text.split())).rstrip(" ?!.").encode()).hexdigest()
+def name_key(name: str) -> str:
+    """What stands for a name, letter case, width and the number of blanks aside."""
+    return sha256(folded(" ".join(name.split())).encode()).hexdigest()
+
+
+def question_key(question: str) -> str:
+    """What stands for a question: as for a name, and without closing marks."""
+    return name_key(question.rstrip(" ?!."))
 
 
 async def visible(session: TenantSession, subject: str, ids: Sequence[str]) -> Sequence[SavedQuery]:
@@ -26,7 +31,7 @@ async def visible(session: TenantSession, subject: str, ids: Sequence[str]) -> S
 async def verified(session: TenantSession, question: str) -> SavedQuery | None:
     """The one that was verified for this question."""
     own = select(SavedQuery).where(col(SavedQuery.org_id) == session.org_id, col(SavedQuery.is_verified))
-    rows = await session.find_all(own.where(col(SavedQuery.question_key) == key_of(question)))
+    rows = await session.find_all(own.where(col(SavedQuery.question_key) == question_key(question)))
     return rows[0] if rows else None
 
 

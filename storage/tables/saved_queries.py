@@ -29,7 +29,7 @@ class SavedQuery(Record, table=True):
             "org_id",
             "question_key",
             unique=True,
-            sqlite_where=text("is_verified"),
+            sqlite_where=text("is_verified = 1"),
             postgresql_where=text("is_verified"),
         ),
         Index(None, "org_id", "is_shared"),

@@ -12,7 +12,6 @@ depends_on = None
 ID = sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")
 TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 TIME = sa.DateTime(timezone=True)
-VERIFIED = sa.text("is_verified")
 
 
 def upgrade() -> None:
@@ -55,8 +54,8 @@ def upgrade() -> None:
         "saved_queries",
         ["org_id", "question_key"],
         unique=True,
-        sqlite_where=VERIFIED,
-        postgresql_where=VERIFIED,
+        sqlite_where=sa.text("is_verified = 1"),
+        postgresql_where=sa.text("is_verified"),
     )
     op.create_index(op.f("ix_saved_queries_org_id_is_shared"), "saved_queries", ["org_id", "is_shared"])
     if op.get_context().dialect.name == "postgresql":
