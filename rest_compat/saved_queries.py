@@ -59,12 +59,14 @@ class VerifiedBody(Input):
 class RunQuery(FormatQuery):
     """Has the query parameters of a run."""
 
-    limit: _Rows = Field(default=ANALYTICS_ROWS_MAX, description=f"How many rows, {ANALYTICS_ROWS_MAX} at most.")
+    rows: _Rows = Field(
+        default=ANALYTICS_ROWS_MAX, alias="limit", description=f"How many rows, {ANALYTICS_ROWS_MAX} at most."
+    )
 
 
 async def run(call: RestRequest) -> RestResponse:
     """Answers with the rows of the saved query."""
-    wanted = SavedQueryRun(first=call.query.limit)
+    wanted = SavedQueryRun(first=call.query.rows)
     return shown(call, await run_saved_query(call.ctx, call.path["saved_query_id"], wanted))
 
 

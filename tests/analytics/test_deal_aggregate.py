@@ -197,6 +197,7 @@ DIMENSIONS = [
 ]
 
 
+@pytest.mark.long_on("postgresql")
 async def test_the_groups_are_what_the_listing_adds_up_to(one: Tenant) -> None:
     await fill(one, Random(1))
     deals = await listed(one)

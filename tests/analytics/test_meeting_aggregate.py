@@ -80,6 +80,7 @@ def shown_key(group: dict[str, Any], dimension: str) -> Any:
     return group["key"][NAMES.get(dimension, "industry")]
 
 
+@pytest.mark.long_on("postgresql")
 async def test_the_groups_are_what_the_listing_adds_up_to(one: Tenant) -> None:
     await fill(one, Random(1))
     meetings = (await one.ask(LIST))["nodes"]

@@ -188,6 +188,7 @@ async def test_metrics_count_by_surface_and_status_and_nothing_of_the_client(gat
         "crm_pool_connections": {"state"},
         "crm_notifications": {"type", "fate"},
         "crm_job_attempts": {"kind", "outcome"},
+        "crm_sql_queries": {"outcome", "layer"},
         "crm_job_seconds": {"kind", "le"},
         "crm_jobs_running": {"kind"},
         "crm_provider_calls": {"provider", "outcome"},

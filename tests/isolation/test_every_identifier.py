@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from graphql import (
     FieldNode,
     GraphQLInputObjectType,
@@ -99,6 +100,7 @@ def _ways(kind: Any, deep: int) -> Iterator[dict[str, Any]]:
             yield from ({name: way} for way in _ways(inner, deep - 1))
 
 
+@pytest.mark.long_on("postgresql")
 async def test_no_filter_tells_another_s_record_from_none(gateway: Gateway) -> None:
     side, other = [await new_side(gateway.world) for _ in range(2)]
     headers = gateway.world.session(side.member, side.organization)

@@ -334,6 +334,7 @@ async def test_a_node_of_every_kind(one: Tenant, two: Tenant) -> None:
         assert await one.ask(NODE, two.headers("admin"), id=identifier) is None
 
 
+@pytest.mark.long_on("postgresql")
 async def test_each_field_of_a_node_brings_what_it_needs(one: Tenant) -> None:
     """One field is asked for at a time, so that no other has its columns read."""
     for kind, identifier in (await records(one)).items():
