@@ -36,8 +36,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         mark = item.get_closest_marker("long_on")
         callspec = getattr(item, "callspec", None)
-        if mark is not None and callspec is not None and callspec.params.get("dialect") in mark.args:
-            item.add_marker("long")
+        if mark is None or callspec is None:
+            continue
+        if any(value in mark.args for value in callspec.params.values() if isinstance(value, str)):
+            item.add_marker("long")  # whichever of the databases' fixtures has the parameter
 
 
 @pytest.fixture(scope="session", autouse=True)
