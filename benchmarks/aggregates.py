@@ -2,8 +2,9 @@
 
 One organization beside another of the same size, through the gateway by one connection, while another caller writes ten
 deals a second. Beside each question stand the median, the 95th percentile and the longest in milliseconds, and the
-median of a bare statement over the table, sent with asyncpg by an owner of the rows. Last the rate of writes, of which
-the roll-ups take their part.
+median of a bare statement over the table, sent with asyncpg by an owner of the rows. Then how soon
+answers to questions begin, and what others notice of them (benchmarks/questions.py). Last the rate of writes, beside
+that with the triggers of the roll-ups taken out, in turns.
 """
 
 from __future__ import annotations
@@ -22,12 +23,19 @@ from typing import Any
 
 import asyncpg
 from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import create_async_engine
 
+from benchmarks import questions
 from benchmarks.asking import graphql
 from benchmarks.contestants import Contestant, gateway
 from benchmarks.cores import layout
 from benchmarks.data import Known, Place, Profile, known, place
+from gateway.made import AUDIENCE
+from identity.keyfiles import signing_key
+from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+from storage.cell_triggers import ROLLUPS, removal, triggers
 from storage.seeding import Plan
+from storage.seeding.plan import blueprints
 
 FULL = Profile("aggregates", Plan(2, 10_000, 20_000, 400_000, 400_000, seed=7), variants=8)
 QUICK = Profile("aggregates-quick", Plan(2, 20, 40, 400, 400, seed=7), variants=8)
@@ -126,6 +134,29 @@ def _measure(contestant: Contestant, bare: Mapping[str, float], runs: int) -> No
             print(f"  {name:48} {median:8.1f} {late:8.1f} {max(times):8.1f} {beside}", flush=True)
 
 
+async def _keep_cells(where: Place, kept: bool) -> None:
+    """Have the roll-ups be kept from now on, or no longer."""
+    url = make_url(where.gateway_url)
+    statements = [text for rollup in ROLLUPS for text in (triggers if kept else removal)(where.dialect, rollup)]
+    engine = create_async_engine(url, isolation_level="AUTOCOMMIT")
+    try:
+        async with engine.connect() as connection:
+            for statement in statements:
+                await connection.exec_driver_sql(statement)
+    finally:
+        await engine.dispose()
+
+
+def _writes_beside_bare(contestant: Contestant, where: Place, rounds: int, seconds: float) -> tuple[float, float]:
+    """How many deals a second one caller makes, and how many where no roll-ups are kept: medians, in turns."""
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    for _ in range(rounds):
+        for kept in (True, False):
+            rates[kept].append(_writes(contestant, seconds))
+            asyncio.run(_keep_cells(where, not kept))
+    return statistics.median(rates[True]), statistics.median(rates[False])
+
+
 def _writes(contestant: Contestant, seconds: float) -> float:
     """How many deals a second one caller makes, one after the other."""
     _ask(contestant, _CREATE)
@@ -143,10 +174,12 @@ def _run(dialect: str, profile: Profile, where: Place, facts: list[Known], scrat
         idle = contestant.memory()
         _measure(contestant, bare, runs)
         print(f"  {'more memory than idle, MiB':48} {contestant.memory() - idle:8.1f}")
-        print(
-            f"  {'deals made a second by one caller':48} {_writes(contestant, 1 if runs < RUNS else 10):8.0f}",
-            flush=True,
-        )
+        issuer = EmbeddedIssuer(signing_key(scratch / "gateway"), DEFAULT_ISSUER, AUDIENCE)
+        callers = questions.tokens(issuer, list(blueprints(profile.plan)))
+        questions.measure(contestant, callers, questions.QUICK if runs < RUNS else questions.FULL)
+        kept, bare_rate = _writes_beside_bare(contestant, where, 1 if runs < RUNS else 7, 0.5 if runs < RUNS else 3)
+        told = f"{kept:8.0f} {kept / bare_rate:8.2f} of {bare_rate:.0f} without roll-ups"
+        print(f"  {'deals made a second by one caller':48} {told}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -21,7 +21,7 @@ from benchmarks.asking import FASTAPI, FLOOR, GATEWAY, IDIOMATIC, LARGEST, MERCU
 from benchmarks.cores import Cores, family, on
 from benchmarks.data import ROOT, Known, Place
 from contract.scopes import Role
-from gateway.runtime import AUDIENCE
+from gateway.made import AUDIENCE
 from identity.keyfiles import signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 
@@ -99,6 +99,7 @@ def gateway(
     environment = _environment() | {
         "CRM_DATABASE_URL": place.gateway_url,
         "CRM_DATA_DIR": str(scratch / "gateway"),
+        "CRM_ANALYTICS_DATABASE_URL": place.analytics_url,
         "CRM_RATE_LIMIT": "off",
         "LOG_LEVEL": "INFO",
     }

@@ -13,10 +13,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from benchmarks.cores import Cores
-from benchmarks.postgresql import BASELINE, Server
+from benchmarks.postgresql import ANALYTICS, BASELINE, OWNER, Server
 from contract.vocabulary import StageType
 from resolvers.health import refresh_many
 from storage import migrate
+from storage.analytics.grants import statements
 from storage.database import Database
 from storage.seeding import Plan, seed
 from storage.seeding.generate import DEAL, DEAL_CONTACT, STAGE, records
@@ -99,6 +100,8 @@ class Place:
     dialect: str
     gateway_url: str
     baseline_url: str
+    analytics_url: str = ""
+    """The login of ad-hoc SQL, where the database needs one."""
     server: int | None = None
     """The process of PostgreSQL, whose children do the work."""
 
@@ -142,7 +145,9 @@ def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
         server.create("run", template="seeded")
         # Now, so that the copy's dirty pages are not written while something is measured.
         server.execute("CHECKPOINT")
-        yield Place("postgresql", server.url("run"), server.url("run", role=BASELINE), server.pid)
+        server.execute("\n".join(statements(ANALYTICS, OWNER)), database="run")
+        gateway, baseline, analytics = (server.url("run", role=role) for role in (OWNER, BASELINE, ANALYTICS))
+        yield Place("postgresql", gateway, baseline, analytics, server.pid)
         server.drop("run")
 
 

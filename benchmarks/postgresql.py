@@ -18,6 +18,8 @@ from benchmarks.cores import Cores, on
 
 OWNER = "crm"
 """The gateway's role: an ordinary one, owner of its tables, bound by row-level security."""
+ANALYTICS = "analytics"
+"""The login of ad-hoc SQL."""
 BASELINE = "baseline"
 """The role of the contestants that have no isolation layers: row-level security would hide every row from them."""
 

@@ -73,6 +73,8 @@ SQL_TABLES: Final[Mapping[str, SqlTable]] = {
             text="status name title company company_domain email linkedin source owner_id disqualified_reason",
             datetime=f"converted_at {_MADE}",
         ),
+        _table("tags", _CRM, id="id", text="name", datetime="created_at"),
+        _table("tag_links", _CRM, id="tag_id record_id", text="kind"),
         _table("competitors", _CRM, id="id", text="name", datetime="created_at"),
         _table(
             "research_runs",
@@ -145,7 +147,7 @@ _BOTH: Final = (
     "abs avg coalesce count dense_rank lag lead length lower max min nullif rank round row_number substr sum trim upper"
 )
 SQL_FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "sqlite": tuple(sorted(f"{_BOTH} date ifnull iif julianday strftime".split())),
+    "sqlite": tuple(sorted(f"{_BOTH} date ifnull iif julianday local_date strftime".split())),
     "postgresql": tuple(sorted(f"{_BOTH} date_part date_trunc extract now substring to_char".split())),
 }
 """The functions that a statement may call, by dialect."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contract.errors import CostLine
+from contract.integrations import RUNS_KEPT, SYNC_RUNS_DEFAULT, IntegrationProvider
 from contract.limits import (
     CANDIDATES_MAX,
     DELIVERIES_DEFAULT,
@@ -18,6 +19,7 @@ from contract.limits import (
     GROUPS_DEFAULT,
     GROUPS_MAX,
     HEALTH_FACTORS,
+    MERGED_MAX,
     NODES_MAX,
     PAGE_DEFAULT,
     PAGE_MAX,
@@ -26,17 +28,21 @@ from contract.limits import (
     TAGGED_TOGETHER_MAX,
     TARGETS_TOGETHER_MAX,
     TIMELINE_MAX,
+    UPSERT_ROWS_MAX,
     WEBHOOKS_MAX,
 )
+from contract.tools import TOOLS
 
 READ, FOUND, COUNT, WRITE, WORK, PURCHASE = 1, 2, 20, 50, 500, 1_000
 """A row, one whose kind is to be found out first, a count of a whole list, a change, a computation over many rows, and
 what costs money outside."""
-APPLIED, SET, ATTAINED, AGGREGATED = 5, 10, 50, 200
-"""A record that is tagged, a sales target that is set, how far one is reached, and records that are counted and added
-up by groups."""
+UPSERTED, APPLIED, SET, ATTAINED, MERGED, AGGREGATED = 2, 5, 10, 50, 100, 200
+"""A row that becomes a record, a record that is tagged, a sales target that is set, how far one is reached, a merge,
+and records that are counted and added up by groups."""
 ANALYZED = 500
 """A query of analytics, however many rows it gives."""
+SENT = 100
+"""A message of a chat; its tools cost what their documents do."""
 ROWS_PER_POINT = 10
 CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
 """Weights of a filter's parts: a comparison, one that looks into texts, a branch of an `or`, a link to another record.
@@ -102,11 +108,21 @@ COSTS: Final[Mapping[str, Cost]] = {
         [f"Query.{kind}Aggregate" for kind in ("deal", "meeting", "lead", "account", "campaign")], AGGREGATE
     ),
     "Query.dealForecast": Cost(AGGREGATED),
+    "Query.duplicates": Cost(READ, ("first",), PAGE_DEFAULT, base=WRITE),
+    "Query.mergePreview": Cost(WRITE),
     "Query.dealFunnel": Cost(WORK),
     "Query.analyticsQuery": Cost(ANALYZED),
     "Query.sqlQuery": Cost(ANALYZED),
     "Query.savedQueryRun": Cost(ANALYZED),
+    "Query.reportPreview": Cost(AGGREGATED),
     "Query.leadConversionPreview": Cost(WORK),
+    "Query.chatTools": Cost(READ, size=len(TOOLS)),
+    "Query.integrationProviders": Cost(READ, size=len(IntegrationProvider)),
+    "ChatCitation.node": Cost(FOUND),
+    "ChatMessage.citations": Cost(0, size=2),
+    "ChatRun.events": Cost(READ, ("first",)),
+    "Mutation.chatSend": Cost(SENT),
+    "Query.chatUsage": Cost(READ, size=100),
     "Query.pipelineStages": Cost(READ, size=20),
     "Query.competitors": Cost(READ, size=50),
     "Query.outreachDomains": Cost(READ, size=20),
@@ -124,6 +140,12 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Mutation.mailboxProvision": Cost(PURCHASE),
     "Mutation.webhookTest": Cost(WORK),
     "Mutation.tagsApply": Cost(APPLIED, ("ids",), most=TAGGED_TOGETHER_MAX),
+    "Mutation.recordsMerge": Cost(MERGED),
+    "Mutation.mergeUndo": Cost(MERGED),
+    **dict.fromkeys(
+        [f"Mutation.{kind}Upsert" for kind in ("accounts", "contacts", "deals", "leads")],
+        Cost(UPSERTED, ("rows",), most=UPSERT_ROWS_MAX),
+    ),
     "Mutation.salesTargetsPut": Cost(SET, ("inputs",), most=TARGETS_TOGETHER_MAX),
     **dict.fromkeys(
         [f"{kind}.{feed}" for kind in ("Account", "Contact", "Deal", "Lead") for feed in ("timeline", "history")]
@@ -143,15 +165,32 @@ COSTS: Final[Mapping[str, Cost]] = {
         Cost(0, size=3),
     ),
     "DealFunnel.stages": Cost(0, size=20),
+    "DuplicateGroup.records": Cost(READ, size=5),
     "DetectedCompetitor.evidence": Cost(0, size=EVIDENCE_MAX),
     "EnrollmentsPayload.created": Cost(0, size=ENROLLMENTS_MAX),
     "EnrollmentsPayload.skipped": Cost(0, size=ENROLLMENTS_MAX),
+    "File.attachedTo": Cost(FOUND, size=5),
+    "Folder.path": Cost(READ, size=5),
     "FunnelStage.stage": Cost(0),
     "HealthSnapshot.factors": Cost(0, size=HEALTH_FACTORS),
+    "Integration.counts": Cost(COUNT),
+    "Integration.runs": Cost(READ, ("first",), SYNC_RUNS_DEFAULT, RUNS_KEPT),
+    "Integration.streams": Cost(0, size=2),
+    "IntegrationCounts.skippedBy": Cost(0),
     "LeadConversionPreview.accounts": Cost(0, size=CANDIDATES_MAX),
     "LeadConversionPreview.contacts": Cost(0, size=CANDIDATES_MAX),
+    "Meeting.participants": Cost(0, size=5),
+    "MeetingSync.dealCandidates": Cost(READ, size=2),
+    "MeetingSync.sources": Cost(0, size=2),
     "Member.owned": Cost(COUNT),
+    "Merge.into": Cost(READ),
+    "MergePayload.record": Cost(0),
+    "MergePreview.fields": Cost(0, size=10),
+    "MergeUndoPayload.restored": Cost(0, size=MERGED_MAX),
     "PipelineStagesPayload.stages": Cost(0, size=20),
+    "Report.table": Cost(AGGREGATED),
+    "ReportTable.columns": Cost(0, size=10),
+    "ReportTable.rows": Cost(0),
     "ResearchResult.cxReport": Cost(READ),
     "SalesTarget.attainment": Cost(ATTAINED),
     "SearchHit.node": Cost(0),

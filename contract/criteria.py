@@ -111,7 +111,14 @@ class UsedOn:
     kinds: Any  # Any: the kinds, or their place among a statement's parameters
 
 
-Condition = Compare | Related | All | Any_ | Not | HasTag | UsedOn
+@dataclass(frozen=True, slots=True)
+class AttachedTo:
+    """A file is attached to this record."""
+
+    record_id: Any  # Any: the identifier, or its place among a statement's parameters
+
+
+Condition = Compare | Related | All | Any_ | Not | HasTag | UsedOn | AttachedTo
 EVERYTHING = All()
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from contract.guard_layers import GuardLayer
+from contract.limits import BODY_MAX_BYTES
 from contract.scopes import ScopeGroup
 
 Path = tuple[str | int, ...]
@@ -261,9 +262,18 @@ class Gone(GatewayError):
     status = 410
     code = "GONE"
 
-    def __init__(self, message: str, location: str) -> None:
+    def __init__(self, message: str, location: str, place: str = "") -> None:
+        """`place` is the name under which the body has the location, too."""
         super().__init__(message)
         self.location = location
+        self.place = place
+
+
+class Expired(GatewayError):
+    """What is asked for has come to its end by time."""
+
+    status = 410
+    code = "GONE"
 
 
 class PreconditionFailed(GatewayError):
@@ -275,11 +285,28 @@ class PreconditionFailed(GatewayError):
 
 
 class TooLarge(GatewayError):
-    """The body is over the limit."""
+    """The body, or a file, is over its limit."""
 
     status = 413
     code = "PAYLOAD_TOO_LARGE"
     message = "The body is larger than 1 MiB"
+
+
+class BodyTooLarge(TooLarge):
+    """The body is over so many bytes."""
+
+    def __init__(self, most: int = BODY_MAX_BYTES) -> None:
+        super().__init__(f"The body is larger than {most // 2**20} MiB")
+
+
+class QuotaExceeded(GatewayError):
+    """The files of the organization would take up more than they may."""
+
+    status = 413
+    code = "QUOTA_EXCEEDED"
+
+    def __init__(self, quota: int) -> None:
+        super().__init__(f"The organization's files would take up more than the {quota} bytes that they may")
 
 
 class ResponseTooLarge(GatewayError):
@@ -296,6 +323,14 @@ class AddressTooLong(GatewayError):
     status = 414
     code = "URI_TOO_LONG"
     message = "The address is longer than 16 KiB"
+
+
+class TusVersion(GatewayError):
+    """The request speaks another version of the tus protocol, or names none."""
+
+    status = 412
+    code = "PRECONDITION_FAILED"
+    message = "Uploads speak version 1.0.0 of the tus protocol: send Tus-Resumable: 1.0.0"
 
 
 class UnsupportedMedia(GatewayError):
@@ -315,6 +350,31 @@ class RangeNotSatisfiable(GatewayError):
     def __init__(self, size: int = 0) -> None:
         super().__init__()
         self.size = size
+
+
+class ChecksumMismatch(GatewayError):
+    """A part of an upload is not what its checksum says; the status is that of the tus protocol."""
+
+    status = 460
+    code = "CHECKSUM_MISMATCH"
+    message = "The part does not match its checksum"
+
+
+class UploadHeld(GatewayError):
+    """Another request sends a part of the same upload."""
+
+    status = 423
+    code = "LOCKED"
+    message = "Another request is sending a part of this upload"
+    retry_after = 1
+
+
+class ForbiddenOrigin(GatewayError):
+    """A page of an origin that the settings do not name has sent the request."""
+
+    status = 403
+    code = "FORBIDDEN_ORIGIN"
+    message = "Pages of this origin may not call; the operator can name it in CRM_CORS_ORIGINS"
 
 
 class Misdirected(GatewayError):

@@ -57,6 +57,11 @@ CAPTURE_MAX_BYTES = 256 * 1024
 CAPTURE_DEPTH_MAX = 100
 CANDIDATES_MAX = 20
 
+# Duplicates and merging: records that go into one, links that go over, days to take it back; records that a caller says
+# at once are not one, records of a group that are shown, and namesakes above which a name is no sign (decision 432).
+MERGED_MAX, MERGED_LINKS_MAX, MERGE_UNDO_DAYS = 10, 10_000, 30
+DISMISSED_MAX, DUPLICATES_SHOWN, NAMESAKES_MAX = 100, 20, 50
+
 # Tags: those of an organization, and the records of one call (decision 241).
 ORGANIZATION_TAGS_MAX = 10_000
 TAGGED_TOGETHER_MAX = 500
@@ -68,6 +73,14 @@ TARGETS_MAX = 5_000
 TARGETS_TOGETHER_MAX = 200
 TARGET_DAYS_MAX = 366
 
+# Reports: those of an organization, the rows of one, and what one is narrowed to (decision 470).
+REPORTS_MAX = 500
+REPORT_ROWS_MAX = 5_000
+REPORT_NAME_MAX = 200
+REPORT_DESCRIPTION_MAX = 2_000
+REPORT_DAYS_MAX = 3_660
+REPORT_LIST_MAX = 500
+
 # Timelines: items of a page, characters of a text in a change, and how long edits of one person are one (decision 232).
 TIMELINE_MAX = 100
 CHANGE_TEXT_MAX = 1_000
@@ -78,6 +91,22 @@ MEMBERS_MAX = 10_000
 SUBJECT_MAX = 255
 MEMBER_NAME_MAX = 200
 TRANSFER_BATCH = 1_000
+
+# Upserts, and the keys that records have in other systems (decisions 410 and 411).
+EXTERNAL_KEY_MAX = 255
+UPSERT_ROWS_MAX = 1_000
+UPSERT_BODY_MAX_BYTES = 4 * 1024 * 1024
+UPSERT_PATHS = tuple(f"/{noun}/upsert" for noun in ("accounts", "contacts", "deals", "leads"))
+
+# Exports (decision 416).
+EXPORT_BATCH = 1_000
+EXPORT_ROWS_MAX = 5_000_000
+EXPORT_SECONDS = 600
+EXPORT_STREAMS_OF_ONE = 2
+
+# What a notification of a caller carries (decision 418).
+NOTIFICATION_TYPE_MAX = 64
+NOTIFICATION_MAX_BYTES = 32 * 1024
 
 FEEDBACK_MAX = 10_000
 PAGE_ADDRESS_MAX = 2_000
@@ -262,6 +291,10 @@ QUESTION_MAX = 1_000
 """Characters of a question."""
 RUN_SECONDS = 30
 """Seconds of a whole answer."""
+MODEL_SECONDS = 8.0
+"""Seconds that a model has for one answer."""
+MODEL_ANSWER_BYTES_MAX = 16_384
+"""Bytes of an answer of a model."""
 RUN_LEASE_SECONDS = 10
 """Seconds for which a process that works on an answer may be silent."""
 RUNS_PER_CALLER = 2
@@ -283,3 +316,32 @@ SAVED_QUERY_DESCRIPTION_MAX = 2_000
 """Characters of what it is for."""
 RUNS_MAX = 100
 """Questions of a page."""
+
+# Files, folders and uploads (decisions 391 and 394).
+FILE_NAME_MAX = 255
+FILE_MAX_BYTES = 1024**3
+FILES_QUOTA_BYTES = 5 * 1024**3
+"""Bytes of one file, and of all of an organization: the defaults of the settings."""
+ONE_REQUEST_FILE_MAX_BYTES = 25 * 1024 * 1024
+ONE_REQUEST_FIELDS_MAX_BYTES = 64 * 1024
+"""Bytes of a file that comes in one request, and of all that comes with it."""
+SNIFFED_HEAD_BYTES, SNIFFED_TAIL_BYTES = 64 * 1024, 1024
+"""Bytes of the beginning and of the end by which the kind of a file is found."""
+FILES_ON_RECORD_MAX = 200
+ATTACHED_TOGETHER_MAX = 20
+FILE_LINK_SECONDS, FILE_LINK_SECONDS_LEAST, FILE_LINK_SECONDS_MAX = 300, 60, 7 * 86_400
+FOLDER_DEPTH_MAX = 16
+FOLDER_TREE_MAX = 10_000
+"""Folders and files that go into the trash, or come out of it, at once."""
+TRASH_DAYS = 30
+UPLOADS_MAX = 50
+UPLOAD_HOURS = 24
+UPLOAD_PIECE_BYTES = 8 * 1024 * 1024
+"""Bytes of an upload that are kept together: what is lost of it at most when the machine stops."""
+UPLOAD_CHECKED_MAX_BYTES = 64 * 1024 * 1024
+"""Bytes of a part that has a checksum, none of which count before the last has come."""
+UPLOAD_METADATA_MAX_BYTES = 8 * 1024
+UPLOAD_HOLD_SECONDS, UPLOAD_WAIT_SECONDS = 6, 2
+"""Seconds for which a part holds its upload unless it says more, and for which another one waits for its end."""
+LEFTOVER_HOURS = 24
+"""Hours after which bytes are removed that no row ever named."""

@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 
 import orjson
@@ -15,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from contract.limits import SOCKETS_PER_PROCESS
+from gateway.demo import calendar
 from gateway.demo.links import PATH, DemoLinks, exchange
 from gateway.graphql.endpoint import GraphQLEndpoint
 from gateway.graphql.operations import Operations
@@ -22,6 +24,7 @@ from gateway.graphql.persisted_documents import read_manifest
 from gateway.graphql.ws import WebSocketEndpoint
 from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
+from gateway.mcp.routes import mcp_routes
 from gateway.middleware.compression import Compression
 from gateway.middleware.cross_origin import cross_origin
 from gateway.middleware.hosts import Hosts, hosts_of
@@ -41,6 +44,8 @@ from rest_compat.openapi import openapi_document
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
+from schema.tool_calls import ToolCalls
+from schema.tools import Catalogue
 from transport.errors import code_of, error_response
 from transport.places import Places
 from transport.streams import Streams
@@ -50,13 +55,21 @@ def create(settings: Settings | None = None, *, demo: bool = False) -> Starlette
     """The application for these settings; each process makes its own. A demo takes the codes of its links."""
     settings = settings or Settings()
     logs.configure(settings)
-    return application(Runtime(settings), working=settings.worker, demo=demo, hosts=hosts_of(settings))
+    runtime = Runtime(settings, feeds=calendar.FEEDS if demo else None)
+    return application(runtime, working=settings.worker, taking=settings.chat, demo=demo, hosts=hosts_of(settings))
 
 
 def application(
-    runtime: Runtime, *, working: bool = False, demo: bool = False, hosts: frozenset[str] | None = None
+    runtime: Runtime,
+    *,
+    working: bool = False,
+    taking: bool = False,
+    demo: bool = False,
+    hosts: frozenset[str] | None = None,
 ) -> Starlette:
     """The application over services that are made already; `working` runs background jobs beside it.
+
+    `taking` goes on with the runs of chats whose process died.
 
     `hosts` are the names that it is known under besides the machine's own; None for any.
     """
@@ -64,7 +77,8 @@ def application(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with runtime.running(), runtime.working() if working else nullcontext(), metrics.running():
+        beside = (runtime.working() if working else nullcontext(), runtime.taking() if taking else nullcontext())
+        async with runtime.running(), beside[0], beside[1], metrics.running():
             # What is there now stays: the collector need not walk it again and again while requests are served.
             gc.collect()
             gc.freeze()
@@ -78,15 +92,17 @@ def application(
     settings = runtime.settings
     path = settings.persisted_documents
     registered = read_manifest(path) if path else {}
+    catalogue = Catalogue(schema.graphql)
     executor = Executor(
         schema.graphql,
         introspection=settings.introspection,
         budget=runtime.services.budget,
         anonymous_budget=runtime.limiting.anonymous,
         document_bytes=settings.document_cache_bytes,
-        registered=registered.values(),
+        registered=[*registered.values(), *catalogue.texts],
         fallen_back=count_fallback,
     )
+    runtime.services = replace(runtime.services, tools=ToolCalls(executor, catalogue))
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
     metrics = MetricsEndpoint(runtime, places, executor.documents)
     streams = Streams(runtime.services.identity, runtime.stopping, STREAMS.track_inprogress)
@@ -134,6 +150,7 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams:
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         Route("/metrics", metrics.answer),
         static_mount(),
+        *mcp_routes(runtime, streams),
         *rest_routes(runtime.services, runtime.readiness, streams),
     ]
     if runtime.keys is None:
@@ -146,7 +163,10 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams:
 
 def _of_demo(runtime: Runtime) -> list[BaseRoute]:
     links = DemoLinks(runtime.settings.data_dir)
-    return [Route(PATH, exchange(links, runtime.issuer), methods=["POST"])]
+    return [
+        Route(PATH, exchange(links, runtime.issuer), methods=["POST"]),
+        Route(calendar.PATH, calendar.endpoint(runtime.database)),
+    ]
 
 
 def _made(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:

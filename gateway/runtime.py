@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 import httpx
 
 from contract.errors import Unavailable
-from contract.limits import STATEMENT_SECONDS
+from gateway.made import database_of, embedded_issuer
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.metrics import (
     count_call,
@@ -24,49 +24,36 @@ from gateway.settings import SequencingProvider, Settings
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
-from identity.keyfiles import pepper, previous_signing_key, signing_key
-from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+from identity.keyfiles import pepper
 from jobs.worker import Worker
+from providers.accounts.ical import LocalFeed
 from providers.artifacts import artifacts_at
 from providers.calls import Calls
+from providers.chat_model_choice import chat_model
+from providers.chat_models import ChatModel
 from providers.children import Children
 from providers.instantly import InstantlySequencing
 from providers.local_sequencing import LocalSequencing
+from providers.model_stream import PROVIDER as CHAT_PROVIDER
+from providers.models import PROVIDER, ChatCompletions, Model, ModelKind
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
 from providers.outbound import Outbound
 from providers.ports import Ports
 from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
-from resolvers.shared.context import Services
+from resolvers.chat_taking import keep_taking
+from resolvers.shared.chat_options import ChatOptions
+from resolvers.shared.context import FileLimits, Services
 from storage.analytics.runners import runner_of
 from storage.base import now
 from storage.change_feed import ChangeFeed
-from storage.database import Database
 from storage.queries import jobs
 from transport.readiness import Check
 
 _log = logging.getLogger(__name__)
 
-AUDIENCE = "crm-gateway"
 _HTTP = httpx.Timeout(5.0)
 _CLOSING_SECONDS = 3.0
-
-
-def database_of(settings: Settings, *, statement_seconds: float | None = STATEMENT_SECONDS) -> Database:
-    """The database that the settings name."""
-    return Database(
-        settings.database_url.get_secret_value(),
-        pool_size=settings.database_pool_size,
-        statement_cache=settings.database_statement_cache,
-        statement_seconds=statement_seconds,
-    )
-
-
-def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
-    """The embedded identity provider; its key is made at first use."""
-    folder = settings.data_dir
-    issuer = settings.public_url or DEFAULT_ISSUER
-    return EmbeddedIssuer(signing_key(folder), issuer, AUDIENCE, previous=previous_signing_key(folder))
 
 
 def sequencing_of(settings: Settings, calls: Calls) -> Sequencing:
@@ -81,10 +68,31 @@ def sequencing_of(settings: Settings, calls: Calls) -> Sequencing:
             return LocalSequencing()
 
 
+def model_of(settings: Settings, calls: Calls) -> Model | None:
+    """The language model that reads questions of analytics, if any."""
+    if settings.model_url is None or settings.model_kind is not ModelKind.OPENAI:
+        return None
+    return ChatCompletions(
+        settings.model_url, settings.model_name, settings.model_api_key.get_secret_value(), calls=calls
+    )
+
+
+def chat_model_of(settings: Settings, calls: Calls) -> ChatModel:
+    """Who answers chats: the language model that the settings name, else the embedded answerer."""
+    return chat_model(
+        settings.model_url,
+        settings.model_name,
+        settings.model_api_key.get_secret_value(),
+        kind=settings.model_kind,
+        silence=settings.model_timeout_seconds,
+        calls=calls,
+    )
+
+
 class Runtime:
     """Everything that lives as long as the process; made inside or outside the event loop, started inside it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, feeds: Mapping[str, LocalFeed] | None = None) -> None:
         self.settings = settings
         certificates = httpx.create_ssl_context()
         self.http = httpx.AsyncClient(timeout=_HTTP, follow_redirects=False, verify=certificates)
@@ -108,6 +116,7 @@ class Runtime:
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
             children=Children(),
             pepper=secret,
+            feeds=feeds or {},
         )
         self.limiting = limiter_backends(settings, secret)
         self.services = Services(
@@ -121,15 +130,27 @@ class Runtime:
             outbound=self.outbound,
             credentials_max=settings.credentials_max,
             children=self.ports.children,
+            files=FileLimits(settings.file_max_bytes, settings.files_quota_bytes),
             public_url=(settings.public_url or "").rstrip("/"),
             sql=runner_of(settings.database_url.get_secret_value(), settings.analytics_database_url.get_secret_value()),
             count_statement=count_statement,
+            model=model_of(settings, self.calls),
+            chat_model=chat_model_of(settings, self.calls),
+            chat=ChatOptions(
+                is_on=settings.chat,
+                run_seconds=settings.chat_run_seconds,
+                retention_days=settings.chat_retention_days,
+                tokens_per_day=settings.model_tokens_per_day,
+                lease=timedelta(seconds=settings.job_lease_seconds),
+            ),
         )
         self.stopping = asyncio.Event()
         """Set when the service begins to end: streams end with it."""
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self.readiness = Readiness(self._probes())
         self.worker: Worker | None = None
+        self.closing: list[Callable[[], Awaitable[None]]] = []
+        """Ends what others have begun in this process, before its services close."""
 
     def _remote_keys(self) -> RemoteKeys | None:
         issuer, url = self.settings.oidc_issuer, self.settings.oidc_jwks_url
@@ -158,10 +179,22 @@ class Runtime:
         finally:
             await self._close()
 
+    @asynccontextmanager
+    async def taking(self) -> AsyncIterator[None]:
+        """Take up meanwhile what other processes left of chats, until the service begins to end."""
+        taking = asyncio.create_task(keep_taking(lambda: self.services, self.stopping))
+        try:
+            yield
+        finally:
+            taking.cancel()
+            await asyncio.gather(taking, return_exceptions=True)
+
     async def _close(self) -> None:
         """Close everything; what takes longer than the end may is left as it is."""
         closing = [
+            *self.closing,
             self.services.runs.stop,
+            self.services.chat_runs.stop,
             self.services.notifications.close,
             self.services.identity.close,
             self.ports.sequencing.close,
@@ -171,6 +204,8 @@ class Runtime:
             self.limiting.close,
             self.http.aclose,
             *([] if self.services.sql is None else [self.services.sql.close]),
+            *([] if self.services.model is None else [self.services.model.close]),
+            *([] if self.services.chat_model is None else [self.services.chat_model.close]),
             self.database.close,
         ]
         end = asyncio.get_running_loop().time() + _CLOSING_SECONDS
@@ -183,7 +218,7 @@ class Runtime:
         """Ends what runs soon, once the service has to end."""
         await self.stopping.wait()
         self.services.deadlines.end(LAST_WORK_SECONDS)
-        stops = [self.services.runs.stop(LAST_WORK_SECONDS)]
+        stops = [self.services.runs.stop(LAST_WORK_SECONDS), self.services.chat_runs.stop(LAST_WORK_SECONDS)]
         if self.worker is not None:
             stops.append(self.worker.stop(LAST_WORK_SECONDS))
         await asyncio.gather(*stops)
@@ -191,8 +226,15 @@ class Runtime:
     @asynccontextmanager
     async def working(self) -> AsyncIterator[Worker]:
         """Run jobs of every organization meanwhile; at the end, let what runs finish, or give it back."""
-        days = self.settings.analytics_retention_days
-        self.worker = Worker(self.database, self.ports, count_job, lease=self._lease, question_days=days)
+        settings = self.settings
+        self.worker = Worker(
+            self.database,
+            self.ports,
+            count_job,
+            lease=self._lease,
+            question_days=settings.analytics_retention_days,
+            chat_days=settings.chat_retention_days,
+        )
         self.worker.start()
         try:
             yield self.worker
@@ -213,6 +255,8 @@ class Runtime:
             probes["identity_provider"] = self._identity
         if self.settings.sequencing_provider is not SequencingProvider.LOCAL:
             probes["sequencing_provider"] = self._sequencing
+        if self.settings.model_url is not None:
+            probes["model"] = self._model
         return probes
 
     async def _database(self) -> Check:
@@ -240,7 +284,7 @@ class Runtime:
             async with asyncio.timeout(DEADLINE / 2):
                 await self.ports.artifacts.check()
         except (OSError, TimeoutError):
-            return Check("artifacts", True, "the store cannot be used: reports can be neither rendered nor read")
+            return Check("artifacts", True, "the store cannot be used: no report is rendered, and no file read or kept")
         return Check("artifacts", True, "the store can be used")
 
     async def _identity(self) -> Check:
@@ -251,3 +295,8 @@ class Runtime:
     async def _sequencing(self) -> Check:
         name = self.settings.sequencing_provider.value
         return Check("sequencing_provider", True, f"{name}; {latest_call(self.calls, name) or 'not called yet'}")
+
+    async def _model(self) -> Check:
+        asked = {"questions": latest_call(self.calls, PROVIDER), "chats": latest_call(self.calls, CHAT_PROVIDER)}
+        called = "; ".join(f"{of}: {how}" for of, how in asked.items() if how) or "not called yet"
+        return Check("model", True, f"{self.settings.model_name}; {called}")

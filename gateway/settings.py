@@ -10,16 +10,21 @@ from urllib.parse import urlsplit
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from contract.chat import CHAT_RETENTION_DAYS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
 from contract.limits import (
     BUDGET_MAX,
     CREDENTIALS_MAX,
     DOCUMENT_CACHE_BYTES,
+    FILE_MAX_BYTES,
+    FILES_QUOTA_BYTES,
     ORGANIZATION_BUDGET_MAX,
     RUN_RETENTION_DAYS,
 )
 from contract.web_address import is_web_address
 from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
+from providers.model_stream import SILENCE_SECONDS
+from providers.models import ModelKind
 from providers.signing import is_secret
 from storage.migrate import check_address, login_of
 
@@ -34,6 +39,14 @@ class LogFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+class McpMode(StrEnum):
+    """What the MCP door lets do."""
+
+    ON = "on"
+    READ = "read"
+    OFF = "off"
 
 
 class SequencingProvider(StrEnum):
@@ -103,6 +116,12 @@ class Settings(BaseSettings):
         default="",
         description="Where rendered files lie: file:///… or s3://BUCKET/PREFIX; in the data folder unless set.",
     )
+    file_max_bytes: int = Field(
+        default=FILE_MAX_BYTES, ge=1, le=5 * 1024**4, description="Bytes that one uploaded file may have."
+    )
+    files_quota_bytes: int = Field(
+        default=FILES_QUOTA_BYTES, ge=0, le=2**53, description="Bytes that an organization's files may have together."
+    )
     sequencing_provider: SequencingProvider = Field(
         default=SequencingProvider.LOCAL, description="local (sends nothing), instantly or smartlead."
     )
@@ -166,6 +185,22 @@ class Settings(BaseSettings):
         le=65535,
         description="Where `worker` answers /health, /ready and /metrics; nowhere unless set.",
     )
+    mcp: McpMode = Field(default=McpMode.ON, description="The MCP door at /mcp: on, read (no tool writes), or off.")
+    chat: bool = Field(default=True, description="Whether there are chats: on, or off.")
+    chat_run_seconds: float = Field(
+        default=CHAT_RUN_SECONDS, ge=1, le=3600, description="Seconds of work that one answer of a chat may take."
+    )
+    model_tokens_per_day: int = Field(
+        default=CHAT_TOKENS_PER_DAY,
+        ge=0,
+        description="Tokens that an organization's chats may have of the model on a day of UTC; 0 for no limit.",
+    )
+    chat_retention_days: int = Field(
+        default=CHAT_RETENTION_DAYS,
+        ge=0,
+        le=3650,
+        description="Days for which a chat's thread is kept after its newest message; 0 keeps all.",
+    )
     worker: bool = Field(default=True, description="Whether `serve` runs background jobs too.")
     job_lease_seconds: float = Field(
         default=30, ge=1, le=3600, description="How long a worker may be silent before another takes its jobs."
@@ -173,6 +208,20 @@ class Settings(BaseSettings):
 
     analytics_retention_days: int = Field(
         default=RUN_RETENTION_DAYS, ge=1, le=3650, description="Days for which questions of analytics are kept."
+    )
+
+    model_url: str | None = Field(
+        default=None,
+        description="A language model for chats, and for questions that the parser declines: its address up to /v1.",
+    )
+    model_name: str = Field(default="", validate_default=True, description="The model's name there.")
+    model_api_key: SecretStr = Field(default=SecretStr(""), description="Its API key, where it asks for one.")
+    model_kind: ModelKind = Field(
+        default=ModelKind.OPENAI,
+        description="What it speaks: openai (chat completions), or anthropic (messages), which answers chats alone.",
+    )
+    model_timeout_seconds: float = Field(
+        default=SILENCE_SECONDS, ge=1, le=600, description="The longest silence of it within an answer of a chat."
     )
 
     @field_validator("cors_origins", "cors_headers", "allowed_hosts", mode="before")
@@ -254,7 +303,7 @@ class Settings(BaseSettings):
             raise ValueError("needs the extra redis: pip install 'crm-gateway[redis]'")
         return value
 
-    @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url", "sequencing_url")
+    @field_validator("oidc_issuer", "oidc_jwks_url", "public_url", "notifications_url", "sequencing_url", "model_url")
     @classmethod
     def _web_address(cls, value: str | None) -> str | None:
         if value is not None and not is_web_address(value):
@@ -276,12 +325,31 @@ class Settings(BaseSettings):
             raise ValueError("must be 24 to 64 bytes in base64, after whsec_ or alone")
         return value
 
+    @field_validator("model_url")
+    @classmethod
+    def _model_base(cls, value: str | None) -> str | None:
+        if value is not None and ("@" in urlsplit(value).netloc or "?" in value or "#" in value):
+            raise ValueError("must end with its path, and hold no user: the key is CRM_MODEL_API_KEY")
+        return value
+
+    @field_validator("model_name")
+    @classmethod
+    def _model(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("model_url") and not value.strip():
+            raise ValueError("is needed beside CRM_MODEL_URL")
+        return value.strip()
+
+    @field_validator("sequencing_api_key", "model_api_key")
+    @classmethod
+    def _in_a_header(cls, value: SecretStr) -> SecretStr:
+        if not all("!" <= c <= "~" for c in value.get_secret_value()):
+            raise ValueError("must be visible ASCII, without blanks")
+        return value
+
     @field_validator("sequencing_api_key")
     @classmethod
     def _provider_key(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
         key = value.get_secret_value()
-        if not all("!" <= c <= "~" for c in key):
-            raise ValueError("must be visible ASCII, without blanks")  # it goes into a header
         if not key and info.data.get("sequencing_provider") not in (None, SequencingProvider.LOCAL):
             raise ValueError("is needed for this sequencing provider")
         return value
@@ -324,45 +392,3 @@ _DRIVERS = {
     "postgresql": "postgresql+asyncpg",
     "postgres": "postgresql+asyncpg",
 }
-
-
-def variable_of(name: str) -> str:
-    """The variable of a setting, first of those that it may have; the name itself where there is no such setting."""
-    field = Settings.model_fields.get(name)
-    if field is None:
-        return name
-    alias = field.validation_alias
-    return str((alias.choices[0] if isinstance(alias, AliasChoices) else alias) or f"CRM_{name.upper()}")
-
-
-def shown(settings: Settings) -> dict[str, str]:
-    """Every setting under its variable's name, with what is secret in it masked (decision 119)."""
-    result = {}
-    for name in Settings.model_fields:
-        value = getattr(settings, name)
-        if isinstance(value, SecretStr):
-            secret = value.get_secret_value()
-            value = _masked(secret) if "://" in secret else secret and "***"
-        elif isinstance(value, tuple):
-            value = ",".join(value)
-        elif isinstance(value, str):
-            value = _masked(value)
-        result[variable_of(name)] = "" if value is None else str(value)
-    return result
-
-
-_TELLING = {"host", "port", "ssl"}
-"""Parameters of a database's address that say where it is; any other may be a secret."""
-
-
-def _masked(text: str) -> str:
-    """The text; an address without its password and without what its parameters say."""
-    if "://" not in text:
-        return text
-    address, question, query = text.partition("?")
-    scheme, separator, rest = address.partition("://")
-    credentials, at, host = rest.rpartition("@")
-    user, colon, _ = credentials.partition(":")
-    parameters = [pair.partition("=") for pair in query.split("&")]
-    hidden = "&".join(n + e + (v if n in _TELLING else "***" if v else "") for n, e, v in parameters)
-    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{host}{question}{hidden}"

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from operator import attrgetter
 
@@ -13,6 +13,7 @@ from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
 from identity import directory, exchange
 from identity.auth_failures import Failures
+from identity.claims import LEEWAY_SECONDS
 from identity.coalescing import CoalescedReads
 from identity.exchange import AccessToken, Grant
 from identity.issuers import Verifier
@@ -24,6 +25,8 @@ from storage.database import Database
 from storage.queries import credentials as statements
 
 _log = logging.getLogger(__name__)
+_LAST_SECOND = 253_402_300_799
+"""The last second that a date can hold."""
 
 
 @dataclass(eq=False)
@@ -120,6 +123,7 @@ class Identity:
             organizations=tuple(b.organization for b in belongings),
             name=claims.name,
             email=claims.email,
+            session_ends_at=_end_of(claims),
         )
 
     async def _verified(self, token: str) -> tuple[Claims, tuple[Belonging, ...]]:
@@ -156,10 +160,10 @@ class Identity:
         grant = await exchange.by_key_id(self._credentials, key_id)
         minted_for = claims.organizations[0] if claims.organizations else None
         if grant.kind is CredentialKind.ORGANIZATION_KEY:
-            return grant.principal(service_org, exchanged=True)
+            return replace(grant.principal(service_org, exchanged=True), session_ends_at=_end_of(claims))
         if service_org not in (None, minted_for):
             raise OrganizationMismatch()
-        return grant.principal(minted_for, exchanged=True)
+        return replace(grant.principal(minted_for, exchanged=True), session_ends_at=_end_of(claims))
 
     def _touch(self, grant: Grant) -> None:
         """Note the use beside the request, at most once a minute; a failure costs the note, never the request."""
@@ -180,6 +184,11 @@ class Identity:
                 self._touching.pop(grant.id, None)
 
         self._touching[grant.id] = asyncio.create_task(note())
+
+
+def _end_of(claims: Claims) -> datetime:
+    """When the token holds no more, as `verify` sees it."""
+    return datetime.fromtimestamp(min(claims.expires_at + LEEWAY_SECONDS, _LAST_SECOND), UTC)
 
 
 def _chosen(service_org: str | None) -> str | None:

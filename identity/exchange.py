@@ -127,7 +127,11 @@ async def _nearest(database: Database, key_id: str) -> Sequence[Row]:
 
 async def by_key_id(reads: CoalescedReads[Row], key_id: str) -> Grant:
     """The same for an access token that was minted from the credential: it ends when the credential does."""
-    rows = await reads.of(key_id)
+    return of_rows(await reads.of(key_id))
+
+
+def of_rows(rows: Sequence[Row]) -> Grant:
+    """What a credential stands for now, by its rows beside its memberships. Raises Unauthenticated."""
     if not _holds(rows):
         raise Unauthenticated()
     return _grant(rows)

@@ -42,6 +42,8 @@ class Principal:
     credential_id: str | None = None
     expires_at: datetime | None = None
     is_exchanged: bool = False
+    session_ends_at: datetime | None = None
+    """The end of the session or access token that came, where one did."""
 
     @property
     def manages_user_tokens(self) -> bool:

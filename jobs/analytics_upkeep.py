@@ -7,12 +7,14 @@ from storage.base import now
 from storage.database import Database
 from storage.queries import analytics_runs as runs
 from storage.queries.records import lock_organization
+from storage.queries.watches import organizations_to_look_at, put_off
+from storage.tables import AnalyticsWatch
 
 
 async def interrupt(database: Database) -> None:
     """End the runs whose leases are over, of any organization; a read alone where no organization has one."""
     async with database.directory() as session:
-        found = await runs.organizations_to_look_at(session, now())
+        found = await organizations_to_look_at(session, AnalyticsWatch, now())
     for org_id in found:  # a transaction of each organization's own, as everything is
         await _interrupt(database, org_id)
 
@@ -27,7 +29,7 @@ async def _interrupt(database: Database, org_id: str) -> None:
             duration = int((moment - run.created_at).total_seconds() * 1000)
             step = EventType.RUN_FINISHED, last_step(status, duration)
             await runs.append(session, run.id, await runs.last_sequence(session, run.id) + 1, [step])
-        await runs.put_off(session)
+        await put_off(session, AnalyticsWatch, await runs.next_lease(session))
 
 
 async def prune(database: Database, org_id: str, kept: timedelta) -> bool:

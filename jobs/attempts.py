@@ -158,7 +158,8 @@ class Attempt:
         await session.update(job, status=JobStatus.QUEUED.value, **changes)
         queued = await jobs.place(session, job.id)
         if queued is not None:
-            await session.update(queued, holder=None, due_at=now() + wait)
+            due_at = now() if queued.again else now() + wait
+            await session.update(queued, holder=None, due_at=due_at, again=False)
 
     async def _held(self, session: TenantSession) -> Job:
         """The job, while it is this claim's. Raises LeaseLost."""

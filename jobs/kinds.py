@@ -11,17 +11,22 @@ from jobs import (
     sequences,
     webhooks,
 )
+from jobs.sync import held, removal
+from jobs.sync import run as synchronisation
 from jobs.work import KINDS
 
 __all__ = [
     "KINDS",
     "campaigns_progress",
     "campaigns_sync",
+    "held",
     "lead_tags",
     "outreach_domains",
     "ownership",
+    "removal",
     "render",
     "research",
     "sequences",
+    "synchronisation",
     "webhooks",
 ]

@@ -1,12 +1,15 @@
 """Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, answers whose
-process ended, roll-ups, jobs that ended long ago, old questions, and idempotency keys that have expired.
+process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and uploads, bytes that no file
+has, and idempotency keys that have expired.
 """
 
 import time
 from datetime import timedelta
 
+from contract.chat import CHAT_RETENTION_DAYS
 from contract.limits import RUN_RETENTION_DAYS
-from jobs import analytics_upkeep, reminders, roll_ups, webhooks
+from jobs import analytics_upkeep, chat_upkeep, files_upkeep, reminders, roll_ups, webhooks
+from providers.artifacts import Artifacts
 from storage.base import now
 from storage.database import Database
 from storage.queries import idempotency, jobs
@@ -20,13 +23,22 @@ _ROUND_SECONDS = 3_600.0
 
 class Upkeep:
     """Takes turns of a second; in each it tells the reminders that are due, wakes the webhooks, folds what was written
-    and looks at one organization's old jobs, questions and empty cells. Questions are kept for so many days.
+    removes bytes that no file has from the store, and looks at one organization's old jobs, trash, uploads, questions
+    and empty cells. Questions are kept for so many days.
     """
 
-    def __init__(self, database: Database, question_days: int = RUN_RETENTION_DAYS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        question_days: int = RUN_RETENTION_DAYS,
+        chat_days: int = CHAT_RETENTION_DAYS,
+        store: Artifacts | None = None,
+    ) -> None:
         self._database = database
+        self._store = store
         self._folding = roll_ups.Folding(database)
         self._questions_kept = timedelta(days=question_days)
+        self._chat_days = chat_days
         self._waiting: list[str] = []
         self._has_keys = False
         self._next_round = 0.0
@@ -37,6 +49,8 @@ class Upkeep:
         await webhooks.wake(self._database)
         await analytics_upkeep.interrupt(self._database)
         await self._folding.turn()
+        if self._store is not None:
+            await files_upkeep.remove_leftovers(self._database, self._store)
         await self._prune()
         if self._has_keys:
             self._has_keys = await forget_keys(self._database)
@@ -50,8 +64,13 @@ class Upkeep:
                 self._waiting = list(await all_ids(session))
         if self._waiting:
             org_id = self._waiting[-1]
-            more = await prune(self._database, org_id)
-            if not await analytics_upkeep.prune(self._database, org_id, self._questions_kept) and not more:
+            more = [
+                await prune(self._database, org_id),
+                await analytics_upkeep.prune(self._database, org_id, self._questions_kept),
+                await chat_upkeep.prune(self._database, org_id, self._chat_days),
+                await files_upkeep.prune(self._database, org_id),
+            ]
+            if not any(more):
                 await roll_ups.tidy(self._database, self._waiting.pop())
 
 

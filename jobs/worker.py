@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 
+from contract.chat import CHAT_RETENTION_DAYS
 from contract.error_origin import origin_of
 from contract.limits import RUN_RETENTION_DAYS
 from jobs.attempts import Attempt, Claim, Outcome
@@ -48,13 +49,14 @@ class Worker:
         *,
         lease: timedelta = LEASE,
         question_days: int = RUN_RETENTION_DAYS,
+        chat_days: int = CHAT_RETENTION_DAYS,
     ) -> None:
         self._database = database
         self._ports = ports
         self._count = count
         self._lease = lease
         self._row = JobWorker(id=new_id())
-        self._upkeep = Upkeep(database, question_days)
+        self._upkeep = Upkeep(database, question_days, chat_days, ports.artifacts)
         self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
         self._attempts: set[Attempt] = set()
         self._doubtful: set[str] = set()

@@ -1,4 +1,4 @@
-"""Files that the service made, such as rendered reports: put, read in parts, and deleted by name.
+"""Files that the service made or was sent, such as rendered reports: put, read in parts, and deleted by name.
 
 Names are paths of a few plain characters that the service chose (`ORGANIZATION/IDENTIFIER.pdf`); a name is written
 once and never changes its bytes. Who may read a file is not known here.
@@ -7,7 +7,7 @@ once and never changes its bytes. Who may read a file is not known here.
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ from typing import BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
 CHUNK = 256 * 1024
+_WRITTEN_AT_ONCE = 4 * CHUNK
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*(\.[a-z0-9]{1,8})?")
 
 
@@ -39,6 +40,9 @@ class Artifacts(Protocol):
 
     async def put(self, name: str, data: bytes) -> None:
         """Store the file whole or not at all; once this returns it outlives the process and the machine's power."""
+
+    async def put_stream(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+        """The same with bytes that come in pieces, few of which are in memory; what reading them raises is raised."""
 
     async def open(self, name: str, start: int, length: int) -> Pieces:
         """Reads so many bytes from there, in pieces that do not load the file whole. Raises ArtifactMissing at once."""
@@ -106,24 +110,40 @@ class Files:
         """Written aside, flushed to the disk, and moved into its place."""
         await asyncio.to_thread(self._put, self.folder / checked(name), data)
 
+    async def put_stream(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+        """Written aside as they come, and then as a whole one is."""
+        path = self.folder / checked(name)
+        aside = await asyncio.to_thread(self._begun, path)
+        try:
+            waiting: list[bytes] = []
+            size = 0
+            async for piece in pieces:
+                waiting.append(piece)
+                size += len(piece)
+                if size >= _WRITTEN_AT_ONCE:  # a thread for each small piece would take longer than to write it
+                    await asyncio.to_thread(aside.writelines, waiting)
+                    waiting, size = [], 0
+            await asyncio.to_thread(_finish, aside, waiting, path)
+        except BaseException:
+            _drop(aside)
+            raise
+
     def _put(self, path: Path, data: bytes) -> None:
+        aside = self._begun(path)
+        try:
+            _finish(aside, [data], path)
+        except BaseException:
+            _drop(aside)
+            raise
+
+    def _begun(self, path: Path) -> BinaryIO:
+        """The file beside the path, made with the folders that lead there."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         for folder in reversed([path.parent, *path.parent.parents]):
             if folder.is_relative_to(self.folder):  # each for itself: the parents that mkdir makes are open to all
                 folder.mkdir(exist_ok=True, mode=0o700)
-        aside = path.with_name(f".{path.name}.{token_hex(8)}")
-        try:
-            descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(aside, path)
-        except BaseException:
-            with suppress(OSError):
-                aside.unlink()
-            raise
-        _sync_folder(path.parent)
+        name = path.with_name(f".{path.name}.{token_hex(8)}")
+        return open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
 
     async def open(self, name: str, start: int, length: int) -> Pieces:
         path = self.folder / checked(name)
@@ -135,6 +155,23 @@ class Files:
 
     async def delete(self, name: str) -> None:
         await asyncio.to_thread((self.folder / checked(name)).unlink, missing_ok=True)
+
+
+def _finish(aside: BinaryIO, rest: Sequence[bytes], path: Path) -> None:
+    """Write the rest, and have the file outlive a power failure under its name."""
+    with aside:
+        aside.writelines(rest)
+        aside.flush()
+        os.fsync(aside.fileno())
+    os.replace(aside.name, path)
+    _sync_folder(path.parent)
+
+
+def _drop(aside: BinaryIO) -> None:
+    with suppress(OSError):
+        aside.close()
+    with suppress(OSError):
+        os.unlink(aside.name)
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -12,6 +12,7 @@ from providers.artifacts import CHUNK, ArtifactMissing, Pieces, checked
 
 _RETRY = timedelta(seconds=20)
 _DEADLINE = timedelta(seconds=30)
+PART_BYTES = 8 * 1024 * 1024
 
 
 class ObjectStore:
@@ -41,6 +42,41 @@ class ObjectStore:
         try:
             await obstore.put_async(self._store, checked(name), data, use_multipart=False)
         except BaseError as error:
+            raise OSError("the artifact store refused a file") from error
+
+    async def put_stream(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+        """A small object in one request; of a larger one its parts, which are an object once all of them are there."""
+        first: list[bytes] = []
+        size = 0
+        async for piece in pieces:
+            first.append(piece)
+            size += len(piece)
+            if size > PART_BYTES:
+                break
+        else:
+            await self.put(name, b"".join(first))
+            return
+
+        broken: BaseException | None = None
+
+        async def every() -> AsyncIterator[bytes]:
+            nonlocal broken
+            for piece in first:
+                yield piece
+            try:
+                async for piece in pieces:
+                    yield piece
+            except BaseException as error:
+                broken = error
+                raise
+
+        try:
+            await obstore.put_async(
+                self._store, checked(name), every(), use_multipart=True, chunk_size=PART_BYTES, max_concurrency=2
+            )
+        except Exception as error:
+            if broken is not None:  # which the library puts into words of its own
+                raise broken from None
             raise OSError("the artifact store refused a file") from error
 
     async def open(self, name: str, start: int, length: int) -> Pieces:

@@ -45,6 +45,8 @@ class Notification:
     occurred_at: datetime
     request_id: str
     data: Mapping[str, object] = field(default_factory=dict)
+    counted_as: str | None = None
+    """The type that it is counted under, where its own is a caller's word, of which there is no end."""
 
 
 class Notifications(Protocol):
@@ -124,7 +126,7 @@ class WorkflowActors:
                 queue.task_done()
 
     def _settle(self, notification: Notification, fate: Fate, reason: str | None = None) -> None:
-        self._count(notification.type, fate)
+        self._count(notification.counted_as or notification.type, fate)
         _log.log(
             logging.INFO if fate is Fate.DELIVERED else logging.WARNING,
             "notification %s %s organization=%s request_id=%s%s",

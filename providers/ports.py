@@ -1,9 +1,11 @@
 """Holds the ports that lead outside, as the service was started with them: for all that works without a request."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import httpx
 
+from providers.accounts.ical import LocalFeed
 from providers.artifacts import Artifacts
 from providers.children import Children
 from providers.local_sequencing import LocalSequencing
@@ -25,4 +27,6 @@ class Ports:
     """The pool for what native code does with the input of others."""
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     pepper: bytes = field(default=b"", repr=False)
-    """The pepper from which the secrets of webhooks are worked out."""
+    """The pepper from which the secrets of webhooks are worked out, and under which those of connections are sealed."""
+    feeds: Mapping[str, LocalFeed] = field(default_factory=dict)
+    """The calendars that this process makes itself: that of the demo."""

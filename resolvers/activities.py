@@ -23,7 +23,7 @@ from storage.base import JsonDict, now
 from storage.expressions import AnyColumn
 from storage.new_rows import new_row
 from storage.queries import activities as statements
-from storage.queries import listables, records, tags
+from storage.queries import files, listables, records, tags
 from storage.queries.listables import Listable
 from storage.rows import ActivityRow
 from storage.tables import Activity
@@ -151,7 +151,7 @@ async def create(ctx: Context, kind: ActivityType, verb: str, given: Given) -> A
     activity = new_row(Activity, **owned, type=kind.value, source=ActivitySource.MANUAL.value, org_id=ctx.org_id)
     activity_id: str | None = None
     async with ctx.writing() as session:
-        await changes.check_references(session, values, _REFERENCES)
+        activity = changes.as_changed(activity, await changes.check_references(session, values, _REFERENCES))
         while activity_id is None:  # again only where the message that was there is deleted meanwhile
             if await _inserted(session, activity):
                 await tag_new(session, activity, names)
@@ -194,7 +194,7 @@ async def change(
         if activity.type != kind:
             raise Problems([Problem(("id",), f"is {article(activity.type)}, not {article(kind)}", "activity_type")])
         changes.expect(activity, version, seen)
-        await changes.check_references(session, values, _REFERENCES)
+        values |= await changes.check_references(session, values, _REFERENCES)
         _keep_synced(activity, values)
         if check is not None:
             check(activity, values)
@@ -237,6 +237,7 @@ async def delete_activity(ctx: Context, activity_id: str) -> str:
     async with ctx.writing() as session:
         activity = await to_change(session, activity_id)
         await tags.unlink(session, [activity.id])
+        await files.unlink_record(session, "activity", activity.id)
         await session.delete(activity)
         await tell(ctx, session, activity, "deleted", {})
     ctx.forget()

@@ -54,6 +54,15 @@ def check(query: AnalyticsQuery, scopes: frozenset[str], present: datetime, at: 
     return _Check(query, scopes, present, at).run()
 
 
+def can_run(query: AnalyticsQuery, scopes: frozenset[str], present: datetime) -> bool:
+    """Whether a query made earlier can be run by these scopes: all its names are still there, and none is hidden."""
+    try:
+        check(query, scopes, present)
+    except (Problems, Forbidden):
+        return False
+    return True
+
+
 def name_of(entity: str) -> str:
     """The dimension that a record of the entity is called by."""
     return NAMES.get(entity, "name")

@@ -2,30 +2,29 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Final
 
 from contract.analytics_events import AnalyticsPlanner
-from contract.errors import Forbidden, Problems
-from resolvers.analytics_checks import check
+from providers.models import ModelError
+from resolvers import analytics_model
+from resolvers.analytics_checks import can_run
 from resolvers.analytics_inputs import AnalyticsQuery
-from resolvers.questions.plans import Declined, Plan
+from resolvers.questions.plans import Declined, Plan, Question, Written
 from resolvers.questions.reading import read
 from resolvers.shared.context import Context
 from storage.queries import saved_queries
 
+Reading = Plan | Written | Declined
+Planner = Callable[[Context, Question], Awaitable[Reading]]
+
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, in which zone, at which moment, and after which other query in the same conversation."""
+class Planned:
+    """What a question was read as, by whom; None where nobody could. `is_model_away` says that one was not there."""
 
-    text: str
-    time_zone: str
-    present: datetime
-    previous: AnalyticsQuery | None
-
-
-Planner = Callable[[Context, Question], Awaitable[Plan | Declined]]
+    by: AnalyticsPlanner | None
+    reading: Reading
+    is_model_away: bool = False
 
 
 async def _verified(ctx: Context, question: Question) -> Plan | Declined:
@@ -37,15 +36,18 @@ async def _verified(ctx: Context, question: Question) -> Plan | Declined:
     if saved.query is None:
         return await _parsed(ctx, replace(question, previous=None))
     query = AnalyticsQuery.model_validate(saved.query)
-    try:
-        check(query, frozenset(ctx.caller.scopes), question.present)
-    except (Problems, Forbidden):  # a name that there is no longer, or one that is hidden from the asker
-        return _NOTHING
-    return Plan(query)
+    return Plan(query) if can_run(query, frozenset(ctx.caller.scopes), question.present) else _NOTHING
 
 
 async def _parsed(ctx: Context, question: Question) -> Plan | Declined:
     return await read(ctx, question.text, question.time_zone, question.present, question.previous)
+
+
+async def _modelled(ctx: Context, question: Question) -> Reading:
+    """What the operator's model makes of it, where there is one and the asker lets it be asked."""
+    if ctx.services.model is None or not question.may_ask_model:
+        return _NOTHING
+    return await analytics_model.read(ctx, ctx.services.model, question) or _NOTHING
 
 
 async def parsed_plan(ctx: Context, text: str) -> Plan | Declined:
@@ -57,16 +59,21 @@ _NOTHING = Declined((), ())
 PLANNERS: Final[list[tuple[AnalyticsPlanner, Planner]]] = [
     (AnalyticsPlanner.SAVED, _verified),
     (AnalyticsPlanner.PARSER, _parsed),
+    (AnalyticsPlanner.MODEL, _modelled),
 ]
 """Each is asked where those before it have declined."""
 
 
-async def plan_of(ctx: Context, question: Question) -> tuple[AnalyticsPlanner | None, Plan | Declined]:
-    """The first plan, with who made it; what the first of them that read words says where all decline."""
-    refused = _NOTHING
+async def plan_of(ctx: Context, question: Question) -> Planned:
+    """The first reading, with who made it; what the first of them that read words says where all decline."""
+    refused, is_model_away = _NOTHING, False
     for name, planner in PLANNERS:
-        found = await planner(ctx, question)
-        if isinstance(found, Plan):
-            return name, found
+        try:
+            found = await planner(ctx, question)
+        except ModelError:
+            is_model_away = True
+            continue
+        if not isinstance(found, Declined):
+            return Planned(name, found)
         refused = refused if refused.unread else found
-    return None, refused
+    return Planned(None, refused, is_model_away)

@@ -21,7 +21,8 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from storage.base import now
 from storage.queries.analytics_facts import FACTS
-from storage.queries.analytics_queries import CURRENCY, fetch, written
+from storage.queries.analytics_queries import CURRENCY, fetch
+from storage.queries.analytics_texts import written
 from storage.tenancy.sessions import TenantSession
 
 
@@ -32,13 +33,11 @@ class Prepared:
     checked: Checked
     columns: Sequence[ResultColumn]
 
-    def statement(self, session: TenantSession) -> Statement:
-        """The statement as it will be sent, without the wall."""
-        shown = written(session, self.checked.shape, self.checked.values)
+    def statement(self, dialect: str) -> Statement:
+        """The statement of ad-hoc SQL that gives the same rows."""
+        shown = written(self.checked.shape, self.checked.values, dialect)
         digest = sha256(shown.text.encode()).hexdigest()
-        return Statement(
-            shown.text, shown.parameters, session.dialect, shown.tables, tuple(self.checked.filters), digest
-        )
+        return Statement(shown.text, [], dialect, shown.tables, tuple(self.checked.filters), digest)
 
     async def rows(self, session: TenantSession) -> tuple[list[list[Value]], bool]:
         """The rows, and whether there are more of them, or more bytes, than an answer has."""
@@ -73,7 +72,7 @@ async def run_query(ctx: Context, query: AnalyticsQuery) -> Result:
     """The rows of a semantic query. Raises Problems, and Forbidden for what needs more scopes."""
     prepared = prepare(query, frozenset(ctx.caller.scopes))
     async with ctx.reading() as session:
-        return await answer(prepared, session, prepared.statement(session))
+        return await answer(prepared, session, prepared.statement(session.dialect))
 
 
 async def answer(

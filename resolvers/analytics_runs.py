@@ -6,16 +6,17 @@ A run and its conversation are their subject's alone: to everybody else they are
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Annotated
 
 from pydantic import AfterValidator, StrictBool
 
-from contract.analytics_events import AnalyticsRunStatus, EventType
+from contract.analytics_events import AnalyticsRunStatus, EventType, last_step
 from contract.analytics_results import Chart, ChartKind, Result, ResultColumn, Statement, Value
 from contract.catalog import ColumnKind
 from contract.costs import ANALYZED, points
 from contract.criteria import All, Compare, ListQuery, Op, PageWindow
-from contract.errors import Gone, NotFound, Path, Problem, Problems, ResponseTooLarge, TooManyRuns, Unavailable
+from contract.errors import Gone, NotFound, Path, Problem, Problems, ResponseTooLarge, TooManyRuns
 from contract.limits import (
     ANALYTICS_BYTES_MAX,
     ANALYTICS_ROWS_MAX,
@@ -33,6 +34,7 @@ from resolvers.analytics_work import Work
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context, Key
+from resolvers.shared.followed import Log, LogState, followed
 from resolvers.shared.idempotency import HEADER, digest
 from resolvers.shared.inputs import Input, Reference, shown, storable, trimmed
 from resolvers.shared.lists import PageResult, page_of
@@ -41,8 +43,9 @@ from storage.new_rows import new_row
 from storage.queries import analytics_runs as statements
 from storage.queries import listables
 from storage.queries.records import lock_organization
+from storage.queries.watches import watch
 from storage.rows import AnalyticsEventRow, AnalyticsRunRow
-from storage.tables import AnalyticsConversation, AnalyticsRun
+from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch
 from storage.tenancy.sessions import TenantSession
 
 _LEASE = timedelta(seconds=RUN_LEASE_SECONDS)
@@ -68,6 +71,8 @@ QuestionText = Annotated[
 
 Asked = AnalyticsRun | AnalyticsRunRow
 """A question as it was read, alone or in a list."""
+Followed = AnalyticsEvent | AnalyticsEventRow
+"""A step of an answer: one that is stored, or the end of one that is stored no more."""
 
 
 class AnalyticsAsk(Input):
@@ -101,7 +106,7 @@ async def ask(ctx: Context, input: AnalyticsAsk, key: Key | None = None) -> Anal
         if mine >= RUNS_PER_CALLER or everybodys >= RUNS_PER_ORGANIZATION:
             raise TooManyRuns()
         run = await _begun(ctx, session, input, marks)
-    ctx.services.runs.start(Work(ctx, run, input.time_zone).run())
+    ctx.services.runs.start(Work(ctx, run, input).run())
     return run
 
 
@@ -156,7 +161,7 @@ async def _begun(ctx: Context, session: TenantSession, input: AnalyticsAsk, mark
     [run] = await session.insert(draft)
     started = {"run_id": run.id, "conversation_id": conversation, "question": run.question, "limits": LIMITS}
     await statements.append(session, run.id, 1, [(EventType.RUN_STARTED, started)])
-    await statements.watch(session, run.leased_until)
+    await watch(session, AnalyticsWatch, run.leased_until)
     return run
 
 
@@ -217,7 +222,7 @@ async def result_of(ctx: Context, run: Asked) -> Result | None:
 
 
 @requires(ScopeGroup.DATA_ACCESS)
-async def watch_run(ctx: Context, identifier: str, after: int = 0) -> AsyncIterator[AnalyticsEventRow]:
+async def watch_run(ctx: Context, identifier: str, after: int = 0) -> AsyncIterator[Followed]:
     """The steps of an answer behind a number, and then what comes, until its end.
 
     Raises NotFound, Problems for a number that the answer has not, and Gone once its steps are forgotten.
@@ -234,28 +239,26 @@ async def watch_run(ctx: Context, identifier: str, after: int = 0) -> AsyncItera
     return _followed(ctx, run.id, after)
 
 
-async def _followed(ctx: Context, run_id: str, sequence: int) -> AsyncIterator[AnalyticsEventRow]:
-    subject, is_over = ctx.caller.subject, False
-    with ctx.services.feed.channel(ctx.org_id) as channel:
-        while True:
-            mark = channel.mark
-            try:
-                async with ctx.reading() as session:
-                    events = await statements.events_after(session, subject, run_id, sequence)
-                    if not events and is_over:  # it ended before the last look: there is nothing to come
-                        return
-                    if not events:
-                        run = await session.find(AnalyticsRun, id=run_id, subject=subject)
-                        is_over = run is None or run.finished_at is not None
-            except Unavailable:  # the steps are where they were when the database is back
-                events = ()
-            for event in events:
-                sequence = event.sequence
-                yield event
-                if event.type == EventType.RUN_FINISHED.value:
-                    return
-            if not events and not is_over:
-                await channel.moved(mark)
+def _followed(ctx: Context, run_id: str, sequence: int) -> AsyncIterator[Followed]:
+    """The steps behind a number as they come; of an answer that is deleted meanwhile its end alone."""
+    subject = ctx.caller.subject
+
+    async def behind(session: TenantSession, number: int) -> Sequence[Followed]:
+        return await statements.events_after(session, subject, run_id, number)
+
+    async def state(session: TenantSession) -> LogState:
+        run = await session.find(AnalyticsRun, id=run_id, subject=subject)
+        if run is None:
+            return LogState.GONE
+        return LogState.GOING if run.finished_at is None else LogState.OVER
+
+    log = Log(behind, state, partial(_deleted, run_id), EventType.RUN_FINISHED.value)
+    return followed(ctx, log, sequence)
+
+
+def _deleted(run_id: str, sequence: int) -> AnalyticsEvent:
+    data = last_step(AnalyticsRunStatus.CANCELLED, 0)
+    return new_row(AnalyticsEvent, run_id=run_id, sequence=sequence, type=EventType.RUN_FINISHED.value, data=data)
 
 
 async def finished(ctx: Context, run: AnalyticsRun) -> AnalyticsRun:

@@ -9,23 +9,25 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from time import monotonic
+from typing import Protocol
 
 import orjson
 
-from contract.analytics_events import AnalyticsRunStatus, EventType, last_step
-from contract.analytics_results import Result, Value
+from contract.analytics_events import AnalyticsPlanner, AnalyticsRunStatus, EventType, last_step
+from contract.analytics_results import Result, Statement, Value
 from contract.costs import ANALYZED, points
 from contract.error_origin import origin_of
 from contract.errors import AnalyticsRefused, GatewayError, TimedOut, Unauthenticated, Unavailable
 from contract.limits import RUN_EVENT_BYTES_MAX, RUN_EVENT_ROWS_MAX, RUN_LEASE_SECONDS, RUN_SECONDS
 from resolvers.analytics_inputs import AnalyticsQuery
-from resolvers.analytics_planners import Question, plan_of
+from resolvers.analytics_planners import plan_of
 from resolvers.analytics_queries import answer, prepare
-from resolvers.explanations import explain
-from resolvers.questions.plans import Declined
+from resolvers.explanations import explain, explain_statement
+from resolvers.questions.plans import Declined, Plan, Question, Written
 from resolvers.shared.context import Context
+from resolvers.sql_queries import SqlQuery, run_sql, statement_of
 from storage.base import JsonDict, now
 from storage.queries import analytics_runs as statements
 from storage.statements import AnyValue
@@ -40,7 +42,22 @@ _RETRYABLE = frozenset({"TIMEOUT", "UNAVAILABLE", "TOO_MANY_RUNS", "RATE_LIMITED
 
 Step = tuple[EventType, JsonDict]
 
+
+def _notice(code: str, words: str) -> Step:
+    return EventType.NOTICE, {"code": code, "message": words}
+
+
+_MODEL_AWAY = _notice("model_unavailable", "The model could not be asked; the question was read without it")
+_WRITTEN_BY_MODEL = _notice("written_by_model", "A model wrote this statement: see whether it asks what was meant")
+
 _log = logging.getLogger(__name__)
+
+
+class Options(Protocol):
+    """What was asked for beside the question."""
+
+    time_zone: str
+    model: bool
 
 
 class _Lost(Exception):
@@ -59,11 +76,11 @@ class _Ending:
 class Work:
     """One run, from the step behind `run_started` to its last."""
 
-    def __init__(self, ctx: Context, run: AnalyticsRun, time_zone: str) -> None:
+    def __init__(self, ctx: Context, run: AnalyticsRun, options: Options) -> None:
         self._ctx = replace(ctx, key=None)
         self._ctx.forget()
         self._run = run
-        self._time_zone = time_zone
+        self._options = options
         self._began = monotonic()
         self._sequence = 1
 
@@ -78,7 +95,8 @@ class Work:
         await self._finish(ending)
 
     async def _ending(self) -> _Ending:
-        answering, looking = asyncio.create_task(self._answered()), asyncio.create_task(self._look())
+        answering = asyncio.create_task(self._ctx.services.pacing.paced(self._answered))
+        looking = asyncio.create_task(self._look())
         tasks = {answering, looking}
         try:
             done, _ = await asyncio.wait(tasks, timeout=RUN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -106,27 +124,56 @@ class Work:
         async with ctx.reading() as session:
             last = await statements.last_plan(session, run.subject, run.conversation_id)
         previous = None if last is None else AnalyticsQuery.model_validate(last.plan)
-        planner, plan = await plan_of(ctx, Question(run.question, self._time_zone, present, previous))
-        if isinstance(plan, Declined) or planner is None:
-            unread, suggestions = list(plan.unread), list(plan.suggestions)  # type: ignore[union-attr]
-            return _Ending(AnalyticsRunStatus.DECLINED, values={"unread": unread, "suggestions": suggestions})
+        question = Question(run.question, self._options.time_zone, present, previous, self._options.model)
+        planned = await plan_of(ctx, question)
+        match planned.by, planned.reading:
+            case AnalyticsPlanner() as planner, Plan() as plan:
+                follows = last.id if plan.follows and last is not None else None
+                return await self._ran_query(planner, plan, follows, present)
+            case AnalyticsPlanner() as planner, Written() as written:
+                return await self._ran_statement(planner, written)
+            case _, Declined() as declined:
+                values = {"unread": list(declined.unread), "suggestions": list(declined.suggestions)}
+                steps = [_MODEL_AWAY] if planned.is_model_away else []
+                return _Ending(AnalyticsRunStatus.DECLINED, steps, values)
+        raise TypeError(f"no reading: {planned}")
+
+    async def _ran_query(
+        self, planner: AnalyticsPlanner, plan: Plan, follows: str | None, present: datetime
+    ) -> _Ending:
+        ctx = self._ctx
         prepared = prepare(plan.query, frozenset(ctx.caller.scopes), present)
-        async with ctx.reading() as session:
-            statement = prepared.statement(session)
-        planned = {
-            "planner": planner.value,
-            "query": plan.query.plan,
-            "assumptions": list(plan.assumptions),
-            "follows_run_id": last.id if plan.follows and last is not None else None,
-        }
-        told = asdict(statement)
-        kept = {"sql": {name: value for name, value in told.items() if name != "parameters"}}
-        values = {"planner": planner.value, "plan": planned["query"], "assumptions": planned["assumptions"]}
-        values |= {"follows_run_id": planned["follows_run_id"], "parameters": list(statement.parameters), **kept}
-        await self._tell(values, (EventType.PLAN, planned), (EventType.SQL, told))
+        statement = prepared.statement(ctx.services.database.dialect)
+        await self._tell_plan(planner, statement, plan.query.plan, plan.assumptions, follows)
         async with ctx.reads(points(ANALYZED)), ctx.reading() as session:
             result = await answer(prepared, session, statement, plan.chart)
-        return _succeeded(plan.query, result)
+        return _succeeded(result, explain(plan.query, result))
+
+    async def _ran_statement(self, planner: AnalyticsPlanner, written: Written) -> _Ending:
+        """What a model wrote is run as the asker's own statements are."""
+        ctx = self._ctx
+        statement = await statement_of(ctx, written.sql)
+        await self._tell_plan(planner, statement, None, (), None, _WRITTEN_BY_MODEL)
+        async with ctx.reads(points(ANALYZED)):
+            result = await run_sql(ctx, SqlQuery(sql=written.sql))
+        return _succeeded(result, explain_statement(result))
+
+    async def _tell_plan(
+        self,
+        planner: AnalyticsPlanner,
+        statement: Statement,
+        query: JsonDict | None,
+        assumptions: Sequence[str],
+        follows: str | None,
+        *notices: Step,
+    ) -> None:
+        """Tell the plan and the statement, before it is run. Raises _Lost."""
+        planned = {"planner": planner.value, "query": query, "assumptions": [*assumptions], "follows_run_id": follows}
+        told = asdict(statement)
+        values: dict[str, AnyValue] = {name: planned[name] for name in ("planner", "assumptions", "follows_run_id")}
+        values |= {"plan": query, "parameters": told["parameters"]}
+        values["sql"] = {name: value for name, value in told.items() if name != "parameters"}
+        await self._tell(values, (EventType.PLAN, planned), *notices, (EventType.SQL, told))
 
     async def _tell(self, values: Mapping[str, AnyValue], *steps: Step) -> None:
         """Write steps, each with the next number, and what is kept of them. Raises _Lost."""
@@ -206,13 +253,12 @@ def _failed(error: GatewayError) -> _Ending:
     return _Ending(status, [(EventType.ERROR, step)], {"error_code": told["code"], "error": told})
 
 
-def _succeeded(query: AnalyticsQuery, result: Result) -> _Ending:
+def _succeeded(result: Result, text: str) -> _Ending:
     columns, chart = [asdict(column) for column in result.columns], asdict(result.chart)
-    text = explain(query, result)
     steps: list[Step] = [(EventType.COLUMNS, {"columns": columns}), *_rows(result.rows)]
     if result.truncated:
         words = f"The answer has more than the {result.row_count} rows that are told"
-        steps.append((EventType.NOTICE, {"code": "truncated", "message": words}))
+        steps.append(_notice("truncated", words))
     steps += [(EventType.CHART, chart), (EventType.EXPLANATION, {"text": text})]
     values = {
         "columns": columns,

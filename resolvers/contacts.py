@@ -60,7 +60,7 @@ async def meetings_of_contact(
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_contact(ctx: Context, input: ContactCreate) -> Contact:
     """Create a contact; the caller becomes its owner. Raises Problems for one that nothing names."""
-    _expect_named(input.given())
+    expect_named(input.given())
     return await create_record(ctx, Contact, input, created)
 
 
@@ -81,18 +81,23 @@ async def update_contact(ctx: Context, contact_id: str, input: ContactUpdate) ->
     """Change a contact. Raises NotFound, Problems, or PreconditionFailed for a stale version."""
 
     def still_named(contact: Contact, before: Given) -> None:
-        if not before.keys().isdisjoint(_NAMES):
-            _expect_named({name: getattr(contact, name) for name in _NAMES})
+        if not before.keys().isdisjoint(NAMES):
+            expect_named({name: getattr(contact, name) for name in NAMES})
 
     return await change_record(ctx, Contact, contact_id, input, check=still_named)
 
 
-_NAMES = ("first_name", "last_name", "email")
+NAMES = ("first_name", "last_name", "email")
 
 
-def _expect_named(fields: Given) -> None:
+def is_named(fields: Given) -> bool:
+    """Whether a name or an e-mail address is in the fields."""
+    return any((fields.get(name) or "").strip() for name in NAMES)
+
+
+def expect_named(fields: Given) -> None:
     """Raise Problems where neither a name nor an e-mail address is in the fields (decision 212)."""
-    if not any((fields.get(name) or "").strip() for name in _NAMES):
+    if not is_named(fields):
         raise Problems([Problem(("input", "email"), "must be given where there is no name", "missing")])
 
 

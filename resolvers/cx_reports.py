@@ -28,7 +28,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, storable
 from storage.base import as_uuid, now
-from storage.joined_rows import FileRow, ReportRow
+from storage.joined_rows import CXContentRow, FileRow
 from storage.new_rows import new_row
 from storage.queries import records, research
 from storage.tables import CXReport, CXReportRevision, Job, ResearchResult
@@ -58,7 +58,7 @@ class CXReportEdit(Input):
 class Edited:
     """The report after an edit, and the job that renders it."""
 
-    report: ReportRow
+    report: CXContentRow
     job: Job
     run_id: str
     result_id: str
@@ -78,10 +78,10 @@ class Artifact:
 
 
 @requires(ScopeGroup.CRM_READ)
-async def report_of_result(ctx: Context, result_id: str) -> ReportRow | None:
+async def report_of_result(ctx: Context, result_id: str) -> CXContentRow | None:
     """The report with its newest content; None where the company has not been scored."""
 
-    async def load(ids: list[str]) -> list[ReportRow | None]:
+    async def load(ids: list[str]) -> list[CXContentRow | None]:
         async with ctx.reading() as session:
             found = await research.reports(session, ids)
         return [found.get(i) for i in ids]

@@ -13,6 +13,7 @@ from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, Line
+from resolvers.shared.keys import check_key, of_one_record
 from resolvers.shared.lists import PageResult, by_id, children, page_of
 from resolvers.shared.record_inputs import fields_of
 from resolvers.shared.tagging import Names, tag_new
@@ -21,7 +22,7 @@ from storage.base import JsonDict, as_uuid, now
 from storage.columns import CREATE, UPDATE
 from storage.joined_rows import LinkedContactRow
 from storage.new_rows import new_row
-from storage.queries import at_once, history, listables, records
+from storage.queries import at_once, history, listables, merged_ids, records
 from storage.queries import deals as statements
 from storage.queries.exact import weighed
 from storage.queries.history import Told
@@ -181,16 +182,20 @@ async def create_deal(ctx: Context, input: DealCreate) -> Deal:
     fields = input.given()
     names = fields.pop("tags", None) or []
     draft = new_row(Deal, **fields, org_id=ctx.org_id, owner_id=ctx.caller.subject)
-    move = None if draft.stage_id is None else _move(ctx, draft, None)
-    async with ctx.writing() as session:
-        deal = None
-        if not names:
-            deal = await created_at_once(ctx, session, draft, fields, "deal_created", deal_event(draft), move=move)
-        if deal is None:
-            await changes.check_references(session, fields, _REFERENCES)
-            deal = await _written(session, draft, move)
-            await tag_new(session, deal, names)
-            await changes.append_event(ctx, session, "deal_created", deal_event(deal))
+    move = None if draft.stage_id is None else move_of(ctx, draft, None)
+    with of_one_record(fields):
+        async with ctx.writing() as session:
+            deal = None
+            if not names:
+                deal = await created_at_once(ctx, session, draft, fields, "deal_created", deal_event(draft), move=move)
+            if deal is None:
+                if led := await changes.check_references(session, fields, _REFERENCES):
+                    draft = changes.as_changed(draft, led)
+                    move = None if draft.stage_id is None else move_of(ctx, draft, None)
+                await check_key(session, Deal, fields)
+                deal = await _written(session, draft, move)
+                await tag_new(session, deal, names)
+                await changes.append_event(ctx, session, "deal_created", deal_event(deal))
     ctx.forget()
     announce(ctx, deal)
     return deal
@@ -235,12 +240,12 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
     """Change a deal; a move to another stage goes into its history. `change_record` says what `seen` is and raises."""
 
     def move(deal: Deal, before: Given) -> StageChange | None:
-        return _move(ctx, deal, before["stage_id"]) if "stage_id" in before else None
+        return move_of(ctx, deal, before["stage_id"]) if "stage_id" in before else None
 
     return await change_record(ctx, Deal, deal_id, input, seen=seen, move=move)
 
 
-def _move(ctx: Context, deal: Deal, before: str | None) -> StageChange:
+def move_of(ctx: Context, deal: Deal, before: str | None) -> StageChange:
     """The draft of the deal's move to the stage that it is in now."""
     return new_row(
         StageChange,
@@ -271,7 +276,9 @@ async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkI
         if deal is None:
             raise NotFound(field=("deal_id",))
         contact = as_uuid(contact_id)
-        if contact is None or await records.missing_references(session, {"contact_id": (Contact, contact)}):
+        if contact is not None and await records.missing_references(session, {"contact_id": (Contact, contact)}):
+            contact = await merged_ids.stays(session, Contact, contact)
+        if contact is None:
             raise NotFound(field=("contact_id",))
         link = await statements.link(session, deal.id, contact)
         changed: list[str] | None = None
@@ -336,12 +343,21 @@ async def unlink_contact(ctx: Context, deal_id: str, contact_id: str) -> None:
     deal_key, contact_key = as_uuid(deal_id), as_uuid(contact_id)
     if deal_key is None or contact_key is None:
         return
-    data = {"deal_id": deal_key, "contact_id": contact_key}
-    told = history.linked(deal_key, contact_key, was=True, stays=False)
     async with ctx.writing() as session:
-        if session.dialect == "postgresql":
-            event = changes.event_draft(ctx, "contact_unlinked", data)
-            await at_once.delete(session, DealContact, event, told, **data)
-        elif await statements.unlink(session, deal_key, contact_key):
-            await changes.append_event(ctx, session, "contact_unlinked", data, told=told)
+        was_linked = await _unlinked(ctx, session, deal_key, contact_key)
+        if not was_linked and (stays := await merged_ids.stays(session, Contact, contact_key)) is not None:
+            await _unlinked(ctx, session, deal_key, stays)
     ctx.forget()
+
+
+async def _unlinked(ctx: Context, session: TenantSession, deal_id: str, contact_id: str) -> bool:
+    """Take the contact off the deal; whether it was on it."""
+    data = {"deal_id": deal_id, "contact_id": contact_id}
+    told = history.linked(deal_id, contact_id, was=True, stays=False)
+    if session.dialect == "postgresql":
+        event = changes.event_draft(ctx, "contact_unlinked", data)
+        return await at_once.delete(session, DealContact, event, told, **data)
+    if not await statements.unlink(session, deal_id, contact_id):
+        return False
+    await changes.append_event(ctx, session, "contact_unlinked", data, told=told)
+    return True

@@ -1,10 +1,13 @@
 """The organization's change log, as far as the caller's scopes reach (specification part 6)."""
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 
-from contract.criteria import All, Compare, Condition, ListQuery, Op, PageWindow
+from contract.criteria import All, Compare, Condition, ListQuery, Op, Order, PageWindow
+from contract.errors import Path, Problem, Problems
 from contract.event_types import areas_seen
 from contract.scopes import ScopeGroup
+from contract.vocabulary import SortDirection
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult, page_of
@@ -22,10 +25,37 @@ def areas_of(ctx: Context) -> list[str]:
 @requires(ScopeGroup.CRM_READ)
 async def list_events(ctx: Context, types: Sequence[str] | None, page: PageWindow) -> PageResult[EventRow]:
     """The events after the cursor, oldest first, of these types if any are named, in the areas that the caller sees."""
+    return await page_of(ctx, listables.EVENTS, ListQuery(All(tuple(_conditions(ctx, types))), None, page))
+
+
+def _conditions(ctx: Context, types: Sequence[str] | None) -> list[Condition]:
     conditions: list[Condition] = [Compare("area", Op.IN, tuple(areas_of(ctx)))]
     if types is not None:
         conditions.append(Compare("type", Op.IN, tuple(types)))
-    return await page_of(ctx, listables.EVENTS, ListQuery(All(tuple(conditions)), None, page))
+    return conditions
+
+
+@requires(ScopeGroup.CRM_READ)
+async def list_changes(
+    ctx: Context,
+    since: datetime,
+    until: datetime | None,
+    types: Sequence[str] | None,
+    page: PageWindow,
+    at: Path = ("until",),
+) -> PageResult[EventRow]:
+    """The same events between two moments, by when they happened. Raises Problems where the second is before the first.
+
+    Requests at the same time may be logged in another order than theirs, which is that of `sequence` (decision 320).
+    """
+    if until is not None and until < since:
+        raise Problems([Problem(at, "must not be before since", "value_error")])
+    between = [Compare("occurred_at", Op.GTE, since)]
+    if until is not None:
+        between.append(Compare("occurred_at", Op.LT, until))
+    conditions = All((*between, *_conditions(ctx, types)))
+    order = Order("occurred_at", SortDirection.ASC)
+    return await page_of(ctx, listables.EVENTS, ListQuery(conditions, order, page))
 
 
 @requires(ScopeGroup.CRM_READ)

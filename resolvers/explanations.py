@@ -21,6 +21,20 @@ def explain(query: AnalyticsQuery, result: Result) -> str:
     return f"{text} There is more than is shown here." if result.truncated else text
 
 
+def explain_statement(result: Result) -> str:
+    """The answer of a statement, of which nothing is known but its columns: the figure where there is one alone."""
+    if not result.rows:
+        return "No rows were found."
+    if len(result.rows) == len(result.columns) == 1 and result.rows[0][0] is not None:
+        return f"{result.columns[0].label}: {_shown(result.columns[0], result.rows[0], result.columns)}."
+    more = " There is more than is shown here." if result.truncated else ""
+    return f"The rows have {_listed([c.label.lower() for c in result.columns])}.{more}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
 def _sentences(query: AnalyticsQuery, result: Result) -> str:
     records = query.entity.replace("_", " ")
     if not result.rows:

@@ -18,7 +18,7 @@ from storage.base import as_uuid, now
 from storage.database import Database
 from storage.expressions import AnyColumn
 from storage.new_rows import new_row
-from storage.queries import health
+from storage.queries import health, merged_ids
 from storage.queries.along import key_of
 from storage.queries.history import Told
 from storage.queries.listables import FACTORS, SNAPSHOTS, Listable
@@ -38,6 +38,8 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
     """
     async with ctx.writing() as session:
         known = await _locked(session, [account_id])
+        if not known and (stays := await merged_ids.stays(session, Account, account_id)) is not None:
+            known = await _locked(session, [stays])
         if not known:
             raise NotFound(field=("id",))
         # The time is taken behind the lock: the snapshots of an account are in the order of their commits.
@@ -56,11 +58,17 @@ async def refresh_health(ctx: Context, account_id: str) -> HealthSnapshot:
 
 @requires(ScopeGroup.MEETINGS_READ, finds=(SNAPSHOTS, FACTORS))
 async def latest_health(
-    ctx: Context, account_id: str, selection: Selection | None = None, *, with_factors: bool = False
+    ctx: Context,
+    account_id: str,
+    selection: Selection | None = None,
+    *,
+    with_factors: bool = False,
+    leads: bool = False,
 ) -> HealthSnapshotRow | None:
     """The most recent snapshot; None for an account that was never scored or is unknown (specification 4.6).
 
-    With its factors, or where they are selected, `factors_of` has them at hand.
+    With its factors, or where they are selected, `factors_of` has them at hand. An identifier that `leads` may be one
+    that a merge took away.
     """
     with_factors = with_factors or (selection is not None and any(one.name == "factors" for one in selection.along))
     came = _came(ctx, SNAPSHOTS, HealthSnapshot.account_id, account_id, selection)
@@ -79,7 +87,15 @@ async def latest_health(
         return [found[i][0] if i in found else None for i in ids]
 
     canonical = as_uuid(account_id)
-    return None if canonical is None else await ctx.loader(("health.latest", with_factors), load).load(canonical)
+    if canonical is None:
+        return None
+    loader = ctx.loader(("health.latest", with_factors), load)
+    found: HealthSnapshotRow | None = await loader.load(canonical)
+    if found is None and leads:
+        async with ctx.reading() as session:
+            stays = await merged_ids.stays(session, Account, canonical)
+        found = None if stays is None else await loader.load(stays)
+    return found
 
 
 @requires(ScopeGroup.MEETINGS_READ)

@@ -5,28 +5,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, JsonValue, ValidationInfo
+from pydantic import AfterValidator, ConfigDict, ValidationInfo
 
 from contract.domains import domain_of
 from contract.errors import NotFound, Problem, Problems
 from contract.lead_states import LeadMove
 from contract.limits import CANDIDATES_MAX
+from contract.matching import company_key, person_key
 from contract.scopes import ScopeGroup
 from contract.vocabulary import LeadStatus
 from resolvers import accounts, contacts
 from resolvers.deals import announce, deal_event, insert_deal
-from resolvers.lead_matching import company_key, parted, patterns, person_key
+from resolvers.lead_matching import parted, patterns
 from resolvers.leads import check_move, to_change
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Given, Input, Reference, RequiredLine
+from resolvers.shared.inputs import Given, Input, Reference, RequiredLine, having_all
 from resolvers.shared.lists import by_id
 from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.threads import aside
 from storage.base import Record, now
 from storage.new_rows import new_row
-from storage.queries import history, listables, records
+from storage.queries import history, listables, merged_ids, records
 from storage.queries import leads as statements
 from storage.queries.listables import Listable
 from storage.rows import AccountRow, ContactRow, DealRow, LeadRow, RecordRow
@@ -40,15 +41,10 @@ def _new_only(name: str | None, info: ValidationInfo) -> str | None:
     return name
 
 
-def _both(*names: str) -> JsonValue:
-    """The JSON schema of an object that has all of these, and no null in them."""
-    return {"required": list(names), "properties": {name: {"type": "string"} for name in names}}
-
-
 class LeadConversion(Input):
     """What to convert a lead into: an existing record, or none for a new one; a deal only where one is named."""
 
-    model_config = ConfigDict(json_schema_extra={"not": _both("deal_id", "deal_name")})
+    model_config = ConfigDict(json_schema_extra={"not": having_all("deal_id", "deal_name")})
 
     account_id: Reference | None = None
     contact_id: Reference | None = None
@@ -213,6 +209,9 @@ async def _named(session: TenantSession, input: LeadConversion) -> dict[str, Any
     models: dict[str, type[Record]] = {"account_id": Account, "contact_id": Contact, "deal_id": Deal}
     wanted = {name: (model, getattr(input, name)) for name, model in models.items() if getattr(input, name) is not None}
     found = {name: await records.lock_for_update(session, model, i) for name, (model, i) in wanted.items()}
+    for name, (model, i) in wanted.items():  # two that a merge may have taken away
+        if found[name] is None and (stays := await merged_ids.stays(session, model, i)) is not None:
+            found[name] = await records.lock_for_update(session, model, stays)
     if absent := [name for name, record in found.items() if record is None]:
         raise Problems(
             [Problem(("input", name), "does not exist in this organization", "reference") for name in absent]

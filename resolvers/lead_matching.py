@@ -1,48 +1,10 @@
-"""Says when two texts name the same company, person or site: pure, and the same for both databases (decision 39)."""
+"""Finds by a few patterns what may have the name of a company or a person, on either database (decision 39)."""
 
-import re
-import unicodedata
 from functools import cache
 
-from contract.normal_form import normal_form
-
-_WORD = re.compile(r"\w+")
-_FORMS = (
-    "ab ag aps as asa bv co corp corporation company cv eg ev gbr gesmbh gmbh inc incorporated kft kg kgaa kk limited"
-    " llc llp lp ltd ltda mbh nv ohg oy oyj plc pte pty sa sab sarl sas sasu se sl spa sprl srl ug"
-)
-_LEGAL_FORMS = frozenset(_FORMS.split())
-_FILLERS = frozenset(["and", "et", "of", "the", "und", "y"])
-_COMMON = _LEGAL_FORMS | _FILLERS
+from contract.matching import COMMON, without_marks, words_of_name
 
 _WORDS_SOUGHT, _LETTERS_SOUGHT = 10, 40
-
-
-def _folded(text: str) -> str:
-    """Without letter case, marks and width: what `Müller` and `MULLER` share."""
-    plain = normal_form("NFKD", text.casefold())
-    return normal_form("NFC", "".join(c for c in plain if not unicodedata.combining(c)).casefold())
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(_folded(text))
-
-
-def company_key(name: str | None) -> tuple[str, ...]:
-    """The words that tell a company from others, without legal form and fillers; empty for no name.
-
-    Dots are left out first, so that `S.A.` is a legal form too.
-    """
-    words = _words((name or "").replace(".", ""))
-    telling = [word for word in words if word not in _FILLERS]
-    while len(telling) > 1 and telling[-1] in _LEGAL_FORMS:
-        telling.pop()
-    return tuple(telling or words)
-
-
-def person_key(name: str | None) -> tuple[str, ...]:
-    """The words of a person's name, in no particular order: `Park, Ada` is `Ada Park`."""
-    return tuple(sorted(_words(name or "")))
 
 
 def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:
@@ -53,8 +15,8 @@ def patterns(name: str, *, is_company: bool = False) -> list[list[str]]:
     are enough, and a name of thousands of words is no statement of thousands of conditions, nor a long word a pattern
     that a database refuses.
     """
-    words = _words(name)
-    telling = [word for word in words if len(word) > 1 and not (is_company and word in _COMMON)]
+    words = words_of_name(name)
+    telling = [word for word in words if len(word) > 1 and not (is_company and word in COMMON)]
     longest = sorted(dict.fromkeys(telling or words), key=len, reverse=True)[:_WORDS_SOUGHT]
     return [_patterns(_beginning(word)) for word in longest]
 
@@ -82,7 +44,7 @@ def _variants() -> dict[str, str]:
     """The letters with marks, of either case, by the letter without: Latin, Greek, Cyrillic and kana."""
     variants: dict[str, str] = {}
     for code in (*range(0x80, 0x530), *range(0x1E00, 0x2000), *range(0x3040, 0x3100)):
-        letter, plain = chr(code), _folded(chr(code))
+        letter, plain = chr(code), without_marks(chr(code))
         if letter.isalpha() and len(plain) == 1 and plain != letter:
             variants[plain] = variants.get(plain, "") + letter
     return variants

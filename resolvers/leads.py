@@ -1,7 +1,5 @@
 """Leads: confirmed captures, and what a rep makes of them (specification 4.2)."""
 
-import math
-from decimal import Decimal
 from typing import Annotated, Any
 
 import orjson
@@ -11,7 +9,6 @@ from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound
 from contract.lead_states import LeadMove, refusal
 from contract.limits import (
-    CAPTURE_DEPTH_MAX,
     CAPTURE_MAX_BYTES,
     CARD_ID_MAX,
     LEAD_NAME_MAX,
@@ -26,7 +23,20 @@ from contract.vocabulary import CaptureSource, LeadStatus, TaggedKind
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Domain, Email, Given, Input, Line, Text, bounded, not_null, storable, trimmed
+from resolvers.shared.inputs import (
+    Domain,
+    Email,
+    Given,
+    Input,
+    Line,
+    Text,
+    bounded,
+    json_object,
+    not_null,
+    storable,
+    trimmed,
+)
+from resolvers.shared.keys import check_key, of_one_record
 from resolvers.shared.lists import PageResult, by_id, page_of
 from resolvers.shared.record_inputs import fields_of
 from resolvers.shared.tagging import Name as TagName
@@ -66,28 +76,7 @@ def _capture(value: object) -> orjson.Fragment | None:
     """The payload as the JSON text that is kept, to the last digit of its numbers."""
     if value is None:
         return None
-    if not isinstance(value, dict):
-        raise ValueError("must be an object")
-    text = orjson.dumps(_plain(value, CAPTURE_DEPTH_MAX))
-    if len(text) > CAPTURE_MAX_BYTES:
-        raise ValueError(f"must have at most {CAPTURE_MAX_BYTES} bytes as JSON text")
-    return orjson.Fragment(text)
-
-
-def _plain(value: object, depth: int) -> object:
-    if depth == 0:
-        raise ValueError(f"must not nest deeper than {CAPTURE_DEPTH_MAX} levels")
-    if isinstance(value, dict):
-        return {storable(str(name)): _plain(part, depth - 1) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part, depth - 1) for part in value]
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, Decimal | float) and not math.isfinite(value):
-        raise ValueError("must have finite numbers only")
-    if isinstance(value, Decimal) or (isinstance(value, int) and not isinstance(value, bool)):
-        return orjson.Fragment(str(value))
-    return value
+    return orjson.Fragment(json_object(value, CAPTURE_MAX_BYTES)[1])
 
 
 Name = Annotated[str, trimmed(LEAD_NAME_MAX), AfterValidator(storable)]
@@ -129,14 +118,18 @@ class LeadEntry(CardCapture):
     source: CaptureSource = CaptureSource.MANUAL
 
 
-@fields_of(Lead, UPDATE)
-class LeadUpdate(Input):
-    """Changes to a lead; null clears a field that may be empty."""
+class LeadFields(Input):
+    """The fields of a lead that are bounded otherwise than their columns."""
 
     name: Name | None = None
     phone: Phone | None = None
     tags: Tags | None = None
     status: LeadStatus | None = None
+
+
+@fields_of(Lead, UPDATE)
+class LeadUpdate(LeadFields):
+    """Changes to a lead; null clears a field that may be empty."""
 
 
 class Disqualification(Input):
@@ -240,14 +233,16 @@ async def update_lead(ctx: Context, lead_id: str, input: LeadUpdate) -> Lead:
     fields = _values(input)
     version = fields.pop("expected_version", None)
     not_null(fields, "name", "status")
-    async with ctx.writing() as session:
-        lead = await to_change(session, lead_id)
-        changes.expect(lead, version)
-        if fields.get("status", lead.status) != lead.status:
-            check_move(lead, LeadMove.UPDATE, LeadStatus(fields["status"]), field=("input", "status"))
-        await changes.check_references(session, fields, {})
-        await _retag(session, lead, fields)
-        lead = await _change(ctx, session, lead, fields)
+    with of_one_record(fields):
+        async with ctx.writing() as session:
+            lead = await to_change(session, lead_id)
+            changes.expect(lead, version)
+            if fields.get("status", lead.status) != lead.status:
+                check_move(lead, LeadMove.UPDATE, LeadStatus(fields["status"]), field=("input", "status"))
+            await changes.check_references(session, fields, {})
+            await check_key(session, Lead, fields, lead.id)
+            await _retag(session, lead, fields)
+            lead = await _change(ctx, session, lead, fields)
     ctx.forget()
     return lead
 

@@ -10,6 +10,7 @@ from contract.errors import NotFound
 from contract.limits import ATTENDEES_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import MANUAL_METADATA_KEYS, ActivitySource, ActivityType, MeetingState
+from jobs.sync.merge import overridden_by
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
@@ -21,9 +22,9 @@ from resolvers.shared.writing import references_of
 from storage.base import JsonDict, now
 from storage.columns import CREATE, UPDATE
 from storage.new_rows import new_row
-from storage.queries import listables, records, tags
+from storage.queries import files, listables, records, sync, tags
 from storage.rows import ActivityRow
-from storage.tables import Activity
+from storage.tables import Activity, SyncedMeeting
 from storage.tables.activities import writable
 from storage.tenancy.sessions import TenantSession
 
@@ -99,7 +100,7 @@ async def log_meeting(ctx: Context, input: MeetingLog) -> ActivityRow | None:
         owner_id=ctx.caller.subject,
     )
     async with ctx.writing() as session:
-        await changes.check_references(session, fields, _REFERENCES)
+        meeting = changes.as_changed(meeting, await changes.check_references(session, fields, _REFERENCES))
         await session.insert(meeting)
         await tag_new(session, meeting, names)
         references = {name: getattr(meeting, name) for name in _REFERENCES}
@@ -120,10 +121,12 @@ async def update_meeting(
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
         changes.expect(meeting, version, seen)
-        await changes.check_references(session, fields, _REFERENCES)
+        fields |= await changes.check_references(session, fields, _REFERENCES)
         if "metadata" in fields:
             fields["details"] = _metadata(meeting.details, fields.pop("metadata"))
+        before = meeting.details
         meeting, names = await changes.apply(session, meeting, fields)
+        await take_over(session, meeting, names, before)
         changed = ["metadata" if name == "details" else name for name in names]
         if changed:
             await changes.append_event(
@@ -140,7 +143,9 @@ async def complete_meeting(ctx: Context, meeting_id: str, input: MeetingCompleti
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
         completed = {"completed_at": input.at or meeting.completed_at or now()}
-        if (await changes.apply(session, meeting, completed))[1]:
+        meeting, names = await changes.apply(session, meeting, completed)
+        if names:
+            await take_over(session, meeting, names)
             await changes.append_event(ctx, session, "meeting_completed", {"meeting_id": meeting.id})
         row = await records.one(session, listables.MEETINGS, meeting.id)
     ctx.forget()
@@ -152,11 +157,25 @@ async def delete_meeting(ctx: Context, meeting_id: str) -> str:
     """Delete a meeting."""
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
+        await sync.forget_meeting(session, meeting.id)
         await tags.unlink(session, [meeting.id])
+        await files.unlink_record(session, "activity", meeting.id)
         await session.delete(meeting)
         await changes.append_event(ctx, session, "meeting_deleted", {"meeting_id": meeting.id})
     ctx.forget()
     return meeting.id
+
+
+async def take_over(
+    session: TenantSession, meeting: Activity, changed: Collection[str], before: JsonDict | None = None
+) -> None:
+    """Note which fields of a synchronised meeting are the member's from now on: no run writes them (decision 368)."""
+    if meeting.source == ActivitySource.MANUAL or not changed:
+        return
+    taken = overridden_by(changed, before, meeting.details)
+    known = await session.find(SyncedMeeting, meeting_id=meeting.id) if taken else None
+    if known is not None and not set(taken) <= set(known.overridden):
+        await session.update(known, overridden=sorted({*known.overridden, *taken}))
 
 
 async def _to_change(session: TenantSession, meeting_id: str) -> Activity:

@@ -1,8 +1,6 @@
 """Checks outreach inputs (decision 49): names, messages, time zones, addresses, domains, local parts."""
 
 import re
-import zoneinfo
-from functools import cache
 from typing import Annotated, Final
 
 from email_validator import EmailNotValidError, validate_email
@@ -23,6 +21,7 @@ from contract.limits import (
     STEP_DELAY_DAYS_MAX,
     STEP_SUBJECT_MAX,
 )
+from contract.time_zones import time_zones
 from resolvers.shared.inputs import Input, Reference, storable
 from storage.base import JsonDict
 
@@ -42,13 +41,8 @@ def _one_line(text: str) -> str:
     return text
 
 
-@cache
-def _zones() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones()) - {"localtime"}  # the machine's own, another on each
-
-
 def _zone(name: str) -> str:
-    if name not in _zones():
+    if name not in time_zones():
         raise ValueError("must be a time zone of the IANA database, such as Europe/Paris")
     return name
 

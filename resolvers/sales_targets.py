@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Final
 from zoneinfo import ZoneInfo
@@ -13,7 +13,8 @@ from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import NotFound, Problem, Problems
 from contract.limits import TARGET_DAYS_MAX, TARGETS_MAX, TARGETS_TOGETHER_MAX
 from contract.scopes import ScopeGroup
-from contract.vocabulary import DealStatus, TargetMetric, TargetPeriod
+from contract.time_zones import beginning_of
+from contract.vocabulary import TargetMetric, TargetPeriod
 from resolvers.deals import MoneyTotal
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared import changes
@@ -21,7 +22,6 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Amount, CalendarDate, Currency, Given, Input, Line
 from resolvers.shared.lists import PageResult, by_id, page_of
-from storage.base import plain_decimal
 from storage.joined_rows import ReachedRow
 from storage.new_rows import new_row
 from storage.queries import listables, members, records
@@ -134,26 +134,20 @@ async def attainment_of(ctx: Context, target_id: str, parts: Collection[str] = P
 
 
 def _attainment(target: SalesTargetRow, rows: Sequence[ReachedRow]) -> TargetAttainment:
-    won = [row for row in rows if row.status == DealStatus.WON.value]
-    ahead = [row for row in rows if row.status == DealStatus.OPEN.value]
-    if target.metric == TargetMetric.WON_DEALS.value:
-        number = sum(row.deals for row in won)
-        actual, deals, others = Decimal(number), number, []
-        pipeline = Decimal(sum(row.deals for row in ahead))
-    else:
-        mine = [row for row in won if row.currency == target.currency]
-        actual = sum((row.amount or Decimal(0) for row in mine), Decimal(0))
-        deals = sum(row.valued for row in mine)
-        others = sorted((row for row in won if row.currency != target.currency), key=lambda row: row.currency)
-        pipeline = sum((row.amount or Decimal(0) for row in ahead if row.currency == target.currency), Decimal(0))
+    reached = statements.reached_of(target, rows)
+    is_counted = target.metric == TargetMetric.WON_DEALS.value
+    others = [row for row in reached.won if row.currency != target.currency and not is_counted]
     return TargetAttainment(
-        actual=actual,
-        deals=deals,
-        ratio=plain_decimal(round(actual / target.amount, 4)),
-        remaining=max(target.amount - actual, Decimal(0)),
-        other_currencies=[MoneyTotal(row.currency, row.amount or Decimal(0), row.deals) for row in others],
-        without_value=sum(row.deals - row.valued for row in won),
-        open_pipeline=pipeline,
+        actual=reached.actual,
+        deals=reached.deals,
+        ratio=reached.ratio,
+        remaining=reached.remaining,
+        other_currencies=[
+            MoneyTotal(row.currency, row.amount or Decimal(0), row.deals)
+            for row in sorted(others, key=lambda row: row.currency)
+        ],
+        without_value=sum(row.deals - row.valued for row in reached.won),
+        open_pipeline=reached.open_pipeline,
     )
 
 
@@ -280,8 +274,8 @@ def _values(target: SalesTargetInput) -> Given:
         "ends_on": last,
         "time_zone": target.time_zone,
         "amount": target.amount,
-        "begins_at": _beginning(target.starts_on, zone),
-        "ends_before": _beginning(last + timedelta(days=1), zone),
+        "begins_at": beginning_of(target.starts_on, zone),
+        "ends_before": beginning_of(last + timedelta(days=1), zone),
     }
 
 
@@ -291,8 +285,3 @@ def _last_day(target: SalesTargetInput) -> date:
     months = {TargetPeriod.MONTH: 1, TargetPeriod.QUARTER: 3}.get(target.period, 12)
     month = target.starts_on.month - 1 + months
     return date(target.starts_on.year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
-
-
-def _beginning(day: date, zone: ZoneInfo) -> datetime:
-    """The moment at which a day begins there; where its midnight is skipped, when the clock goes on."""
-    return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)

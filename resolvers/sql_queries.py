@@ -73,7 +73,7 @@ async def run_sql(ctx: Context, query: SqlQuery) -> Result:
     runner = ctx.services.sql
     if runner is None:
         raise NotConfigured("Ad-hoc SQL is not set up here")
-    attempt = _Attempt(sha256(query.sql.encode(errors="surrogatepass")).hexdigest())
+    attempt = _Attempt(_digest(query.sql))
     try:
         result = await _ran(ctx, runner, query, attempt)
         attempt.outcome = "succeeded"
@@ -107,9 +107,22 @@ async def _ran(ctx: Context, runner: Runner, query: SqlQuery, attempt: _Attempt)
         finally:
             attempt.duration = int((monotonic() - began) * 1000)
     attempt.rows = len(answer.rows)
-    statement = Statement(query.sql, [], runner.dialect, [*guarded.tables], [], attempt.digest)
+    statement = _told(query.sql, runner.dialect, guarded)
     chart = chart_of(guarded.columns, answer.rows, is_list=not guarded.groups)
     return Result([*guarded.columns], answer.rows, answer.truncated, statement, chart, attempt.duration)
+
+
+def _told(sql: str, dialect: str, guarded: Guarded) -> Statement:
+    return Statement(sql, [], dialect, [*guarded.tables], [], _digest(sql))
+
+
+def _digest(sql: str) -> str:
+    return sha256(sql.encode(errors="surrogatepass")).hexdigest()
+
+
+async def statement_of(ctx: Context, sql: str) -> Statement:
+    """A statement as answers tell it. Raises AnalyticsRefused."""
+    return _told(sql, ctx.services.database.dialect, await read_statement(ctx, sql))
 
 
 async def read_statement(ctx: Context, sql: str) -> Guarded:

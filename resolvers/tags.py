@@ -23,7 +23,7 @@ from resolvers.shared.lists import PageResult, page_of
 from resolvers.shared.tagging import Name, Names, check_room, made
 from storage.base import as_uuid
 from storage.new_rows import new_row
-from storage.queries import listables, records
+from storage.queries import listables, merged_ids, records
 from storage.queries import tags as statements
 from storage.queries.history import Told
 from storage.rows import TagRow
@@ -236,6 +236,10 @@ async def apply_tags(ctx: Context, input: TagsApply) -> list[TaggedRecord]:
     ids = [as_uuid(i) for i in input.ids]
     async with ctx.writing() as session:
         kinds = await statements.lock_records(session, [i for i in ids if i is not None])
+        if missing := [i for i in ids if i is not None and i not in kinds]:
+            leads = await merged_ids.leading(session, missing)
+            kinds |= await statements.lock_records(session, list(leads.values())) if leads else {}
+            ids = [i if i is None else leads.get(i, i) for i in ids]
         words = "does not exist in this organization"
         if problems := [Problem(("ids", n), words, "reference") for n, i in enumerate(ids) if i not in kinds]:
             raise Problems(problems)

@@ -4,16 +4,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from contract.criteria import Selection
 from identity.principal import Principal
+from resolvers import chat_runs, chat_threads
 from resolvers.analytics_runs import get_run, runs_of
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
+from resolvers.integration_items import items_of, list_items
+from resolvers.integrations import get_integration
+from resolvers.integrations import visible_of as integrations_of
 from resolvers.saved_queries import get_saved_query, visible_of
-from resolvers.shared.access import FINDABLE, requires, rule_of
+from resolvers.shared.access import FINDABLE, Rule, requires, rule_of
 from resolvers.shared.context import Context
 from resolvers.shared.lists import by_id
 from resolvers.shared.node_lookup import NodeResult
-from storage.base import as_uuid
+from storage.base import Record, as_uuid
+from storage.queries import merged_ids
 from storage.queries.kinds import kinds_of
 
+_Finder = Callable[[Context, Sequence[str]], Awaitable[Sequence[Record]]]
 _Lister = Callable[[Context], Awaitable[Sequence[CredentialView]]]
 
 
@@ -25,8 +31,16 @@ async def get_viewer(ctx: Context) -> Principal:
 
 CREDENTIALS: dict[str, _Lister] = {"OrganizationKey": list_organization_keys, "UserToken": list_user_tokens}
 """Credentials, which no statement finds: they are looked for among those that the caller is shown."""
-QUESTION, SAVED_QUERY = "AnalyticsRun", "SavedQuery"
-"""The types of questions and of saved queries, which are looked for among those that the caller sees."""
+OWN: dict[str, tuple[Rule, _Finder]] = {
+    "AnalyticsRun": (rule_of(get_run), runs_of),
+    "SavedQuery": (rule_of(get_saved_query), visible_of),
+    "ChatThread": (rule_of(chat_threads.get_thread), chat_threads.threads_of),
+    "ChatMessage": (rule_of(chat_threads.list_messages), chat_threads.messages_of),
+    "ChatRun": (rule_of(chat_runs.get_run), chat_runs.runs_of),
+    "Integration": (rule_of(get_integration), integrations_of),
+    "IntegrationItem": (rule_of(list_items), items_of),
+}
+"""The types of what is looked for among those that the caller sees, each with who may and what finds some of them."""
 
 
 @requires(None, organization=False)
@@ -53,6 +67,9 @@ async def _kind(ctx: Context, identifier: str) -> str | None:
     async def load(ids: list[str]) -> list[str | None]:
         async with ctx.reading() as session:
             kinds = await kinds_of(session, readable, ids)
+            if leads := await merged_ids.leading(session, [i for i in ids if i not in kinds]):
+                stayed = await kinds_of(session, readable, list(leads.values()))
+                kinds |= {i: stayed[into] for i, into in leads.items() if into in stayed}
         return [kinds.get(i) for i in ids]
 
     return await ctx.loader("kinds", load).load(identifier) if readable else None
@@ -66,10 +83,9 @@ async def _own(ctx: Context, identifier: str) -> NodeResult | None:
         found = {
             credential.id: NodeResult(kind, credential) for kind, credentials in lists for credential in credentials
         }
-        if rule_of(get_run).admits(ctx.principal):
-            found |= {run.id: NodeResult(QUESTION, run) for run in await runs_of(ctx, ids)}
-        if rule_of(get_saved_query).admits(ctx.principal):
-            found |= {saved.id: NodeResult(SAVED_QUERY, saved) for saved in await visible_of(ctx, ids)}
+        for kind, (rule, finder) in OWN.items():  # a statement for each kind
+            if rule.admits(ctx.principal):
+                found |= {record.id: NodeResult(kind, record) for record in await finder(ctx, ids)}
         return [found.get(i) for i in ids]
 
     return await ctx.loader("own records", load).load(identifier)

@@ -19,6 +19,7 @@ from contract.limits import RUN_SECONDS, RUNS_DEFAULT, RUNS_MAX
 from resolvers.analytics_runs import (
     AnalyticsAsk,
     Asked,
+    Followed,
     ask,
     cancel_run,
     delete_conversation,
@@ -34,7 +35,6 @@ from rest_compat.analytics_results import result_body
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import Offset, Whole
 from rest_compat.schemas import JsonObject, enumerated, or_null, record_schema, reference_to
-from storage.rows import AnalyticsEventRow
 from transport.event_stream import EVENT_STREAM, asks_for_events
 
 _TEXT: Final = {"type": "string"}
@@ -149,7 +149,7 @@ async def forget(call: RestRequest) -> RestResponse:
 _DIGITS = 18
 
 
-async def _written(found: AsyncIterator[AnalyticsEventRow]) -> AsyncIterator[bytes]:
+async def _written(found: AsyncIterator[Followed]) -> AsyncIterator[bytes]:
     """Writes each step as an event: its number, its kind, and one line of data."""
     async with aclosing(found):  # type: ignore[type-var]  # a generator
         async for event in found:

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, quote
 
 from starlette.types import Receive
 
-from contract.errors import Problem, Problems, UnsupportedMedia
+from contract.errors import Problem, Problems, TooLarge, UnsupportedMedia
+from contract.limits import BODY_MAX_BYTES
 from rest_compat.schemas import JsonObject
 from transport.bodies import read_body
 
@@ -20,7 +21,12 @@ _VISIBLE = "!\"#$&'()*+-./:;<=>?@[\\]^_`{|}~"  # but comma and percent, which me
 
 
 async def json_body(
-    receive: Receive, headers: Mapping[str, str], *, required: bool = True, listed: str | None = None
+    receive: Receive,
+    headers: Mapping[str, str],
+    *,
+    required: bool = True,
+    listed: str | None = None,
+    most: int = BODY_MAX_BYTES,
 ) -> JsonObject:
     """Returns the body as a JSON object. Raises UnsupportedMedia, TooLarge, or Problems at `body`.
 
@@ -33,7 +39,7 @@ async def json_body(
     )
     if not is_json or headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise UnsupportedMedia("The body must be JSON, and not compressed")
-    raw = await read_body(receive, headers.get("content-length"))
+    raw = await read_body(receive, headers.get("content-length"), most)
     if not raw.strip():
         if not required:
             return {}
@@ -51,6 +57,16 @@ async def json_body(
     if not isinstance(value, dict):
         raise _bad("must be a JSON object", "object_type")
     return value
+
+
+async def raw_body(receive: Receive, headers: Mapping[str, str], media_type: str, most: int) -> bytes:
+    """Returns a body of another type. Raises UnsupportedMedia or TooLarge."""
+    if _media_type(headers) != media_type or headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise UnsupportedMedia(f"The body must be {media_type}, and not compressed")
+    try:
+        return await read_body(receive, headers.get("content-length"), most)
+    except TooLarge:
+        raise TooLarge(f"The body is larger than {most // 1024 // 1024} MiB") from None
 
 
 async def form(receive: Receive, headers: Mapping[str, str]) -> dict[str, str] | None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from contract.analytics_results import ResultColumn, Value
 from contract.catalog import ColumnKind
+from reports.csv_cells import text_cell
 
 _TEXTS: Final = frozenset({ColumnKind.TEXT, ColumnKind.ID})
-_FORMULA: Final = re.compile(r"[\s\x00]*[=+\-@＝＋－＠|%]|[\t\r\n\x00]")
-"""How a text begins that a program could take for one, after blanks and in full width too."""
-_QUOTED: Final = re.compile(r'[",\r\n]|^\s|\s$')
 
 
 def csv_of(columns: Sequence[ResultColumn], rows: Iterable[Sequence[Value]]) -> bytes:
@@ -30,9 +27,4 @@ def _cell(value: Value, *, is_text: bool) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
-    if is_text and _FORMULA.match(text):
-        text = f"'{text}"
-    if text == "" or _QUOTED.search(text):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+    return text_cell(str(value), is_number=not is_text)

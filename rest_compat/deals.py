@@ -70,7 +70,7 @@ class DealBody(_NewDeal):
 DROPPED = frozenset(DealBody.model_fields) - frozenset(_KEPT)
 
 
-@fields_of(t.Deal, UPDATE, only=(*_KEPT, "source", "champion_id", "notes", "owner_id"))
+@fields_of(t.Deal, UPDATE, only=(*_KEPT, "source", "champion_id", "notes", "owner_id", "external_key"))
 class _DealChanges(Input):
     """Has the fields of specification 2.2 that can be changed."""
 
@@ -114,7 +114,7 @@ DEAL: Final = Document(
     (
         *("id", "org_id", "owner_id", "name", "account_id", "value", "stage_id", "close_date", "currency", "geo_scope"),
         *("source", "champion_id", "notes", "parent_deal_id", "competitors", "status", "created_at", "updated_at"),
-        *("version", "closed_at", "tags"),
+        *("version", "closed_at", "external_key", "tags"),
     ),
     tagged=TaggedKind.DEAL,
     texts={"status": "The type of the deal's stage; open without a stage."},

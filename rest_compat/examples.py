@@ -7,6 +7,8 @@ from typing import Final
 
 from contract.limits import VERSION
 from rest_compat.aggregate_schemas import EXAMPLES
+from rest_compat.integration_schemas import EXAMPLES as INTEGRATION_EXAMPLES
+from rest_compat.merge_schemas import MERGE_BODY, MERGE_EXAMPLES
 from rest_compat.schemas import JsonObject
 from storage.columns import MADE_AT
 
@@ -137,6 +139,7 @@ _ENTITY: Final = {
 }
 
 ANSWERS: Final[JsonObject] = {
+    "FileLink": {"url": "/files/signed/v1.…", "expires_at": "2026-11-25T09:30:00Z"},
     "LeadId": {"lead_id": _LEAD_ID},
     "LeadConversionResult": {
         "lead_id": _LEAD_ID,
@@ -200,6 +203,19 @@ ANSWERS: Final[JsonObject] = {
         "without_value": 0,
         "open_pipeline": 90000,
     },
+    "ReportTable": {
+        "columns": [
+            {"key": "stage", "title": "Stage", "type": "text", "currency": None},
+            {"key": "currency", "title": "Currency", "type": "text", "currency": None},
+            {"key": "deals", "title": "Deals", "type": "integer", "currency": None},
+            {"key": "value", "title": "Value", "type": "decimal", "currency": None},
+            {"key": "weighted", "title": "Weighted value", "type": "decimal", "currency": None},
+        ],
+        "rows": [["Qualified", "EUR", 3, 62500.5, 12500.1]],
+        "totals": [None, "EUR", 3, 62500.5, 12500.1],
+        "generated_at": MADE_AT,
+        "truncated": False,
+    },
     "MergedTag": {"tag": _TAG, "moved": 12},
     "FieldChange": _FIELD_CHANGE,
     "RecordChange": {
@@ -221,6 +237,24 @@ ANSWERS: Final[JsonObject] = {
         "file_id": None,
         "enrollment_id": None,
     },
+    "Upserted": {
+        "results": [
+            {"index": 0, "outcome": "created", "id": _DEAL, "external_key": "erp-10293", "errors": []},
+            {
+                "index": 1,
+                "outcome": "failed",
+                "id": None,
+                "external_key": "erp-10294",
+                "errors": [{"field": ["name"], "msg": "Field required", "type": "missing"}],
+            },
+        ],
+        "created": 1,
+        "updated": 0,
+        "unchanged": 0,
+        "failed": 1,
+        "dry_run": False,
+    },
+    "NotificationEmitted": {"event_id": _RUN},
     "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
     "OwnedCounts": _COUNTS,
     "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
@@ -236,6 +270,57 @@ ANSWERS: Final[JsonObject] = {
     "AnalyticsColumn": _TABLE["columns"][0],
     "AnalyticsEntity": _ENTITY,
     "AnalyticsResult": _RESULT_OF_QUESTION,
+    "ChatThread": {
+        "id": _RESULT,
+        "org_id": _ORGANIZATION,
+        "title": "my open deals",
+        "active_run_id": None,
+        "created_at": MADE_AT,
+        "updated_at": MADE_AT,
+        "expires_at": MADE_AT,
+    },
+    "ChatMessage": {
+        "id": _JOB,
+        "thread_id": _RESULT,
+        "run_id": _RUN,
+        "role": "assistant",
+        "text": "There is one: Renewal.",
+        "citations": [{"start": 14, "end": 21, "kind": "deal", "id": _DEAL, "label": "Renewal"}],
+        "created_at": MADE_AT,
+    },
+    "ChatRun": {
+        "id": _RUN,
+        "thread_id": _RESULT,
+        "status": "succeeded",
+        "provider": "embedded",
+        "model": None,
+        "error_code": None,
+        "attempts": 1,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "points": 3,
+        "created_at": MADE_AT,
+        "finished_at": MADE_AT,
+        "events_url": f"/chat/runs/{_RUN}/events",
+    },
+    "ChatUsageDay": {
+        "date": "2026-11-24",
+        "subject": "user_2mF7",
+        "provider": "embedded",
+        "model": None,
+        "runs": 12,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "is_estimated": False,
+    },
+    "ChatTool": {
+        "name": "account_health",
+        "description": "How an account's relationship is: its score from 0 to 100, where it goes, and why.",
+        "input_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
+        "effect": "read",
+        "operations": ["account"],
+        "documents": {"account": "query($id: ID!) { account(id: $id) { id name health { score trend } } }"},
+    },
     "AnalyticsRun": {
         "id": _RUN,
         "conversation_id": _RESULT,
@@ -257,6 +342,8 @@ ANSWERS: Final[JsonObject] = {
     },
     "AnalyticsField": _DIMENSION,
     **EXAMPLES,
+    **INTEGRATION_EXAMPLES,
+    **MERGE_EXAMPLES,
     "Viewer": {
         "subject": "user_2mF7",
         "name": "Ada Park",
@@ -299,6 +386,16 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
             "amount": 250000,
         }
     ],
+    "MergeInput": MERGE_BODY,
+    "AccountsUpsert": {"rows": [{"external_key": "erp-1", "name": "Example Industries", "domain": "example.com"}]},
+    "ContactsUpsert": {"rows": [{"email": "ada@example.com", "account_key": "erp-1"}], "match_on": "email"},
+    "DealsUpsert": {
+        "rows": [{"external_key": "erp-10293", "name": "Example renewal", "value": 12500.5, "account_key": "erp-1"}],
+        "policy": "all_or_nothing",
+        "dry_run": True,
+    },
+    "LeadsUpsert": {"rows": [{"external_key": "fair-7", "name": "Ada Park", "tags": ["fair"]}]},
+    "NotificationEmit": {"type": "contract_signed", "data": {"pages": 12}, "record_id": _DEAL},
     "TagMerge": {"from": [identifier_of("tags")]},
     "TagsApply": {"ids": [_DEAL], "add": ["vip"], "remove": ["cold"]},
     "CardCapture": {

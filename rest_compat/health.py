@@ -16,7 +16,7 @@ from storage.tables import HealthSnapshot
 
 async def latest(call: RestRequest) -> RestResponse:
     """Answers with the most recent snapshot; an empty object for an account that was never scored, or is unknown."""
-    snapshot = await latest_health(call.ctx, call.path["account_id"], with_factors=True)
+    snapshot = await latest_health(call.ctx, call.path["account_id"], with_factors=True, leads=True)
     return RestResponse({} if snapshot is None else await _document(call, snapshot))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from contract.costs import LEAST, rest_cost
 from identity.budget import Budget
@@ -14,8 +13,7 @@ from resolvers.shared.inputs import Input
 from resolvers.shared.settling import Settling
 from rest_compat.operations import RestOperation, RestResponse
 from storage.database_time import DatabaseTime, measured
-
-BUDGET_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Request-Cost")
+from transport.budget_headers import budget_headers
 
 
 class Meter:
@@ -61,12 +59,7 @@ class Meter:
         else:
             cost = await self._settling.cost(self._principal, cost, self._time.seconds)
         throttle = await self._budget.settle(taken, cost)
-        return [
-            (b"ratelimit-limit", b"%d" % throttle.maximum),
-            (b"ratelimit-remaining", b"%d" % throttle.available),
-            (b"ratelimit-reset", b"%d" % throttle.reset),
-            (b"x-request-cost", b"%d" % cost),
-        ]
+        return budget_headers(throttle, cost)
 
 
 def points_of(operation: RestOperation, query: Input | None) -> int:

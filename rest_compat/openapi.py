@@ -13,21 +13,34 @@ from contract import errors as e
 from contract.errors import GatewayError
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from resolvers.shared.idempotency import HEADER, REPLAYED
+from resolvers.shared.inputs import Input
 from rest_compat import examples, health
 from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
 from rest_compat.analytics_results import COLUMN_SCHEMA, RESULT_SCHEMA
 from rest_compat.analytics_runs import RUN_SCHEMA
+from rest_compat.chat import TOOL_SCHEMA
+from rest_compat.chat_documents import MESSAGE_SCHEMA, THREAD_SCHEMA
+from rest_compat.chat_documents import RUN_SCHEMA as CHAT_RUN_SCHEMA
+from rest_compat.chat_usage import USAGE_SCHEMA
 from rest_compat.documents import Document
-from rest_compat.metering import BUDGET_HEADERS
+from rest_compat.files import MULTIPART, FileForm
+from rest_compat.integration_schemas import SCHEMAS as INTEGRATION_SCHEMAS
+from rest_compat.merge_schemas import MERGES
+from rest_compat.openapi_headers import HEADERS, REQUEST_HEADERS, REQUIRED
+from rest_compat.openapi_headers import SCHEMAS as HEADER_SCHEMAS
 from rest_compat.operations import HIDDEN, RestOperation
 from rest_compat.routes import OPERATIONS
 from rest_compat.schemas import SCHEMAS, JsonObject, Schema, record_schema
+from rest_compat.uploads import BYTES
+from rest_compat.upserts import UPSERTED_SCHEMA
+from transport.budget_headers import BUDGET_HEADERS
 
 _DESCRIPTION: Final = (
     "The documented paths of a multi-tenant sales CRM. Each request acts in one organization: that of an `ak_` key, or "
     "the one that a `pat_` token or a session names in `X-Service-Org`. Everything here can be asked for through "
     "GraphQL as well: `x-graphql-operation` names the field."
 )
+
 _SECURITY: Final = {
     "bearer": {
         "type": "http",
@@ -51,37 +64,6 @@ _KEY: Final = {
     "under the same key is answered as it was the first time, and nothing is written again. With another body, or "
     "another path, the same key is a 422.",
 }
-_REQUEST_HEADERS: Final = {
-    "If-Match": "The ETags of the versions that may be changed, or `*`; another version is a 412.",
-    "Range": "A part of the file: `bytes=0-99`, `bytes=100-`, `bytes=-100`.",
-    "Accept": "`text/csv` for CSV.",
-    "If-Range": "The ETag of the version that the caller has a part of; of another one the whole is the answer.",
-    "Last-Event-ID": "The number of the last step that the client has; only later ones are sent.",
-    "If-None-Match": "The ETags of the versions that the caller has, or `*`; for these the answer is a 304.",
-}
-_HEADERS: Final = {
-    "X-Request-Id": "The id of the request: the caller's own where it sent a sane one.",
-    "X-Ignored-Fields": "The fields of the body that were not kept, separated by commas; absent where there are none.",
-    "Idempotency-Replayed": "true where nothing was done, and the answer is that of an earlier request.",
-    "ETag": "The version of the record, or of the file its SHA-256.",
-    "Accept-Ranges": "bytes",
-    "X-Truncated": "true where there were more rows, or more bytes, than are told; absent where not.",
-    "X-Result-Digest": "The SHA-256 of the statement.",
-    "Content-Range": "Which part of how many bytes it is.",
-    "Content-Disposition": "The name to save the file under.",
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Resource-Policy": "cross-origin: any page may show the file.",
-    "Content-Security-Policy": "frame-ancestors *: in a frame too; the file itself loads and runs nothing.",
-    "Location": "The path of the new record.",
-    "Link": 'Where there is more, the path of the next page, with `rel="next"`.',
-    "Cache-Control": "no-store; of a public file, for good.",
-    "WWW-Authenticate": "Bearer",
-    "Retry-After": "Seconds.",
-    "RateLimit-Limit": "The points that the budget of this credential in this organization holds.",
-    "RateLimit-Remaining": "The points that are in it.",
-    "RateLimit-Reset": "The seconds until it is full again.",
-    "X-Request-Cost": "The points that this request cost.",
-}
 _NOTES: Final = {
     "account_id": "An account of the organization.",
     "stage_id": "A pipeline stage of the organization.",
@@ -92,18 +74,21 @@ _NOTES: Final = {
     "expires_at": "ISO 8601, in the future; without it the credential lasts until it is revoked.",
 }
 # Which Python knows these two by which name depends on its version; the rest it knows by one.
-_PHRASES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
+_PHRASES: Final = {413: "Content Too Large", 422: "Unprocessable Content", 460: "Checksum Mismatch"}
 _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     400: (e.OrganizationRequired, e.OrganizationHeader),
     401: (e.Unauthenticated,),
     403: (e.Forbidden, e.NotInPerson, e.OrganizationMismatch),
     404: (e.NotFound,),
+    406: (e.NotAcceptable,),
     409: (e.InvalidState, e.KeyInUse),
-    410: (e.Gone,),
-    412: (e.PreconditionFailed,),
-    413: (e.TooLarge,),
+    410: (e.Gone, e.Expired),
+    412: (e.PreconditionFailed, e.TusVersion),
+    413: (e.TooLarge, e.QuotaExceeded),
     415: (e.UnsupportedMedia,),
     416: (e.RangeNotSatisfiable,),
+    423: (e.UploadHeld,),
+    460: (e.ChecksumMismatch,),
     431: (e.HeadersTooLarge,),
     429: (e.RateLimited, e.AuthenticationLimited, e.TooManyRuns),
     500: (GatewayError,),
@@ -139,14 +124,22 @@ def openapi_document() -> JsonObject:
                 **SCHEMAS,
                 **AGGREGATES,
                 **FLOWS,
+                **MERGES,
                 "AnalyticsResult": RESULT_SCHEMA,
                 "AnalyticsRun": RUN_SCHEMA,
+                **INTEGRATION_SCHEMAS,
+                "Upserted": UPSERTED_SCHEMA,
+                "ChatMessage": MESSAGE_SCHEMA,
+                "ChatRun": CHAT_RUN_SCHEMA,
+                "ChatThread": THREAD_SCHEMA,
+                "ChatTool": TOOL_SCHEMA,
+                "ChatUsageDay": USAGE_SCHEMA,
                 "AnalyticsColumn": COLUMN_SCHEMA,
                 **_models(),
             },
             "securitySchemes": _SECURITY,
             "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY},
-            "headers": {name: _header(text) for name, text in _HEADERS.items()},
+            "headers": {name: _header(text) for name, text in HEADERS.items()},
         },
     }
 
@@ -168,6 +161,12 @@ def _operation(operation: RestOperation) -> JsonObject:
     if operation.form is not None:
         described["security"] = [{"bearer": []}, {}]
         described["requestBody"] = _body(operation.form.__name__, "application/x-www-form-urlencoded", required=False)
+    if operation.raw is not None:
+        content = {"schema": {"type": "string", "pattern": operation.raw.pattern}, "example": operation.raw.example}
+        described["requestBody"] = {"required": True, "content": {operation.raw.media_type: content}}
+    if operation.reads:
+        kinds = {kind: {"schema": _READ[kind], "example": _READ_EXAMPLES[kind]} for kind in operation.reads}
+        described["requestBody"] = {"required": MULTIPART in operation.reads, "content": kinds}
     if operation.body is not None:
         described["requestBody"] = _body(
             operation.body.__name__, "application/json", required=operation.body_required, example=operation.example
@@ -176,6 +175,11 @@ def _operation(operation: RestOperation) -> JsonObject:
             media = described["requestBody"]["content"]["application/json"]
             media["schema"] = _ref(f"{operation.body.__name__}/properties/{operation.listed}")
     return described
+
+
+def _form(model: type[Input]) -> Schema:
+    schema: Schema = _clean(model.model_json_schema())
+    return schema
 
 
 def _twin(operation: RestOperation) -> str:
@@ -194,14 +198,22 @@ def _parameters(operation: RestOperation) -> Iterable[JsonObject]:
             if "items" in kind:  # may be given several times
                 kind = {**kind, "items": _resolved(kind["items"], schema)}
             text = described.pop("description")
-            yield {"name": name, "in": "query", "required": False, "description": text, "schema": {**kind, **described}}
+            needed = name in schema.get("required", ())
+            kind = {**kind, **described}
+            yield {"name": name, "in": "query", "required": needed, "description": text, "schema": kind}
     if operation.rule is not None or operation.form is not None:
         yield {"$ref": "#/components/parameters/Organization"}
     if operation.writes or operation.takes_key:
         yield {"$ref": "#/components/parameters/IdempotencyKey"}
     for name in operation.request_headers:
-        schema = {"type": "string"}
-        yield {"name": name, "in": "header", "required": False, "description": _REQUEST_HEADERS[name], "schema": schema}
+        schema = HEADER_SCHEMAS.get(name, {"type": "string"})
+        yield {
+            "name": name,
+            "in": "header",
+            "required": name in REQUIRED,
+            "description": REQUEST_HEADERS[name],
+            "schema": schema,
+        }
 
 
 def _resolved(kind: JsonObject, schema: JsonObject) -> JsonObject:
@@ -237,9 +249,21 @@ def _responses(operation: RestOperation) -> JsonObject:
         stream = {"schema": _EVENT, "example": examples.EVENT}
         success["content"] = success.get("content", {}) | {kind: stream}
     responses = {str(operation.status): success}
+    if operation.accepted is not None:
+        content = success.pop("content")
+        responses[str(operation.accepted)] = success | {
+            "description": HTTPStatus(operation.accepted).phrase,
+            "content": {"application/json": content.pop("application/json")},
+        }
+        success["content"] = content
     if "Range" in operation.request_headers:
         headers = {**success["headers"], **_header_refs("Content-Range")}
         responses["206"] = {**success, "description": HTTPStatus(206).phrase, "headers": headers}
+    if operation.empty is not None:
+        responses[str(operation.empty)] = {
+            "description": HTTPStatus(operation.empty).phrase,
+            "headers": success["headers"],
+        }
     for status in _refusals(operation):
         responses[str(status)] = _refusal(operation, status)
     return responses
@@ -274,7 +298,7 @@ def _refusals(operation: RestOperation) -> list[int]:
         statuses |= {409, 422}
     if operation.form is not None:
         statuses |= {429, 431, 503}
-    if operation.body is not None:
+    if operation.body is not None or operation.raw is not None:
         statuses |= {413, 415, 422}
     return sorted(statuses)
 
@@ -372,3 +396,8 @@ def _header(description: str) -> JsonObject:
 
 def _header_refs(*names: str) -> JsonObject:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+_READ: Final = {MULTIPART: _form(FileForm), BYTES: {"type": "string", "format": "binary"}}
+"""The schemas of bodies that handlers read as they come."""
+_READ_EXAMPLES: Final = {MULTIPART: {"file": "…"}, BYTES: "…"}

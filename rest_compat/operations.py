@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
+from starlette.types import Receive
+
 from contract.errors import Path
 from identity.principal import Principal
 from providers.artifacts import Pieces
@@ -30,7 +32,7 @@ class RestRequest:
     """Has what a handler needs of a request, checked: `query` and `body` are instances of the operation's models.
 
     Header names in `headers` are lower case. `form` is None where the request carries no form. `address` is where the
-    request came from.
+    request came from. `receive` gives the body where the operation says that its handler reads it.
     """
 
     ctx: Context
@@ -43,6 +45,7 @@ class RestRequest:
     readiness: Readiness
     address: str
     meter: Metering
+    receive: Receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class RestResponse:
     status: int | None = None
     stream: Callable[[], Awaitable[Pieces]] | None = None
     events: AsyncIterator[bytes] | None = None
+    closed: bytes = b""
+    """Ends events that end before they are over: the credential fell, or the service ends."""
 
 
 Handler = Callable[[RestRequest], Awaitable[RestResponse]]
@@ -65,6 +70,16 @@ Resolver = Callable[..., Awaitable[Any]]  # Any: its parameters and what it give
 
 HIDDEN = frozenset({"expected_version"})
 """Fields of the inputs that no body carries: here a version is said by If-Match."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawBody:
+    """Describes a body that is no JSON: its media type, the most bytes that it may have, and how its text looks."""
+
+    media_type: str
+    most: int
+    example: str
+    pattern: str
 
 
 @dataclass(frozen=True)
@@ -76,10 +91,15 @@ class RestOperation:
     A body with `listed` is an array, which is the value of that field of its model.
     One that `takes_key` knows the idempotency key itself; others that write are made once under it. `seconds` is how
     long its handler may take, where that is longer than others may.
-    `dropped` are fields of the body that are checked and not kept. `form` lets a body be a form, which the handler
-    reads. The rest is for the description: `example` is one of the body, where examples.py has none; `answer` is a
-    record's document or names a schema of schemas.py (`many` of them in an array), `files` the media types of a file
-    that takes an answer's place, `streams` those of events that do, `twin` the GraphQL field that does the same,
+    `dropped` are fields of the body that are checked and not kept. `reads` are the media types of a body that the
+    handler reads as it comes. `always` are headers of every answer on the path. `form` lets a body be a form, which the
+    handler reads; with `raw` it is bytes of one type. The rest is for the description: `example` is one of the body,
+    where examples.py has none;
+    `answer` is a record's document or names a schema of schemas.py (`many` of them in an array), `files` the media
+    types of a file that takes an answer's place, `streams` those of events that do, which go on while the
+    operation's rule lets the caller through where they are said to outlive a loss of other scopes, `accepted` the
+    status of the answer that has no events, where that is another one, `empty` that of one without content where
+    there may be one, `twin` the GraphQL field that does the same,
     `errors` what it can answer beside what follows from the rest. `operation_id` is what a client's generator calls
     it: the handler's module and name unless told.
     """
@@ -97,10 +117,16 @@ class RestOperation:
     listed: str | None = None
     example: Mapping[str, object] | None = None
     form: type[Input] | None = None
+    raw: RawBody | None = None
+    reads: tuple[str, ...] = ()
+    always: Mapping[str, str] = field(default_factory=dict)
     answer: str | Document | None = None
     many: bool = False
     files: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
+    outlives: bool = False
+    accepted: int | None = None
+    empty: int | None = None
     takes_key: bool = False
     seconds: float | None = None
     graphql_field: str | None = None

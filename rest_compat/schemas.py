@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from contract.catalog import ColumnKind
 from contract.limits import EVIDENCE_MAX, VERSION
-from contract.vocabulary import CredentialKind, JobStatus, TaggedKind, TimelineKind
+from contract.vocabulary import CredentialKind, JobStatus, ReportColumnType, TaggedKind, TimelineKind
 from reports.content import ArtifactKind
 from resolvers.tags import TagUsage
 
@@ -21,6 +21,7 @@ _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": "string", "format": "date-time", "description": "ISO 8601 in UTC."}
 _WHOLE: Final = {"type": "integer"}
 _NUMBER: Final = {"type": "number"}
+_DAY: Final = {"type": "string", "format": "date"}
 _SCORE: Final = {"type": "integer", "minimum": 0, "maximum": 100}
 
 
@@ -169,12 +170,56 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
         "How far a target is reached.",
     ),
+    "ReportParameters": record_schema(
+        {
+            "from": or_null(_DAY, "The first day."),
+            "to": or_null(_DAY, "The last day, included."),
+            "last_days": or_null(_WHOLE, "Days back from the day of the run, which is the last one."),
+            **{
+                name: or_null({"type": "array", "items": _TEXT}, text)
+                for name, text in (
+                    ("owner_ids", "Only records of these members."),
+                    ("account_ids", "Only records on these accounts."),
+                    ("stage_ids", "Only deals in these stages."),
+                    ("tags", "Names of tags, any of which will do."),
+                )
+            },
+            "currency": or_null(_TEXT, "Only amounts in this currency."),
+            "time_zone": {**_TEXT, "description": "An IANA time zone."},
+        },
+        "What the question of a report is narrowed to.",
+    ),
+    "ReportTable": record_schema(
+        {
+            "columns": {
+                "type": "array",
+                "items": record_schema(
+                    {
+                        "key": {**_TEXT, "description": "A name that does not change."},
+                        "title": _TEXT,
+                        "type": enumerated(ReportColumnType),
+                        "currency": or_null(_TEXT, "That of the amounts; null where the row says it."),
+                    },
+                    "A column.",
+                ),
+            },
+            "rows": {"type": "array", "items": {"type": "array", "description": "A cell for each column."}},
+            "totals": or_null({"type": "array"}, "Sums, cell for cell; null where a sum means nothing."),
+            "generated_at": _TIME,
+            "truncated": {"type": "boolean", "description": "Whether there were more than 5,000 rows."},
+        },
+        "The rows of a report.",
+    ),
     "TagUsage": record_schema(
         {field.name: _WHOLE for field in fields(TagUsage)}, "The number of a tag's records by kind, and of all."
     ),
     "MergedTag": record_schema(
         {"tag": reference_to("Tag"), "moved": {**_WHOLE, "description": "How many records got the tag."}},
         "The tag that stays.",
+    ),
+    "NotificationEmitted": record_schema(
+        {"event_id": {**_UUID, "description": "The event notification_emitted in the change log."}},
+        "The notification was recorded and handed over.",
     ),
     "TaggedRecord": record_schema(
         {"id": _UUID, "kind": enumerated(TaggedKind), "tags": {"type": "array", "items": _TEXT}},
@@ -332,6 +377,13 @@ SCHEMAS: Final[dict[str, Schema]] = {
         "required": ["status", "checks"],
         "additionalProperties": False,
     },
+    "FileLink": record_schema(
+        {
+            "url": {"type": "string", "description": "The address, which works without a credential."},
+            "expires_at": {"type": "string", "format": "date-time", "description": "When it ends."},
+        },
+        "A link to a file.",
+    ),
     "ValidationError": record_schema(
         {
             "detail": {
@@ -357,6 +409,8 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "request_id": _TEXT,
             "required_scopes": {"type": "array", "items": _TEXT, "description": "Any one of them would do."},
             "granted_scopes": {"type": "array", "items": _TEXT},
+            "run_id": {**_UUID, "description": "The unfinished run that stands in the way."},
+            "messages_url": {**_TEXT, "description": "Where the messages of a run are whose events are gone."},
         },
         "required": ["detail", "code", "request_id"],
         "additionalProperties": False,

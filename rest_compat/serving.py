@@ -32,6 +32,7 @@ from resolvers.shared.inputs import Input, problems_of
 from rest_compat import bodies
 from rest_compat.metering import Meter, points_of
 from rest_compat.operations import HIDDEN, RestOperation, RestRequest, RestResponse
+from transport.bodies import body_limit
 from transport.credential_watch import CredentialWatch
 from transport.encoding import written
 from transport.errors import code_of, error_response, report
@@ -52,7 +53,10 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
 
     async def endpoint(scope: Scope, receive: Receive, request_id: str, meter: Meter) -> Response:
         headers, address = text_headers_of(scope), address_of(scope)
-        watch = CredentialWatch(streams, headers.get("authorization"), headers.get("x-service-org"), address)
+        keeps = rule if operation.streams and operation.outlives else None
+        watch = CredentialWatch(
+            streams, headers.get("authorization"), headers.get("x-service-org"), address, keeps=keeps
+        )
         principal = None
         query, problems = _query(operation, scope)
         if rule is not None:
@@ -75,6 +79,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
             readiness=readiness,
             address=address,
             meter=meter,
+            receive=receive,
         )
         try:
             points = 0 if operation.writes else points_of(operation, query)
@@ -86,7 +91,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
         meter.ended(operation, query, answer)
         if answer.events is not None:
             streams.check(watch.path)
-            return _Followed(answer.events, watch, _record(scope, request_id))
+            return _Followed(answer, watch, _record(scope, request_id), is_replayed=bool(key and key.is_replayed))
         response = await _response(operation, answer, ignored, scope["method"])
         if key is not None and key.is_replayed:
             response.headers[REPLAYED] = "true"
@@ -104,33 +109,40 @@ def routes(
     """
     streams = streams or Streams(services.identity, asyncio.Event())
     endpoints: dict[str, dict[str, Endpoint]] = {}
+    always: dict[str, Mapping[str, str]] = {}
     for operation in operations:
+        always[operation.path] = operation.always
         methods = endpoints.setdefault(operation.path, {})
         methods[operation.method] = serve(operation, services, readiness, streams)
         if operation.method == "GET":
             methods["HEAD"] = methods["GET"]
-    return [Route(path, _Path(path, methods, services), name=path) for path, methods in endpoints.items()]
+    return [Route(path, _Path(path, methods, services, always[path]), name=path) for path, methods in endpoints.items()]
 
 
 class _Path:
     """Serves the methods of one path, as an ASGI application."""
 
-    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], services: Services) -> None:
+    def __init__(
+        self, path: str, endpoints: Mapping[str, Endpoint], services: Services, always: Mapping[str, str]
+    ) -> None:
         self.path = path
+        self._always = [(name.lower().encode(), value.encode()) for name, value in always.items()]
         self._endpoints = endpoints
         self._services = services
-        self._labels = {method: f"{'GET' if method == 'HEAD' else method} {path}" for method in endpoints}
+        asked_as = {"HEAD": "GET"} if "GET" in endpoints else {}
+        self._labels = {method: f"{asked_as.get(method, method)} {path}" for method in endpoints}
         self._allow = {"Allow": ", ".join(sorted(endpoints))}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
         record = _record(scope, request_id)
-        endpoint = self._endpoints.get(scope["method"])
+        method = _method(scope) if self._always else scope["method"]
+        endpoint = self._endpoints.get(method)
         meter = Meter(self._services.budget, self._services.settling)
         try:
             if endpoint is None:
                 raise HTTPException(405, headers=self._allow)
-            record.operation = self._labels[scope["method"]]
+            record.operation = self._labels[method]
             response = await endpoint(scope, receive, request_id, meter)
         except ClientDisconnect:
             await meter.headers()  # of which only the settling is wanted: nobody is there to be answered
@@ -138,11 +150,25 @@ class _Path:
         except Exception as error:
             record.code = code_of(error)
             response = error_response(error, request_id)
-        if headers := await meter.headers():
-            response.raw_headers += headers
+        response.raw_headers += self._always
+        try:
+            if headers := await meter.headers():
+                response.raw_headers += headers
+        except BaseException:
+            if isinstance(response, _Streamed):
+                await response.close()
+            raise
         if scope["method"] == "HEAD":
             response.body = b""  # the headers stay those of GET
         await response(scope, receive, send)
+
+
+def _method(scope: Scope) -> str:
+    """Returns the method that the request means: clients behind a proxy that knows few of them say it in a header."""
+    method: str = scope["method"]
+    if method != "POST":
+        return method
+    return text_headers_of(scope).get("x-http-method-override", method).upper()
 
 
 class _Streamed(Response):
@@ -151,7 +177,12 @@ class _Streamed(Response):
     def __init__(self, pieces: Pieces, status: int, headers: Mapping[str, str]) -> None:
         self._pieces = pieces
         self._answer = StreamingResponse(pieces, status, headers)
+        self.raw_headers = self._answer.raw_headers
         self.body = b""
+
+    async def close(self) -> None:
+        """Lets go of what would have been sent."""
+        await self._pieces.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._pieces):
@@ -161,11 +192,15 @@ class _Streamed(Response):
 class _Followed(Response):
     """Sends events as they come (transport/event_stream.py); what breaks their source ends them, with a log line."""
 
-    def __init__(self, events: AsyncIterator[bytes], watch: CredentialWatch, record: RequestLog) -> None:
-        self._events = events
+    def __init__(self, answer: RestResponse, watch: CredentialWatch, record: RequestLog, *, is_replayed: bool) -> None:
+        if answer.events is None:
+            raise TypeError("no events")
+        self._events = answer.events
+        self._closed = answer.closed
         self._watch = watch
         self._record = record
-        self.raw_headers: list[tuple[bytes, bytes]] = []
+        told = {**answer.headers, **({REPLAYED: "true"} if is_replayed else {})}
+        self.raw_headers = [(name.lower().encode(), value.encode()) for name, value in told.items()]
         self.body = b""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -176,7 +211,9 @@ class _Followed(Response):
                 await send({"type": "http.response.body", "body": b""})
             return
         self._record.surface = STREAM
-        stream = EventStream(self._unbroken(), self._watch, identifier, begin=_RETRY, headers=headers)
+        stream = EventStream(
+            self._unbroken(), self._watch, identifier, begin=_RETRY, closed=self._closed, headers=headers
+        )
         await stream(receive, send)
 
     async def _unbroken(self) -> AsyncIterator[bytes]:
@@ -233,20 +270,32 @@ async def _parsed(
     receive: Receive,
     headers: Mapping[str, str],
     problems: list[Problem],
-) -> tuple[Input | None, dict[str, str] | None, list[str]]:
+) -> tuple[Input | bytes | None, dict[str, str] | None, list[str]]:
     """Returns body, form, and the names of the body's ignored fields. Raises Problems, the query's included."""
     body = form = None
     ignored: list[str] = []
     if operation.form is not None:
         form = await bodies.form(receive, headers)
+    if operation.raw is not None:
+        raw = await bodies.raw_body(receive, headers, operation.raw.media_type, operation.raw.most)
+        if problems:
+            raise Problems(problems)
+        return raw, None, ignored
     if operation.body is not None:
         try:
-            fields = await bodies.json_body(receive, headers, required=operation.body_required, listed=operation.listed)
+            fields = await bodies.json_body(
+                receive,
+                headers,
+                required=operation.body_required,
+                listed=operation.listed,
+                most=body_limit(operation.path),
+            )
         except Problems as error:
             problems += error.problems
         else:
             ignored = [name for name in fields if name not in known]
-            taken = {name: value for name, value in fields.items() if name not in HIDDEN}
+            is_strict = operation.body.model_config.get("extra") == "forbid"
+            taken = {name: value for name, value in fields.items() if is_strict or name not in HIDDEN}
             found: list[Problem] = []
             body = _instance(operation.body, taken, "body", found)
             problems += (

@@ -115,7 +115,7 @@ def _item(row: FeedItem, activities: Mapping[object, JsonObject]) -> JsonObject:
         "deal_id": row.deal_id,
         "stage_change": moved if is_move else None,
         "change": _change(row) if is_change else None,
-        "file_id": None,
+        "file_id": row.file_id,
         "enrollment_id": row.id if row.kind == TimelineKind.ENROLLMENT else None,
     }
 

@@ -12,7 +12,7 @@ from schema.connections import After, Before, Connection, First, Last, Node, Off
 from schema.declare import Info, argument, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, files_field, history_field, timeline_field
 from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import (
@@ -20,6 +20,7 @@ from schema.links import (
     ContactLink,
     DealFilterLink,
     DealLink,
+    FileLink,
     MeetingFilterLink,
     MeetingLink,
     SnapshotLink,
@@ -92,6 +93,8 @@ class Account(Node):
     )
 
     history: HistoryLink = history_field("account")
+
+    files: Connection[FileLink] = files_field()
 
 
 @record_order(t.Account)

@@ -15,9 +15,11 @@ from schema.contacts import Contact
 from schema.deals import Deal, DealFilter
 from schema.declare import Info, argument, computed_field, enum, field, link_field, operation_field
 from schema.execution.selections import selected, selected_nodes
+from schema.feeds import files_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, deletion
 from schema.leads import Lead
+from schema.links import FileLink
 from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_order
 from schema.tags import TagsFilter, on_tags, tags_field
@@ -80,6 +82,8 @@ class Activity:
     owner: Member | None = owner_link()
 
     tags: list[str] = tags_field(TaggedKind.ACTIVITY)
+
+    files: Connection[FileLink] = files_field()
 
 
 @record_order(

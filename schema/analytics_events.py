@@ -12,11 +12,11 @@ from contract.analytics_results import ChartKind
 from contract.catalog import ColumnKind
 from contract.guard_layers import GuardLayer
 from resolvers.analytics_inputs import AnalyticsCondition, AnalyticsOrder, AnalyticsQuery
+from resolvers.analytics_runs import Followed
 from schema.adapters.strawberry import to_camel_case
 from schema.analytics_results import AnalyticsChart, AnalyticsColumn, AnalyticsSql
 from schema.connections import named_by_its_rows
 from schema.declare import enum, field
-from storage.rows import AnalyticsEventRow
 
 enum(
     AnalyticsPlanner,
@@ -223,7 +223,7 @@ _KINDS: Mapping[EventType, tuple[str, Callable[[_Json], _Json]]] = {
 }
 
 
-def shown(event: AnalyticsEventRow) -> SimpleNamespace:
+def shown(event: Followed) -> SimpleNamespace:
     """The step as its type reads it."""
     typename, read = _KINDS[EventType(event.type)]
     own = {**read(event.data), "run_id": event.run_id, "sequence": event.sequence}

@@ -14,7 +14,7 @@ from contract.criteria import PageWindow
 from contract.errors import Problem, Problems
 from contract.limits import RUNS_DEFAULT
 from resolvers import analytics_runs
-from resolvers.analytics_runs import AnalyticsAsk, Asked
+from resolvers.analytics_runs import AnalyticsAsk, Asked, Followed
 from resolvers.shared.idempotency import read_key
 from resolvers.shared.inputs import parse
 from schema.analytics_events import TYPES, AnalyticsEvent, shown
@@ -23,7 +23,6 @@ from schema.connections import Connection, Node
 from schema.declare import Info, argument, field, guarded_field, operation_field, subscription
 from schema.errors import UserError
 from schema.inputs import DeletePayload, change, deletion, given
-from storage.rows import AnalyticsEventRow
 
 __all__ = ["MUTATIONS", "QUERIES", "TYPES"]
 
@@ -137,7 +136,7 @@ class AnalyticsRunSubscriptions:
         return _shown(await analytics_runs.watch_run(info.context, id, after or 0))
 
 
-async def _shown(events: AsyncIterator[AnalyticsEventRow]) -> AsyncIterator[SimpleNamespace]:
+async def _shown(events: AsyncIterator[Followed]) -> AsyncIterator[SimpleNamespace]:
     async with aclosing(events):  # type: ignore[type-var]  # a generator
         async for event in events:
             yield shown(event)

@@ -1,6 +1,7 @@
 """The schema, put together from the modules of the record types."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from graphql import GraphQLError
@@ -17,6 +18,10 @@ from schema import (
     calls,
     campaign_aggregates,
     campaigns,
+    chat,
+    chat_runs,
+    chat_threads,
+    chat_usage,
     competitors,
     contacts,
     costs,
@@ -24,23 +29,33 @@ from schema import (
     cx_reports,
     deal_aggregates,
     deals,
+    duplicates,
     emails,
     enrollments,
     events,
     feedback,
+    files,
+    folders,
     forecast,
     funnel,
     health,
+    integration_items,
+    integration_policy,
+    integrations,
     jobs,
     lead_aggregates,
     leads,
     mailboxes,
     meeting_aggregates,
+    meeting_sync,
     meetings,
     members,
+    merging,
     notes,
+    notifications,
     outreach_domains,
     pipeline_stages,
+    reports,
     research,
     sales_targets,
     saved_queries,
@@ -48,6 +63,7 @@ from schema import (
     sql_queries,
     tags,
     tasks,
+    upserts,
     viewer,
     webhooks,
 )
@@ -73,8 +89,11 @@ MODULES = (
         costs,
         members,
         tags,
+        reports,
         sales_targets,
         saved_queries,
+        files,
+        folders,
         activities,
         tasks,
         notes,
@@ -91,6 +110,18 @@ MODULES = (
         analytics_queries,
         analytics_runs,
         sql_queries,
+        chat_threads,
+        chat_runs,
+        chat,
+        integrations,
+        integration_items,
+        integration_policy,
+        meeting_sync,
+        chat_usage,
+        duplicates,
+        merging,
+        upserts,
+        notifications,
     ),
 )
 """Every module with fields of Query or Mutation, its `QUERIES` and `MUTATIONS`; the printed schema has their order."""
@@ -102,7 +133,14 @@ def _root(name: str, part: str) -> type:
 
 Query, Mutation = _root("Query", "QUERIES"), _root("Mutation", "MUTATIONS")
 Subscription = merge_types(
-    "Subscription", (events.EventSubscriptions, jobs.JobSubscriptions, analytics_runs.AnalyticsRunSubscriptions)
+    "Subscription",
+    (
+        events.EventSubscriptions,
+        jobs.JobSubscriptions,
+        analytics_runs.AnalyticsRunSubscriptions,
+        integrations.IntegrationSubscriptions,
+        chat_runs.ChatRunSubscriptions,
+    ),
 )
 
 
@@ -116,7 +154,7 @@ class Schema(adapter.Schema):
         super().__init__(*args, **kwargs)
         refuse_unsupported(self.graphql)
 
-    @property
+    @cached_property
     def sdl(self) -> str:
         """The printed schema, as it is served and committed."""
         return self.as_str() + "\n"

@@ -12,10 +12,10 @@ from schema.connections import After, Before, Connection, First, Last, Node, Off
 from schema.declare import Info, argument, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, files_field, history_field, timeline_field
 from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
-from schema.links import ActivityLink, DealLink, MeetingLink
+from schema.links import ActivityLink, DealLink, FileLink, MeetingLink
 from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
 from schema.tags import TagsFilter, first_tags, on_tags, tags_field
@@ -55,6 +55,8 @@ class Contact(Node):
     timeline: TimelineLink = timeline_field("contact", "The contact's feed.")
 
     history: HistoryLink = history_field("contact")
+
+    files: Connection[FileLink] = files_field()
 
 
 @record_order(t.Contact)

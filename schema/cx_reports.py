@@ -13,7 +13,7 @@ from schema.declare import Info, argument, enum, field, guarded_field, operation
 from schema.errors import UserError
 from schema.inputs import change
 from schema.jobs import Job
-from storage.joined_rows import ReportRow
+from storage.joined_rows import CXContentRow
 
 enum(
     ArtifactKind,
@@ -47,11 +47,11 @@ class CXReport:
     updated_at: datetime = field("When it was last edited.")
 
     @guarded_field(cx_reports.artifacts_of, "The files of the newest finished revision; empty until the first render.")
-    async def artifacts(root: strawberry.Parent[ReportRow], info: Info) -> list[Artifact]:
+    async def artifacts(root: strawberry.Parent[CXContentRow], info: Info) -> list[Artifact]:
         return await cx_reports.artifacts_of(info.context, root.id)
 
     @guarded_field(jobs.get_job, "The job that renders the newest revision.")
-    async def render(root: strawberry.Parent[ReportRow], info: Info) -> Job | None:
+    async def render(root: strawberry.Parent[CXContentRow], info: Info) -> Job | None:
         return await jobs.get_job(info.context, root.render_job_id)
 
 

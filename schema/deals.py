@@ -36,10 +36,10 @@ from schema.contacts import Contact
 from schema.declare import Info, argument, computed_field, enum, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, files_field, history_field, timeline_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
-from schema.links import ActivityLink, MeetingLink
+from schema.links import ActivityLink, FileLink, MeetingLink
 from schema.members import Member, owner_link
 from schema.pipeline_stages import PipelineStage
 from schema.records import record, record_filter, record_input, record_order
@@ -159,6 +159,8 @@ class Deal(Node):
     timeline: TimelineLink = timeline_field("deal", "The deal's feed.")
 
     history: HistoryLink = history_field("deal")
+
+    files: Connection[FileLink] = files_field()
 
 
 @record_order(t.Deal)

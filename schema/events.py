@@ -58,6 +58,26 @@ class EventConnection(PageOfRows):
 @strawberry.type
 class EventQueries:
     @operation_field(
+        events.list_changes, "The change log between two moments, oldest first; events are shown as in Query.events."
+    )
+    async def changes(
+        self,
+        info: Info,
+        since: Annotated[datetime, argument("From this moment on.")],
+        until: Annotated[datetime | None, argument("Before this moment; now unless given.")] = UNSET,
+        types: Annotated[list[str] | None, argument("Only events of these types.")] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+    ) -> EventConnection:
+        return await events.list_changes(
+            info.context,
+            since,
+            None if until is UNSET else until,
+            None if types is UNSET else types,
+            listing(first=first, after=after).page,
+        )
+
+    @operation_field(
         events.list_events,
         "The organization's change log, oldest first after the cursor. An event is shown to callers whose scopes cover "
         "its area: CRM events to CRM_READ, outreach ones to OUTREACH_READ, credential and webhook ones to ORG_ADMIN.",

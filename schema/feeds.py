@@ -1,4 +1,4 @@
-"""The fields `activities`, `timeline` and `history` of the records that have them."""
+"""The fields `activities`, `timeline`, `history` and `files` of the records that have them."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -6,12 +6,12 @@ import strawberry
 from strawberry import UNSET
 
 from contract.vocabulary import TimelineKind
-from resolvers import activities, timeline
+from resolvers import activities, files, timeline
 from schema.connections import After, Connection, First, listing
 from schema.declare import Info, argument, enum, guarded_field
 from schema.execution.selections import selected_nodes
 from schema.filters import condition_of
-from schema.links import ActivityFilterLink, ActivityLink
+from schema.links import ActivityFilterLink, ActivityLink, FileLink
 from storage.rows import Row
 
 if TYPE_CHECKING:
@@ -90,3 +90,17 @@ def history_field(subject: str) -> Any:
         return await read(info.context, root.id, page)  # type: ignore[attr-defined]  # the same
 
     return changes
+
+
+def files_field(description: str = "The files attached to it, newest first.") -> Any:
+    """Make the field `files` of a record."""
+
+    @guarded_field(files.files_of_record, description)
+    async def listed(
+        root: strawberry.Parent[Row], info: Info, first: First = UNSET, after: After = UNSET
+    ) -> Connection[FileLink]:
+        record_id: str = root.id  # type: ignore[attr-defined]  # a record's row
+        question = listing(first=first, after=after)
+        return await files.files_of_record(info.context, record_id, question, selected_nodes(info))
+
+    return listed

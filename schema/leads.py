@@ -17,10 +17,10 @@ from schema.deals import Deal
 from schema.declare import Info, argument, enum, field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, activities_field, history_field, timeline_field
+from schema.feeds import HistoryLink, TimelineLink, activities_field, files_field, history_field, timeline_field
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import change
-from schema.links import ActivityLink
+from schema.links import ActivityLink, FileLink
 from schema.members import Member, owner_link
 from schema.records import record, record_filter, record_input, record_order
 from schema.tags import TagsFilter, on_tags
@@ -64,6 +64,8 @@ class Lead(Node):
     timeline: TimelineLink = timeline_field("lead", "The lead's feed.")
 
     history: HistoryLink = history_field("lead")
+
+    files: Connection[FileLink] = files_field()
 
 
 @record_order(t.Lead)

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from schema.activities import Activity, ActivityFilter
     from schema.contacts import Contact
     from schema.deals import Deal, DealFilter
+    from schema.files import File
+    from schema.folders import Folder
     from schema.health import HealthSnapshot
+    from schema.meeting_sync import MeetingParticipant, MeetingSync
     from schema.meetings import Meeting, MeetingFilter
 
 AccountLink = Annotated["Account", strawberry.lazy("schema.accounts")]
@@ -18,6 +21,10 @@ ActivityFilterLink = Annotated["ActivityFilter", strawberry.lazy("schema.activit
 ContactLink = Annotated["Contact", strawberry.lazy("schema.contacts")]
 DealLink = Annotated["Deal", strawberry.lazy("schema.deals")]
 DealFilterLink = Annotated["DealFilter", strawberry.lazy("schema.deals")]
+FileLink = Annotated["File", strawberry.lazy("schema.files")]
+FolderLink = Annotated["Folder", strawberry.lazy("schema.folders")]
 SnapshotLink = Annotated["HealthSnapshot", strawberry.lazy("schema.health")]
 MeetingLink = Annotated["Meeting", strawberry.lazy("schema.meetings")]
+MeetingParticipantLink = Annotated["MeetingParticipant", strawberry.lazy("schema.meeting_sync")]
+MeetingSyncLink = Annotated["MeetingSync", strawberry.lazy("schema.meeting_sync")]
 MeetingFilterLink = Annotated["MeetingFilter", strawberry.lazy("schema.meetings")]

@@ -7,16 +7,17 @@ import strawberry
 from strawberry import UNSET
 
 from contract.vocabulary import ActivityType, MeetingState
-from resolvers import meetings
+from resolvers import meeting_sync, meetings
 from schema.accounts import AccountFilter
 from schema.activities import Activity, ActivitySourceFilter
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.deals import DealFilter
-from schema.declare import Info, argument, computed_field, enum, field, operation_field
+from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
+from schema.links import MeetingParticipantLink, MeetingSyncLink
 from schema.records import record, record_filter, record_input, record_order
 from schema.tags import TagsFilter, first_tags, on_tags
 from storage import tables as t
@@ -39,6 +40,20 @@ class Meeting(Activity, Node):
     @computed_field("What the meeting's times say about it now.", "due_at", "completed_at")
     def state(root: strawberry.Parent[ActivityRow]) -> MeetingState:
         return meetings.state_of(root)
+
+    @guarded_field(
+        meeting_sync.participants_of_meeting,
+        "Who takes part, with the contact of each where the address is one's; empty where the visibility keeps them "
+        "back.",
+    )
+    async def participants(root: strawberry.Parent[ActivityRow], info: Info) -> list[MeetingParticipantLink]:
+        return await meeting_sync.participants_of_meeting(info.context, root.id)
+
+    @guarded_field(
+        meeting_sync.sync_of_meeting, "Where a synchronised meeting comes from; null for one logged by hand."
+    )
+    async def sync(root: strawberry.Parent[ActivityRow], info: Info) -> MeetingSyncLink | None:
+        return await meeting_sync.sync_of_meeting(info.context, root.id)
 
 
 @record_order(

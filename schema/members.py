@@ -41,6 +41,7 @@ enum(
     DEAL="Deals.",
     LEAD="Leads.",
     ACTIVITY="Activities of every type.",
+    REPORT="Reports.",
 )
 
 

@@ -36,6 +36,7 @@ from storage.columns import (
     FILTER,
     FLAG,
     JSON,
+    LARGE,
     LINE,
     MOMENT,
     MONEY,
@@ -71,6 +72,7 @@ _TYPES: dict[Kind, _Annotation] = {
     DATE: date,
     MOMENT: datetime,
     WHOLE: int,
+    LARGE: float,
     NUMBER: float,
     FLAG: bool,
     NAMES: list[str],
@@ -120,16 +122,17 @@ def record(
 
 
 def record_input(
-    model: type[Record], use: Use, description: str, *, only: Collection[str] | None = None
+    model: type[Record], use: Use, description: str, *, only: Collection[str] | None = None, of_one: bool = True
 ) -> Callable[[type[T]], type[T]]:
     """An input with the columns that may be written so. An update leaves out what stays, so it has no defaults.
 
-    `only` names those of a type that shares its table with others.
+    `only` names those of a type that shares its table with others. One that is not `of_one` record that the caller has
+    seen names no version.
     """
 
     def declare(cls: type[T]) -> type[T]:
         fields: _Fields = {column.name: _input_field(column, use) for column in _of(model, only) if use in column.uses}
-        if use is UPDATE and is_versioned(model):
+        if use is UPDATE and of_one and is_versioned(model):
             text = "Change only this version of the record."
             fields["expected_version"] = (int | None, field(text, default=UNSET))
         _put_first(cls, fields)

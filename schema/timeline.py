@@ -8,7 +8,7 @@ from strawberry.scalars import JSON
 
 from contract.timeline import ACTIVITIES
 from contract.vocabulary import TimelineKind
-from resolvers import activities, deals, enrollments, members
+from resolvers import activities, deals, enrollments, files, members
 from resolvers.shared.lists import PageResult
 from schema.activities import Activity
 from schema.adapters.strawberry import to_camel_case
@@ -17,6 +17,7 @@ from schema.deals import Deal, StageChange
 from schema.declare import Info, computed_field, field, guarded_field
 from schema.enrollments import Enrollment
 from schema.execution.selections import selected
+from schema.links import FileLink
 from schema.members import Member
 from storage.joined_rows import FeedItem
 
@@ -88,6 +89,10 @@ class TimelineItem:
     @computed_field("What changed in the record itself.")
     def change(root: strawberry.Parent[FeedItem]) -> RecordChange | None:
         return root if root.kind == TimelineKind.CHANGE else None
+
+    @guarded_field(files.get_file, "The file that was attached.")
+    async def file(root: strawberry.Parent[FeedItem], info: Info) -> FileLink | None:
+        return None if root.file_id is None else await files.get_file(info.context, root.file_id, selected(info))
 
     @guarded_field(enrollments.get_enrollment, "The campaign that the contact came into.")
     async def enrollment(root: strawberry.Parent[FeedItem], info: Info) -> Enrollment | None:

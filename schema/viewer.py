@@ -130,7 +130,7 @@ class ViewerQueries:
 def refuse_unfindable(schema: GraphQLSchema) -> None:
     """Raise TypeError for a type that is a Node and that `node` does not find."""
     for kind in schema.get_possible_types(cast(GraphQLInterfaceType, schema.type_map["Node"])):
-        if kind.name not in {*FINDABLE, *service.CREDENTIALS, service.QUESTION, service.SAVED_QUERY}:
+        if kind.name not in {*FINDABLE, *service.CREDENTIALS, *service.OWN}:
             raise TypeError(f"{kind.name} is a Node, but no resolver says that it finds one: @requires(..., finds=...)")
 
 

@@ -3,7 +3,7 @@
 import re
 import secrets
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
@@ -208,8 +208,8 @@ class Record(Tenant):
         super().__init__(**derived(type(self), type(self).model_fields, values))
 
 
-FOLDS = "folds"
-"""The key, in a column's `info`, of the column whose folded copy it is."""
+FOLDS, FOLDING = "folds", "folding"
+"""The keys, in a column's `info`, of the column whose folded copy it is, and of what folds its texts another way."""
 
 
 @cache
@@ -218,16 +218,26 @@ def folded_copies(model: type[SQLModel]) -> Mapping[str, str]:
 
     There are as many cached values as tables.
     """
+    return {of: copy for of, copy, fold in copies_of(model) if fold is folded_copy}
+
+
+@cache
+def copies_of(model: type[SQLModel]) -> tuple[tuple[str, str, Callable[[Any], Any]], ...]:
+    """All copies: the column, its copy, and what makes the copy's value of the column's.
+
+    There are as many cached values as tables.
+    """
     table: Table = model.__table__  # type: ignore[attr-defined]  # every table class has one
-    return {c.info[FOLDS]: c.name for c in table.columns if FOLDS in c.info}
+    copies = [c for c in table.columns if FOLDS in c.info]
+    return tuple((c.info[FOLDS], c.name, c.info.get(FOLDING, folded_copy)) for c in copies)
 
 
 def with_copies(model: type[SQLModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values with the folded copies of those that have one: whoever writes the column writes both."""
+    """The values with the copies of those that have one: whoever writes the column writes all of them."""
     written = dict(values)
-    for name, copy in folded_copies(model).items():
+    for name, copy, fold in copies_of(model):
         if name in values:
-            written[copy] = folded_copy(values[name])
+            written[copy] = fold(values[name])
     return written
 
 

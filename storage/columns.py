@@ -9,7 +9,7 @@ of that, so look there too (`CardCapture` of `resolvers/leads.py` writes the sou
 A secret never gets a `column()`: `columns_of` refuses a table with a bare field, so nothing is derived from it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -20,13 +20,15 @@ from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from sqlalchemy import BigInteger, ColumnElement, Computed, inspect
 from sqlalchemy import Column as StoredColumn
-from sqlalchemy import ColumnElement, Computed, inspect
 from sqlalchemy import text as sql_text
 from sqlalchemy.types import TypeEngine
 from sqlmodel import Field
 
+from contract.limits import EXTERNAL_KEY_MAX
 from storage.base import (
+    FOLDING,
     FOLDS,
     Document,
     Identifier,
@@ -44,7 +46,8 @@ from storage.base import (
 class Kind(StrEnum):
     """The kind of a column's values. A vocabulary of `contract/vocabulary.py` stands for itself.
 
-    OBJECT and OBJECTS are JSON that the service reads; JSON is only passed on, and reads leave it unparsed.
+    OBJECT and OBJECTS are JSON that the service reads; JSON is only passed on, and reads leave it unparsed. LARGE is a
+    whole number that may have more than 32 bits.
     """
 
     LINE = auto()
@@ -56,6 +59,7 @@ class Kind(StrEnum):
     DATE = auto()
     MOMENT = auto()
     WHOLE = auto()
+    LARGE = auto()
     NUMBER = auto()
     FLAG = auto()
     NAMES = auto()
@@ -67,6 +71,7 @@ class Kind(StrEnum):
 
 LINE, TEXT, EMAIL, DOMAIN, CURRENCY, MONEY = Kind.LINE, Kind.TEXT, Kind.EMAIL, Kind.DOMAIN, Kind.CURRENCY, Kind.MONEY
 DATE, MOMENT, WHOLE, NUMBER, FLAG = Kind.DATE, Kind.MOMENT, Kind.WHOLE, Kind.NUMBER, Kind.FLAG
+LARGE = Kind.LARGE
 NAMES, OBJECTS, OBJECT, JSON = Kind.NAMES, Kind.OBJECTS, Kind.OBJECT, Kind.JSON
 REFERENCE = Kind.REFERENCE
 
@@ -104,6 +109,7 @@ _KINDS: Mapping[Kind, _KindTypes] = {
     DATE: _KindTypes(date),
     MOMENT: _KindTypes(datetime),
     WHOLE: _KindTypes(int),
+    LARGE: _KindTypes(int, BigInteger),
     NUMBER: _KindTypes(float),
     FLAG: _KindTypes(bool),
     NAMES: _KindTypes(list, Document, sorts=False),
@@ -216,6 +222,15 @@ def folds(of: str, *, default: str | None = None) -> AnyField:
     return Field(default=default, sa_type=PlainText, sa_column_kwargs={"info": {FOLDS: of}})
 
 
+def matches(of: str, fold: Callable[[str], str]) -> AnyField:
+    """A copy of a text column as duplicates are found by it: null or empty where it says nothing (decision 430)."""
+
+    def copy(value: str | None) -> str | None:
+        return value and fold(value)
+
+    return Field(default=None, sa_type=PlainText, sa_column_kwargs={"info": {FOLDS: of, FOLDING: copy}})
+
+
 def folds_each(of: str) -> AnyField:
     """The folded copies of a list of texts, as `folds` has that of one."""
     return Field(default_factory=list, sa_type=Document, sa_column_kwargs={"info": {FOLDS: of}, "server_default": "[]"})
@@ -234,6 +249,21 @@ def owner(uses: Use = NONE) -> AnyField:
     """The column `owner_id` of a record that a rep owns."""
     return column(
         LINE, "The subject of the owning rep.", uses, default=None, short="the owning rep", example="user_2mF7"
+    )
+
+
+def external_key(records: str, uses: Use) -> AnyField:
+    """The column `external_key` of a record that another system has, too."""
+    given = f"The key in another system, 1 to {EXTERNAL_KEY_MAX} characters, unique among the organization's {records}"
+    return column(
+        LINE,
+        f"The key in another system, unique among the organization's {records}.",
+        uses,
+        default=None,
+        least=1,
+        most=EXTERNAL_KEY_MAX,
+        words={CREATE: f"{given}.", UPDATE: f"{given}; null clears it."},
+        example="erp-10293",
     )
 
 
@@ -280,21 +310,24 @@ def columns_of(model: type[Record]) -> tuple[Column, ...]:
 
     There are as many cached values as tables.
     """
-    attributes = inspect(model).column_attrs
-    return tuple(
-        _checked(model, attribute, info, attributes[attribute].columns[0])
-        for attribute, info in model.model_fields.items()
-        if attribute not in Record.model_fields and not is_copy(attributes[attribute].columns[0])
-    )
+    return tuple(_checked(model, *one) for one in _stored(model))
 
 
 def column_of(model: type[Record], name: str) -> Column:
-    """The column of this name. Raises TypeError where there is none."""
-    for column in columns_of(model):
-        if column.name == name:
-            return column
-    known = ", ".join([*Record.model_fields, *(column.name for column in columns_of(model))])
+    """The column of this name, whatever the others say of themselves. Raises TypeError where there is none."""
+    for one in _stored(model):
+        if one[2].name == name:
+            return _checked(model, *one)
+    known = ", ".join([*Record.model_fields, *(stored.name for _, _, stored in _stored(model))])
     raise TypeError(f"{model.__name__} has no column {name}; it has {known}")
+
+
+def _stored(model: type[Record]) -> Iterator[tuple[str, FieldInfo, StoredColumn[object]]]:
+    attributes = inspect(model).column_attrs
+    for attribute, info in model.model_fields.items():
+        stored = attributes[attribute].columns[0]
+        if attribute not in Record.model_fields and not is_copy(stored):
+            yield attribute, info, stored
 
 
 def _checked(model: type[Record], attribute: str, info: FieldInfo, stored: StoredColumn[object]) -> Column:
@@ -314,7 +347,7 @@ def _checked(model: type[Record], attribute: str, info: FieldInfo, stored: Store
         raise TypeError(f"{place} may be null but has no default: write default=None")
     if SORT in declared.uses and not kind.sorts:
         raise TypeError(f"{place} is {called}, which no list can be ordered by")
-    if FILTER in declared.uses and is_kind and declared.kind in (NUMBER, OBJECTS, OBJECT, JSON, FLAG):
+    if FILTER in declared.uses and is_kind and declared.kind in (NUMBER, LARGE, OBJECTS, OBJECT, JSON, FLAG):
         raise TypeError(f"{place} is {called}, for which there is no filter")
     if FILTER in declared.uses and declared.kind in _FOLDED and stored.name not in folded_copies(model):
         raise TypeError(f"{place} is filtered by, so add its copy: folded_{attribute} = {_FOLDED[declared.kind]}")

@@ -13,11 +13,12 @@ from storage.rows import (
     EnrollmentRow,
     IdempotencyKeyRow,
     OutreachDomainRow,
+    RecordRow,
     Row,
 )
 
 
-class ReportRow(CXReportRow):
+class CXContentRow(CXReportRow):
     """A report with the content of its newest revision."""
 
     copy_blobs: JsonDict
@@ -128,3 +129,17 @@ class FeedItem(Row):
     to_stage_id: str | None
     type: str | None
     fields: JsonDict | None
+    file_id: str | None
+
+
+class ToldMergeRow(RecordRow):
+    """A merge without what only an undo reads."""
+
+    kind: str
+    into_id: str
+    from_ids: list[str]
+    links: JsonDict
+    merged_by: str
+    merged_at: datetime
+    undo_until: datetime
+    undone_at: datetime | None

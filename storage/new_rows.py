@@ -23,7 +23,7 @@ MODEL = "_model"
 """The attribute of a row that says which table it is of."""
 
 
-def new_row(model: Callable[P, ModelT], *_: P.args, **values: P.kwargs) -> ModelT:
+def new_row(model: Callable[P, ModelT], /, *_: P.args, **values: P.kwargs) -> ModelT:
     """A named tuple with every column of the table, by its attribute's name: the given values, or the defaults."""
     kind, defaults = _kind(model)
     given = derived(getattr(kind, MODEL), defaults, values)

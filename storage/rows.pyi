@@ -17,6 +17,7 @@ class AccountRow(RecordRow):
     domain: str | None
     industry: str | None
     owner_id: str | None
+    external_key: str | None
     created_at: datetime.datetime
     updated_at: datetime.datetime
     version: int
@@ -149,6 +150,72 @@ class CampaignMailboxRow(Row):
     campaign_id: str
     mailbox_id: str
 
+class ChatEventRow(Row):
+    org_id: str
+    run_id: str
+    sequence: int
+    subject: str
+    type: str
+    data: JsonDict
+    at: datetime.datetime
+
+class ChatMessageRow(RecordRow):
+    thread_id: str
+    subject: str
+    position: int
+    run_id: str | None
+    role: str
+    text: str
+    citations: list[JsonDict]
+    created_at: datetime.datetime
+
+class ChatRunRow(RecordRow):
+    thread_id: str
+    subject: str
+    message_id: str
+    answer_id: str
+    request_id: str
+    status: str
+    provider: str
+    model: str | None
+    time_zone: str
+    credential_kind: str
+    credential_id: str | None
+    granted_scopes: list[str]
+    session_ends_at: datetime.datetime | None
+    holder: str | None
+    leased_until: datetime.datetime | None
+    attempts: int
+    steps: int
+    tool_calls: int
+    worked_ms: int
+    input_tokens: int
+    output_tokens: int
+    is_estimated: bool
+    points: int
+    error_code: str | None
+    cancel_requested_at: datetime.datetime | None
+    last_sequence: int
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
+
+class ChatStepRow(Row):
+    org_id: str
+    run_id: str
+    position: int
+    subject: str
+    content: JsonDict
+
+class ChatThreadRow(RecordRow):
+    subject: str
+    title: str | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+class ChatWatchRow(Row):
+    org_id: str
+    next_at: datetime.datetime
+
 class CompetitorRow(RecordRow):
     name: str
     folded_name: str
@@ -165,6 +232,7 @@ class ContactRow(RecordRow):
     linkedin: str | None
     account_id: str | None
     owner_id: str | None
+    external_key: str | None
     created_at: datetime.datetime
     updated_at: datetime.datetime
     version: int
@@ -200,6 +268,7 @@ class DealRow(RecordRow):
     status: str
     closed_at: datetime.datetime | None
     owner_id: str | None
+    external_key: str | None
     created_at: datetime.datetime
     updated_at: datetime.datetime
     version: int
@@ -269,6 +338,17 @@ class EventCounterRow(Row):
     org_id: str
     last: int
 
+class ExternalKeyRow(Row):
+    org_id: str
+    kind: str
+    key: str
+    record_id: str
+
+class FeedContentRow(Row):
+    org_id: str
+    stream_id: str
+    sealed: bytes
+
 class FeedbackRow(Row):
     id: str
     org_id: str | None
@@ -278,6 +358,69 @@ class FeedbackRow(Row):
     page: str | None
     request_id: str | None
     created_at: datetime.datetime
+
+class FileRow(RecordRow):
+    name: str
+    content_type: str
+    bytes: int
+    sha256: str
+    folder_id: str | None
+    uploaded_by: str | None
+    trashed_at: datetime.datetime | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+    storage_name: str
+    trash_root: str | None
+
+class FileLinkRow(Row):
+    org_id: str
+    record_id: str
+    file_id: str
+    id: str
+    kind: str
+    attached_at: datetime.datetime
+    attached_by: str | None
+
+class FilePieceRow(Row):
+    org_id: str
+    upload_id: str
+    start: int
+    bytes: int
+    storage_name: str
+
+class FileUploadRow(RecordRow):
+    name: str
+    bytes: int
+    received: int
+    declared_type: str | None
+    sha256: str | None
+    folder_id: str | None
+    attach_to: list[str]
+    details: str
+    uploaded_by: str | None
+    state: str
+    file_id: str | None
+    created_at: datetime.datetime
+    expires_at: datetime.datetime
+    holder: str | None
+    held_until: datetime.datetime | None
+
+class FileUsageRow(Row):
+    org_id: str
+    bytes: int
+    reserved: int
+    files: int
+
+class FolderRow(RecordRow):
+    name: str
+    parent_id: str | None
+    trashed_at: datetime.datetime | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+    depth: int
+    trash_root: str | None
 
 class HealthFactorRow(RecordRow):
     account_id: str
@@ -309,6 +452,40 @@ class IdempotencyKeyRow(Row):
     expires_at: datetime.datetime
     result: bytes | None
     answer: bytes | None
+
+class IntegrationRow(RecordRow):
+    provider: str
+    owner_id: str | None
+    name: str
+    account_key: str
+    sealed: bytes | None
+    status: str
+    is_suspended: bool
+    problem_code: str | None
+    problem_message: str | None
+    problem_since: datetime.datetime | None
+    retry_at: datetime.datetime | None
+    failures: int
+    visibility: str
+    shown: str
+    auto_create: bool
+    take_internal: bool
+    poll_seconds: int
+    last_synced_at: datetime.datetime | None
+    next_sync_at: datetime.datetime | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
+
+class IntegrationPolicyRow(Row):
+    org_id: str
+    internal_domains: list[str] | None
+    allowed_providers: list[str]
+    default_visibility: str
+    default_auto_create: bool
+    default_take_internal: bool
+    widest_visibility: str
+    version: int
 
 class JobRow(RecordRow):
     kind: str
@@ -348,9 +525,15 @@ class LeadRow(RecordRow):
     account_id: str | None
     contact_id: str | None
     deal_id: str | None
+    external_key: str | None
     created_at: datetime.datetime
     updated_at: datetime.datetime
     version: int
+
+class LeftoverRow(Row):
+    org_id: str
+    storage_name: str
+    gone_after: datetime.datetime
 
 class MailboxRow(RecordRow):
     domain_id: str
@@ -359,6 +542,19 @@ class MailboxRow(RecordRow):
     status: str
     daily_limit: int
     created_at: datetime.datetime
+
+class MatchGroupRow(Row):
+    org_id: str
+    kind: str
+    key: str
+    sign: str
+    size: int
+
+class MatchKeyRow(Row):
+    org_id: str
+    kind: str
+    key: str
+    record_id: str
 
 class MediumRow(Row):
     key: str
@@ -407,6 +603,44 @@ class MembershipRow(Row):
     created_at: datetime.datetime
     ended_at: datetime.datetime | None
 
+class MergeRow(RecordRow):
+    kind: str
+    into_id: str
+    from_ids: list[str]
+    links: JsonDict
+    merged_by: str
+    merged_at: datetime.datetime
+    undo_until: datetime.datetime
+    undone_at: datetime.datetime | None
+    choice: JsonDict
+    moved: str
+    before: str
+
+class MergedIdRow(Row):
+    org_id: str
+    kind: str
+    from_id: str
+    into_id: str
+    merge_id: str
+
+class ModelUsageRow(Row):
+    org_id: str
+    day: str
+    subject: str
+    provider: str
+    model: str
+    runs: int
+    input_tokens: int
+    output_tokens: int
+    is_estimated: bool
+    reserved: int
+
+class NotDuplicateRow(Row):
+    org_id: str
+    kind: str
+    low_id: str
+    high_id: str
+
 class OrganizationRow(Row):
     id: str
     external_id: str
@@ -453,6 +687,7 @@ class QueuedJobRow(Row):
     job_id: str
     due_at: datetime.datetime
     holder: str | None
+    again: bool
 
 class RecordChangeRow(RecordRow):
     subject_kind: str
@@ -460,12 +695,23 @@ class RecordChangeRow(RecordRow):
     at: datetime.datetime
     actor: str
     type: str
+    merged_from: str | None
     fields: JsonDict
     former_owner: str | None
 
 class ReminderWatchRow(Row):
     org_id: str
     next_at: datetime.datetime
+
+class ReportRow(RecordRow):
+    name: str
+    description: str | None
+    kind: str
+    parameters: JsonDict
+    owner_id: str | None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    version: int
 
 class ResearchResultRow(RecordRow):
     run_id: str
@@ -536,6 +782,82 @@ class StageChangeRow(RecordRow):
     at: datetime.datetime
     by: str | None
     account_id: str | None
+
+class SyncItemRow(RecordRow):
+    stream_id: str
+    external_id: str
+    uid: str
+    body: JsonDict
+    hash: str
+    sequence: int
+    changed_at: datetime.datetime | None
+    generation: int
+    seen_at: datetime.datetime
+
+class SyncOccurrenceRow(RecordRow):
+    integration_id: str
+    stream_id: str
+    item_id: str
+    kind: str
+    recurrence: str
+    subject: str | None
+    starts_at: datetime.datetime | None
+    ends_at: datetime.datetime | None
+    all_day: bool
+    is_recurring: bool
+    outcome: str
+    reason: str | None
+    explanation: str | None
+    decision: str | None
+    meeting_id: str | None
+    seen_at: datetime.datetime
+    made_at: datetime.datetime
+
+class SyncRunRow(RecordRow):
+    integration_id: str
+    mode: str
+    status: str
+    queued_at: datetime.datetime
+    started_at: datetime.datetime | None
+    finished_at: datetime.datetime | None
+    calls: int
+    processed: int
+    expected: int | None
+    created: int
+    updated: int
+    removed: int
+    skipped: int
+    problem: str | None
+
+class SyncStreamRow(RecordRow):
+    integration_id: str
+    kind: str
+    external_id: str
+    name: str
+    enabled: bool
+    cursor: bytes | None
+    generation: int
+    doubted: int | None
+    wants_full: bool
+    window_from: datetime.datetime | None
+    window_until: datetime.datetime | None
+    synced_at: datetime.datetime | None
+    confirmed_at: datetime.datetime | None
+
+class SyncedMeetingRow(RecordRow):
+    uid: str
+    uid_hash: str
+    recurrence: str
+    meeting_id: str | None
+    all_day: bool
+    time_zone: str | None
+    conference_url: str | None
+    cancelled_at: datetime.datetime | None
+    pending_end: datetime.datetime | None
+    overridden: list[str]
+    participants: list[JsonDict]
+    deal_candidates: list[str]
+    made_at: datetime.datetime
 
 class TagRow(RecordRow):
     name: str

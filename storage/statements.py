@@ -103,8 +103,6 @@ class CompiledStatement:
             else compiled.text
         )
         decoders = tuple(_decoder(c.type, dialect, whole=whole or kind is not None) for c in columns)
-        self.inner_text = compiled.text
-        """The text without what sets the organization, which takes no more than the first of the parameters."""
         self.rows = _reader_of(kind or _row_kind(tuple(c.key for c in columns)), decoders)
         """Turns the driver's records into rows."""
 

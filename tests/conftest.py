@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+import certifi
 import pytest
 
+from contract.limits import CONNECTION_SECONDS
 from storage import migrate
+from storage.bounded_cache import BoundedCache
 from storage.database import Database
-from tests.support.postgresql import Server
+from storage.statements import CompiledStatement
+from tests.support.postgresql import Server, in_memory
 
 _numbers = count()
+
+# Each commit to an SQLite file on a disk waits for that, 5 ms for one and more than the whole test for many.
+if (memory := in_memory()) is not None:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", memory)
 
 # What is collected stays to the end: the collector would look through it again and again while it grows.
 gc.disable()
@@ -43,6 +53,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _patient() -> Iterator[None]:
+    """Requests wait for their connections: what a starved machine refuses says nothing of what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        _wait_for_connections(patch, 30.0)
+        yield
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests wait for their connections as long as they do where the service is installed."""
+    _wait_for_connections(monkeypatch, CONNECTION_SECONDS)
+
+
+def _wait_for_connections(patch: pytest.MonkeyPatch, seconds: float) -> None:
+    for module in ("storage.connection_pool", "storage.database", "storage.analytics.postgresql_runner"):
+        patch.setattr(f"{module}.CONNECTION_SECONDS", seconds)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _timeless() -> Iterator[None]:
     """What a request takes of the database costs nothing within the tests, whatever else the machine does.
 
@@ -50,6 +79,42 @@ def _timeless() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.database_time.monotonic", lambda: 0.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _attentive() -> Iterator[None]:
+    """Workers in the tests' own process look for work ten times as often: most of what a job took was the wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jobs.worker._POLL_SECONDS", 0.05)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Clients know one certificate authority: reading all takes each of them 20 ms, and nothing here asks any."""
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    first, _, _ = Path(certifi.where()).read_text().partition(begin)[2].partition(end)
+    file = tmp_path_factory.mktemp("authorities") / "one.pem"
+    file.write_text(f"{begin}{first}{end}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("certifi.where", lambda: str(file))
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """Databases of one kind share their compiled statements: each follows from its key, whatever it is sent to."""
+    shared: dict[str, BoundedCache[Hashable, CompiledStatement]] = {}
+    begin = Database.__init__
+
+    def begin_sharing(self: Database, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        self.statements = shared.setdefault(self.dialect, self.statements)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "__init__", begin_sharing)
         yield
 
 

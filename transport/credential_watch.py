@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from contract.errors import GatewayError, Unauthenticated, Unavailable
 from identity.principal import Principal
+from resolvers.shared.access import Rule
 from resolvers.shared.context import Context
 from transport.places import Path, group_of, path_of
 from transport.streams import Streams
@@ -21,6 +22,8 @@ class CredentialWatch:
     organization: str | None
     address: str
     principal: Principal | None = None
+    keeps: Rule | None = None
+    """The rule that is enough to go on; every scope of the beginning is needed unless given."""
     _acting: dict[int, Context] = field(default_factory=dict)
 
     async def begin(self) -> None:
@@ -73,7 +76,10 @@ class CredentialWatch:
     def _follow(self, found: Principal) -> None:
         """Act for the caller as it is now. Raises Unauthenticated where that is less than at the beginning."""
         began = self.principal
-        if began is None or not began.scopes <= found.scopes or began.organization != found.organization:
+        if began is None or began.organization != found.organization or not self._may_go_on(began, found):
             raise Unauthenticated("The caller's scopes have changed")
         for context in self._acting.values():
             context.principal = found
+
+    def _may_go_on(self, began: Principal, found: Principal) -> bool:
+        return began.scopes <= found.scopes if self.keeps is None else self.keeps.admits(found)

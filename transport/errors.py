@@ -10,6 +10,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from contract.chat import RunUnfinished
 from contract.error_origin import origin_of
 from contract.errors import (
     AnalyticsFailed,
@@ -40,6 +41,10 @@ def error_response(error: Exception, request_id: str) -> Response:
         body = _body(error.message, error.code.lower(), request_id)
         if isinstance(error, Forbidden):
             body |= {"required_scopes": error.required_scopes, "granted_scopes": error.granted_scopes}
+        elif isinstance(error, RunUnfinished):
+            body["run_id"] = error.run_id
+        elif isinstance(error, Gone) and error.place:
+            body[error.place] = error.location
         return _json(error.status, body, _headers(error))
     if isinstance(error, HTTPException):
         return _json(error.status_code, _of_http(error, request_id), dict(error.headers or {}))

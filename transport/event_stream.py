@@ -16,6 +16,7 @@ from transport.headers import weights_of
 
 EVENT_STREAM: Final = "text/event-stream"
 PING: Final = b":\n\n"
+CLOSED: Final = b": closed\n\n"
 HEADERS: Final = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -34,7 +35,7 @@ class EventStream:
     """A response of events, each of which comes as its bytes; to be sent instead of a body.
 
     It begins with `begin` and ends with `end`, before which comes what `refused` makes of a credential that holds no
-    more.
+    more, and `closed` where that or the service's end cut it short.
     """
 
     def __init__(
@@ -45,13 +46,14 @@ class EventStream:
         *,
         begin: bytes = PING,
         end: bytes = b"",
+        closed: bytes = b"",
         refused: Callable[[GatewayError], bytes] = lambda _error: b"",
         headers: Sequence[Header] = (),
     ) -> None:
         self._pieces = pieces
         self._watch = watch
         self._request_id = request_id
-        self._begin, self._end, self._refused = begin, end, refused
+        self._begin, self._end, self._closed, self._refused = begin, end, closed, refused
         self._headers = headers
 
     async def __call__(self, receive: Receive, send: Send) -> None:
@@ -94,6 +96,8 @@ class EventStream:
             pump.result()
         if not watch.cancelled():
             await put(self._refused(watch.result()))
+        if pump.cancelled() and self._closed:
+            await put(self._closed)
         await put(self._end, more=False)
 
 

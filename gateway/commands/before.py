@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from gateway.commands.outcome import fail
-from resolvers.shared.inputs import moment
 from storage.database import Database
 from storage.queries import organizations
 
@@ -17,6 +16,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; tell ho
 
 def parsed(before: str) -> datetime:
     """The moment. Raises BadParameter."""
+    from resolvers.shared.inputs import moment
+
     try:
         return moment(before)
     except ValueError as error:

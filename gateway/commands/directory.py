@@ -9,7 +9,7 @@ from contract.limits import SUBJECT_MAX
 from contract.scopes import Role, Scope
 from gateway.commands.before import Before, DryRun, Of, key_of, parsed
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
-from gateway.runtime import embedded_issuer
+from gateway.made import embedded_issuer
 from identity import directory
 from identity.claims import names_organization
 from storage.base import new_id

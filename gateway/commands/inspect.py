@@ -1,15 +1,19 @@
 """`config`, `doctor` and `version`: what is set, and what is wrong."""
 
+from __future__ import annotations
+
 import asyncio
 from importlib.metadata import version as installed
+from typing import TYPE_CHECKING
 
 import typer
 
 from contract.limits import VERSION
 from gateway.commands.outcome import FAILED, MISSING, AsJson, settings, show, with_folder
-from gateway.observability.doctor import Finding, examine
-from gateway.runtime import Runtime
-from gateway.settings import Settings, shown
+
+if TYPE_CHECKING:
+    from gateway.observability.doctor import Finding
+    from gateway.settings import Settings
 
 config = typer.Typer(help="The settings.", no_args_is_help=True)
 
@@ -17,6 +21,8 @@ config = typer.Typer(help="The settings.", no_args_is_help=True)
 @config.command("show")
 def show_config(as_json: AsJson = False) -> None:
     """List every setting with its value; secrets are masked."""
+    from gateway.shown_settings import shown
+
     values = shown(settings())
     show(values, "\n".join(f"{name}={value}" for name, value in values.items()), as_json)
 
@@ -41,6 +47,9 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 async def _examine(configuration: Settings) -> list[Finding]:
+    from gateway.observability.doctor import examine
+    from gateway.runtime import Runtime
+
     runtime = Runtime(configuration)
     async with runtime.running():
         return await examine(runtime)

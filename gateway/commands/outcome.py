@@ -1,20 +1,17 @@
-"""Defines how a command ends, and what it needs to begin."""
+"""Defines how a command ends, and what it needs to begin. What not every command needs is loaded where it is needed."""
 
-import asyncio
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
-from pydantic import ValidationError
 
-from gateway import data_folder
-from gateway.runtime import database_of
-from gateway.settings import Settings, unfit_to_serve, variable_of
-from resolvers.shared.inputs import words_of
-from storage import migrate
-from storage.database import Database
+if TYPE_CHECKING:
+    from gateway.settings import Settings
+    from storage.database import Database
 
 FAILED, WOULD_CHANGE, MISSING, BAD_CONFIGURATION = 1, 3, 69, 78
 T = TypeVar("T")
@@ -40,9 +37,16 @@ def show(data: object, text: str, as_json: bool) -> None:
 
 def settings(**overrides: Any) -> Settings:  # their validation says what is wrong with them
     """The settings, or the end of the process with the name of the one that is wrong."""
+    from pydantic import ValidationError
+
+    from gateway.settings import Settings
+    from gateway.shown_settings import variable_of
+
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
+        from resolvers.shared.inputs import words_of
+
         lines = [
             f"{variable_of(str(e['loc'][0]) if e['loc'] else 'database_url')}: {words_of(e)}" for e in error.errors()
         ]
@@ -51,6 +55,8 @@ def settings(**overrides: Any) -> Settings:  # their validation says what is wro
 
 def settings_to_serve(**overrides: Any) -> Settings:  # as above
     """The same for a process of the service, which takes more."""
+    from gateway.settings import unfit_to_serve
+
     configuration = settings(**overrides)
     if unfit := unfit_to_serve(configuration):
         fail(unfit, BAD_CONFIGURATION)
@@ -62,6 +68,8 @@ def with_folder(configuration: Settings, *, mending: bool = True) -> Settings:
 
     Where it goes on, files that were merely left open to others are closed, but for a command that only looks.
     """
+    from gateway import data_folder
+
     if faults := data_folder.faults(configuration):
         fail("\n".join(faults), BAD_CONFIGURATION)
     if mending:
@@ -71,6 +79,11 @@ def with_folder(configuration: Settings, *, mending: bool = True) -> Settings:
 
 def with_database(work: Callable[[Database], Awaitable[T]], configuration: Settings | None = None) -> T:
     """Run the work on the migrated database of the settings; nobody waits for it, and its statements may take long."""
+    import asyncio
+
+    from gateway.made import database_of
+    from storage import migrate
+
     configuration = with_folder(configuration or settings())
 
     async def run() -> T:

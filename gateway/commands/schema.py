@@ -11,10 +11,14 @@ from graphql.utilities import BreakingChange, find_breaking_changes
 from gateway.commands.outcome import FAILED, WOULD_CHANGE, fail, say
 from rest_compat.openapi import openapi_document
 from schema.build import build
+from schema.tools import Catalogue
 
-COMMITTED = Path(__file__).resolve().parents[2] / "schema" / "schema.graphql"
+_FOLDER = Path(__file__).resolve().parents[2] / "schema"
+COMMITTED = _FOLDER / "schema.graphql"
+TOOLS = _FOLDER / "tools.json"
 
 graphql = typer.Typer(help="The GraphQL schema.", no_args_is_help=True)
+tools = typer.Typer(help="The tools of chats and of the MCP door.", no_args_is_help=True)
 openapi = typer.Typer(help="The description of the REST paths.", no_args_is_help=True)
 
 
@@ -46,6 +50,23 @@ def check(
 def breaking_changes(before: str, after: str) -> list[BreakingChange]:
     """Lists what clients written against the one schema may find broken in the other."""
     return find_breaking_changes(build_schema(before, assume_valid=True), build_schema(after, assume_valid=True))
+
+
+@tools.command("print")
+def print_tools() -> None:
+    """Print the definitions of all tools, as a model reads them."""
+    print(Catalogue(build().graphql).print().decode(), end="")
+
+
+@tools.command("check")
+def check_tools(
+    file: Annotated[Path, typer.Argument(help="The print to compare with.", dir_okay=False)] = TOOLS,
+) -> None:
+    """Compare with schema/tools.json: exit with 3 where it differs."""
+    committed = file.read_bytes() if file.exists() else b""
+    if committed != Catalogue(build().graphql).print():
+        fail(f"{file.name} differs: ./run tools print > schema/tools.json", WOULD_CHANGE)
+    say(f"{file.name} is current")
 
 
 @openapi.command("print")

@@ -21,7 +21,8 @@ from transport.request_log import RequestLog
 
 _SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
 _PATH_SHOWN = 500
-_MEDIA = "/media/"
+_KEYS = ("/media/", "/files/signed/")
+"""The beginnings of paths that are keys: whoever has one may read."""
 _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 
 
@@ -33,7 +34,8 @@ def request_id(scope: Scope) -> str:
 
 def shown(path: str) -> str:
     """A path as the log may have it: who has a key from there could read the file."""
-    return f"{_MEDIA}***" if path.startswith(_MEDIA) else path[:_PATH_SHOWN]
+    key = next((start for start in _KEYS if path.startswith(start)), None)
+    return path[:_PATH_SHOWN] if key is None else f"{key}***"
 
 
 def _cost(headers: Iterable[tuple[bytes, bytes]]) -> int | None:

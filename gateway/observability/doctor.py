@@ -7,17 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from contract.errors import GatewayError, Unavailable
-from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
+from contract.limits import CONNECTION_SECONDS, MODEL_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
-from gateway.runtime import Runtime
+from gateway.runtime import Runtime, chat_model_of
 from gateway.settings import Settings, unfit_to_serve
 from identity import directory
 from identity.secrets import mark, peppers
 from jobs.roll_ups import put_right
+from providers.chat_models import Conversation, Said, Text
+from providers.models import Model, ModelError, ModelNonsense
 from storage.analytics.grants import faults
 from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
@@ -49,7 +52,8 @@ async def examine(runtime: Runtime) -> list[Finding]:
     if runtime.keys is not None:
         await runtime.keys.refresh()
     checks = await runtime.readiness()
-    findings = [Finding(c.name, c.ok, c.message, _ADVICE.get(c.name, "")) for c in checks if c.name != "artifacts"]
+    asked = ("artifacts", "model")  # below, by using them
+    findings = [Finding(c.name, c.ok, c.message, _ADVICE.get(c.name, "")) for c in checks if c.name not in asked]
     found = {check.name: check.ok for check in checks}
     findings += _of_files(settings)
     findings += _of_settings(settings)
@@ -63,6 +67,10 @@ async def examine(runtime: Runtime) -> list[Finding]:
         findings.append(await _roll_ups(runtime))
         findings.append(await _analytics(runtime))
     findings.append(await _artifacts(runtime))
+    if runtime.services.model is not None:
+        findings.append(await _model(runtime.services.model))
+    if settings.model_url is not None:
+        findings.append(await _chat_model(runtime))
     return findings
 
 
@@ -214,6 +222,39 @@ async def _analytics(runtime: Runtime) -> Finding:
     except Unavailable:
         return Finding("analytics", False, "its login cannot connect", advice)
     return Finding("analytics", not wrong, "; ".join(wrong) or "its login may read the catalogue's columns", advice)
+
+
+async def _model(model: Model) -> Finding:
+    """Ask the language model for one word, in the form in which it answers questions."""
+    advice = "look at CRM_MODEL_URL, CRM_MODEL_NAME and CRM_MODEL_API_KEY; questions that the parser declines stay so"
+    try:
+        await model.complete(_ONE_WORD, _WORD, MODEL_SECONDS)
+    except ModelNonsense as error:
+        return Finding("model", False, f"{model.name}: {error}", "name a model that can answer by a JSON schema")
+    except ModelError as error:
+        return Finding("model", False, f"{model.name}: {error}", advice)
+    return Finding("model", True, f"{model.name} answers")
+
+
+async def _chat_model(runtime: Runtime) -> Finding:
+    """Ask the language model for a word, as chats ask it."""
+    settings = runtime.settings
+    asked = Conversation("Answer with one word.", [Said("Are you ready?")], [], "doctor", now(), output_tokens_max=256)
+    model = chat_model_of(settings, runtime.calls)
+    try:
+        said = [delta async for delta in model.answer(asked, settings.model_timeout_seconds)]
+    except ModelError as error:
+        advice = "look at CRM_MODEL_URL, CRM_MODEL_NAME, CRM_MODEL_API_KEY and CRM_MODEL_KIND; runs of chats fail"
+        return Finding("chat_model", False, f"{model.name}: {error}", advice)
+    finally:
+        await model.close()
+    if not any(isinstance(delta, Text) for delta in said):
+        return Finding("chat_model", False, f"{model.name}: it says nothing", "name a model that answers in words")
+    return Finding("chat_model", True, f"{model.name} answers chats")
+
+
+_ONE_WORD: Final = ({"role": "user", "content": 'Answer with {"word": "ready"}.'},)
+_WORD: Final = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 
 
 async def _artifacts(runtime: Runtime) -> Finding:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from uvicorn import Config
 
 from contract.errors import AddressTooLong, BadRequest, GatewayError, HeadersTooLarge, TooSlow
+from contract.integrations import FEED_BYTES_MAX
 from contract.limits import (
     ADDRESS_MAX_BYTES,
     BODY_BYTES_PER_SECOND,
@@ -31,6 +32,7 @@ from gateway.observability.metrics import count_request
 from gateway.server.request_head_checks import declared_length, is_upgrade
 from gateway.server.response_buffer import ResponseBuffer
 from gateway.server.write_timeout import WriteTimeout
+from transport.bodies import body_limit
 from transport.request_log import RequestLog
 
 WHOLE = "whole"
@@ -75,7 +77,10 @@ class HttpServerProtocol(HttpProtocol):
         self._part = _Part.REQUEST
         self._came = 0
         """Bytes of the part: of a head with all that came with it, of a body its content."""
+        self._most = BODY_MAX_BYTES
         self._head = 0
+        self._most = BODY_MAX_BYTES
+        """The bytes that the body may have."""
         self._waiting_since: float | None = None
         self._timer: TimerHandle | None = None
         self._write_timeout: WriteTimeout | None = None
@@ -181,14 +186,15 @@ class HttpServerProtocol(HttpProtocol):
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
         answer = ResponseBuffer(self.loop, self.transport, self._linger)
         self.cycle.transport = answer  # type: ignore[assignment]  # enough of one
-        if length > BODY_MAX_BYTES:
+        self._most = max(_body_limit(parser.get_method(), self.url), body_limit(self.scope["path"]))
+        if length > self._most:
             self._last()
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body; of one that is too long the application gets more than it takes, and no more."""
         self._came += len(body)
         super().on_body(body)
-        if self._came > BODY_MAX_BYTES:
+        if self._came > self._most:
             self._last()
 
     def on_message_complete(self) -> None:
@@ -333,6 +339,13 @@ class HttpServerProtocol(HttpProtocol):
             self.transport.write_eof()
             self.loop.call_later(_LINGER_SECONDS, self.transport.close)
         self._watch_writing()
+
+
+def _body_limit(method: bytes, url: bytes) -> int:
+    """The bytes that a body may have: of an uploaded feed more than of others."""
+    path = url.partition(b"?")[0]
+    is_feed = method == b"PUT" and path.startswith(b"/integrations/") and path.endswith(b"/feed")
+    return FEED_BYTES_MAX if is_feed else BODY_MAX_BYTES
 
 
 def _buffer_of(cycle: RequestResponseCycle) -> ResponseBuffer:

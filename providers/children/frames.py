@@ -13,7 +13,8 @@ from io import BytesIO
 
 LENGTH = struct.Struct("!Q")
 
-_PLAIN = {("builtins", "set"), ("builtins", "frozenset"), ("datetime", "datetime"), ("datetime", "timezone")}
+_PLAIN = {("builtins", "set"), ("builtins", "frozenset"), ("datetime", "datetime"), ("datetime", "timedelta")}
+_PLAIN |= {("datetime", "timezone")}
 
 
 def framed(value: object) -> bytes:

@@ -1,9 +1,24 @@
-"""What a reading of a question comes to: a query that answers it, or the words that were not read (decision 275)."""
+"""Questions, and what a reading comes to: what answers it, or the words that were not read (decision 275)."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from contract.analytics_results import ChartKind
 from resolvers.analytics_inputs import AnalyticsQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, in which zone, at which moment, and after which other query in the same conversation.
+
+    `may_ask_model` says whether the asker lets a model be asked.
+    """
+
+    text: str
+    time_zone: str
+    present: datetime
+    previous: AnalyticsQuery | None
+    may_ask_model: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +33,13 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     follows: bool = False
     chart: ChartKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A statement of ad-hoc SQL that answers the question, which the guard has let through for the asker."""
+
+    sql: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from contract.errors import PreconditionFailed, Problem, Problems
 from providers.notifications import Notification
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given
-from storage.base import JsonDict, Record, Stored, new_id, now
+from storage.base import JsonDict, Record, Stored, as_uuid, new_id, now
 from storage.new_rows import new_row
-from storage.queries import members, records
+from storage.queries import members, merged_ids, records
 from storage.queries.history import Told
 from storage.tables import Event
 from storage.tenancy.sessions import TenantSession
@@ -76,7 +76,8 @@ def event_draft(ctx: Context, type: str, data: JsonDict, *, area: str = "crm") -
 
 def event_values(ctx: Context, type: str, data: JsonDict, *, area: str = "crm") -> Given:
     """Makes the change log's event on something that the caller did, but for its number."""
-    return {"type": type, "area": area, "actor": ctx.caller.subject, "request_id": ctx.request_id, "data": data}
+    told = {**data, **ctx.via}
+    return {"type": type, "area": area, "actor": ctx.caller.subject, "request_id": ctx.request_id, "data": told}
 
 
 def notify(ctx: Context, type: str, data: JsonDict, *, at: datetime | None = None) -> None:
@@ -86,18 +87,30 @@ def notify(ctx: Context, type: str, data: JsonDict, *, at: datetime | None = Non
     ctx.after_commit(lambda: ctx.services.notifications.hand(notification))
 
 
-async def check_references(session: TenantSession, fields: Given, models: Mapping[str, type[Record]]) -> None:
+async def check_references(session: TenantSession, fields: Given, models: Mapping[str, type[Record]]) -> Given:
     """Raise Problems for every given reference that leads to no record of the organization.
 
-    An owner has to be an active member (decision 223).
+    An owner has to be an active member (decision 223). What is named by an identifier that a merge took away is given
+    back with the one of the record that stayed (decision 435).
     """
     given = {name: (model, fields[name]) for name, model in models.items() if fields.get(name) is not None}
-    problems = [
-        Problem(("input", name), "does not exist in this organization", "reference")
-        for name in await records.missing_references(session, given)
-    ]
+    led: Given = {}
+    if missing := await records.missing_references(session, given):
+        led, missing = await _led(session, {name: given[name] for name in missing})
+    problems = [Problem(("input", name), "does not exist in this organization", "reference") for name in missing]
     owner = fields.get("owner_id")
     if owner is not None and not await members.is_active(session, owner):
         problems.append(Problem(("input", "owner_id"), "is no active member of this organization", "reference"))
     if problems:
         raise Problems(problems)
+    return led
+
+
+async def _led(session: TenantSession, missing: Mapping[str, tuple[type[Record], str]]) -> tuple[Given, list[str]]:
+    """The references that lead to records that stayed, by those; and the names of the others."""
+    ids = {name: as_uuid(i) for name, (model, i) in missing.items() if merged_ids.can_lead(model)}
+    leads = await merged_ids.leading(session, [i for i in ids.values() if i is not None])
+    led = {name: (missing[name][0], leads[i]) for name, i in ids.items() if i in leads}
+    gone = await records.missing_references(session, led) if led else []
+    found = {name: i for name, (_, i) in led.items() if name not in gone}
+    return found, [name for name in missing if name not in found]

@@ -1,7 +1,7 @@
 """Holds what a resolver has at hand for one request: the services, the caller, and loaders that batch its look-ups."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,22 +10,27 @@ from weakref import WeakValueDictionary
 
 from contract.costs import CostReport
 from contract.errors import OrganizationRequired, Path, Unauthenticated
-from contract.limits import CREDENTIALS_MAX
+from contract.limits import CREDENTIALS_MAX, FILE_MAX_BYTES, FILES_QUOTA_BYTES
 from identity.authenticate import Identity
 from identity.budget import Budget, Unmetered
 from identity.principal import Organization, Principal
 from providers.artifacts import Artifacts
+from providers.chat_models import ChatModel
 from providers.children import Children
 from providers.local_sequencing import LocalSequencing
+from providers.models import Model
 from providers.notifications import Notifications
 from providers.outbound import Outbound
 from providers.sequencing import Sequencing
+from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.deadline import Deadlines
 from resolvers.shared.lanes import Lanes
 from resolvers.shared.loader import Batch, K, Loader, V
-from resolvers.shared.places import Places
+from resolvers.shared.pacing import Pacing
+from resolvers.shared.places import ExportPlaces, Places
 from resolvers.shared.run_tasks import RunTasks
 from resolvers.shared.settling import Settling
+from resolvers.shared.tools import Tools
 from storage.analytics.values import Runner
 from storage.base import now
 from storage.change_feed import ChangeFeed
@@ -33,6 +38,14 @@ from storage.database import Database
 from storage.queries.along import Came
 from storage.statements import AnyRow
 from storage.tenancy.sessions import TenantSession
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """How many bytes one file may have, and all of an organization together."""
+
+    one: int = FILE_MAX_BYTES
+    all: int = FILES_QUOTA_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +65,30 @@ class Services:
     """The number of live keys that a member may have in an organization, and that of user tokens."""
     settling: Settling = field(default_factory=Settling)
     deadlines: Deadlines = field(default_factory=Deadlines)
+    files: FileLimits = field(default_factory=FileLimits)
     public_url: str = ""
     """The beginning of links, without a slash at its end; empty where they begin with the path (decision 96)."""
     turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """The locks that give requests under one idempotency key their turns."""
     lanes: Lanes = field(default_factory=Lanes)
     runs: RunTasks = field(default_factory=RunTasks)
+    pacing: Pacing = field(default_factory=Pacing)
     """The questions that this process works on."""
     clock: Callable[[], datetime] = now
     """Tells what today is, for questions that say so."""
     sql: Runner | None = None
     """What runs statements of callers; None where it is not set up."""
+    model: Model | None = None
+    """The operator's language model; None where none is set."""
+    chat_model: ChatModel | None = None
+    """Who answers chats; None where nobody is set up to."""
+    chat: ChatOptions = field(default_factory=ChatOptions)
+    chat_runs: RunTasks = field(default_factory=RunTasks)
+    """The runs of chats that this process works on."""
+    tools: Tools | None = None
+    """The tools of chats and of the MCP door; None where there is no schema above."""
     places: Places = field(default_factory=Places)
+    exports: ExportPlaces = field(default_factory=ExportPlaces)
     count_statement: Callable[[str, str], None] = lambda _outcome, _layer: None
     """Counts a statement by what became of it, and the layer that refused it."""
 
@@ -122,6 +147,8 @@ class Context:
     """The outcomes of fields of the operation that were called before the library runs it."""
     key: Key | None = None
     """The key under which the writes of this request are made once (resolvers/shared/idempotency.py)."""
+    via: Mapping[str, str] = field(default_factory=dict)
+    """What the change log's events say of the way that a write came, beside what it was about."""
     look: Callable[[], Awaitable[Principal]] | None = None
     """Finds whom the credential stands for now, for work that outlives the request. Raises what `authenticate` does."""
     _loaders: dict[Hashable, Loader[Any, Any]] = field(default_factory=dict)  # Any: what is under a key is its own
@@ -146,6 +173,13 @@ class Context:
     def org_id(self) -> str:
         """The key of the active organization's rows. Raises OrganizationRequired."""
         return self.active_organization.id
+
+    @property
+    def tools(self) -> Tools:
+        """The tools of the process."""
+        if self.services.tools is None:
+            raise RuntimeError("this process has no tools")
+        return self.services.tools
 
     def reads(self, points: int) -> AbstractAsyncContextManager[object]:
         """While reads that ask for so many points are worked on: heavy ones wait for others of the organization."""

@@ -34,8 +34,9 @@ LEASE = timedelta(seconds=60)
 WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _FORM = re.compile(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_MAX}}}", re.ASCII)
-_PLACES = ("field",)
-"""Arguments that say where in the request another one stood, which differs between the surfaces."""
+_PLACES = ("field", "stored")
+"""Arguments that say where in the request another one stood, which differs between the surfaces, or where its bytes lie
+by now, which differs between two that are the same."""
 
 R = TypeVar("R")
 Resolver = Callable[..., Awaitable[R]]

@@ -3,12 +3,14 @@
 Each input is a model below `Input`; `parse` reads one from the caller's fields and reports everything wrong in one go.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
+import orjson
 import pycountry
 from email_validator import EmailNotValidError, validate_email
 from pydantic import (
@@ -17,6 +19,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     StrictStr,
     StringConstraints,
     ValidationError,
@@ -26,7 +29,7 @@ from pydantic_core import ErrorDetails
 
 from contract.domains import kept_domain
 from contract.errors import Path, Problem, Problems
-from contract.limits import EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
+from contract.limits import CAPTURE_DEPTH_MAX, EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
 from contract.normal_form import is_invisible, ordered
 from contract.web_address import is_web_address
 from storage.base import as_uuid, plain_decimal
@@ -34,7 +37,7 @@ from storage.base import as_uuid, plain_decimal
 M = TypeVar("M", bound="Input")
 
 Given = dict[str, Any]
-"""Fields by their names. Any: each is of its input's type."""
+"""Fields by their names. Any: each is of its input's type, and so it is of a JSON schema."""
 
 
 class Input(BaseModel):
@@ -45,6 +48,24 @@ class Input(BaseModel):
     def given(self) -> Given:
         """The fields that the caller named, nulls included."""
         return {name: getattr(self, name) for name in self.__class__.model_fields if name in self.model_fields_set}
+
+
+def having_all(*names: str) -> JsonValue:
+    """The JSON schema of an object that has all of these, and no null in them."""
+    return {"required": list(names), "properties": {name: {"type": "string"} for name in names}}
+
+
+def never_null(*but: str) -> Callable[[dict[str, Any]], None]:
+    """Tells the JSON schema of an input that its fields may be left out, and that none is null but these."""
+
+    def tell(schema: dict[str, Any]) -> None:
+        for name, field in schema["properties"].items():
+            kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
+            if name not in but and len(kinds) == 1:
+                del field["anyOf"]
+                field.update(kinds[0])
+
+    return tell
 
 
 def parse(model: type[M], fields: object, *, at: Path = ()) -> M:
@@ -76,6 +97,33 @@ def storable(text: str) -> str:
     if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
         raise ValueError("must be valid Unicode text")
     return ordered(text)
+
+
+def json_object(value: object, most: int) -> tuple[dict[str, object], bytes]:
+    """An object of JSON, to the last digit of its numbers, and its text. Raises ValueError for one that is too much."""
+    if not isinstance(value, dict):
+        raise ValueError("must be an object")
+    plain = {storable(str(name)): _plain(part, CAPTURE_DEPTH_MAX - 1) for name, part in value.items()}
+    text = orjson.dumps(plain)
+    if len(text) > most:
+        raise ValueError(f"must have at most {most} bytes as JSON text")
+    return plain, text
+
+
+def _plain(value: object, depth: int) -> object:
+    if depth == 0:
+        raise ValueError(f"must not nest deeper than {CAPTURE_DEPTH_MAX} levels")
+    if isinstance(value, dict):
+        return {storable(str(name)): _plain(part, depth - 1) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part, depth - 1) for part in value]
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Decimal | float) and not math.isfinite(value):
+        raise ValueError("must have finite numbers only")
+    if isinstance(value, Decimal) or (isinstance(value, int) and not isinstance(value, bool)):
+        return orjson.Fragment(str(value))
+    return value
 
 
 def shown(text: str) -> str:

@@ -11,7 +11,7 @@ from contract.limits import OPERATION_NODES_MAX
 from resolvers.shared.context import Context
 from storage.base import as_uuid
 from storage.expressions import AnyColumn
-from storage.queries import along, paging
+from storage.queries import along, merged_ids, paging
 from storage.queries.listables import Listable
 from storage.rows import Row
 
@@ -118,8 +118,15 @@ async def by_key(ctx: Context, listable: Listable[RowT], key: str, selection: Se
                 if allowed:
                     row, came = await along.with_children(session, listable, ids[0], allowed)
                     ctx.bring(came)
-                    return [row]
+                    if row is not None:
+                        return [row]
             found = await paging.by_ids(session, listable, ids, is_bounded=selection is not None)
+            missing = [i for i in ids if i not in found]
+            if missing and merged_ids.can_lead(listable.entity):  # to the records that these went into (decision 435)
+                leads = await merged_ids.leading(session, missing)
+                stayed = list(dict.fromkeys(leads.values()))
+                rows = await paging.by_ids(session, listable, stayed, is_bounded=selection is not None) if leads else {}
+                found |= {i: rows[into] for i, into in leads.items() if into in rows}
         return [found.get(i) for i in ids]
 
     return await ctx.loader((listable, "by_id"), load).load(key)

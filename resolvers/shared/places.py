@@ -1,4 +1,4 @@
-"""The places of statements that callers send: two run in a process, few wait, and no organization takes them all."""
+"""The places of statements that callers send, and of exports: no organization takes them all."""
 
 import asyncio
 from collections import Counter
@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from contract.errors import TooManyRuns
 from contract.limits import (
+    EXPORT_STREAMS_OF_ONE,
     SQL_RUNNING_MAX,
     SQL_RUNNING_OF_ONE_MAX,
     SQL_WAIT_SECONDS,
@@ -65,3 +66,21 @@ class Places:
                 self.waiting.remove(place)
                 self.running[place[0]] += 1
                 place[1].set_result(None)
+
+
+class ExportPlaces:
+    """The exports that a process writes, of which an organization has two at once."""
+
+    def __init__(self) -> None:
+        self._running: Counter[str] = Counter()
+
+    def enter(self, organization: str) -> None:
+        """Begin an export of the organization. Raises TooManyRuns."""
+        if self._running[organization] >= EXPORT_STREAMS_OF_ONE:
+            raise TooManyRuns("Too many exports of this organization at once")
+        self._running[organization] += 1
+
+    def leave(self, organization: str) -> None:
+        """End one."""
+        self._running[organization] -= 1
+        self._running += Counter()  # which forgets those that run none

@@ -61,11 +61,14 @@ _TYPES: dict[Kind, Any] = {  # Any: a type with its constraints has no type of i
 """The type that a value of each kind has to be. What is missing here is declared by the input that takes it."""
 
 
-def fields_of(model: type[Record], use: Use, *, only: Collection[str] | None = None) -> Callable[[type[M]], type[M]]:
+def fields_of(
+    model: type[Record], use: Use, *, only: Collection[str] | None = None, of_one: bool = True
+) -> Callable[[type[M]], type[M]]:
     """Adds the columns with this use to an input class; a field in its body takes the place of the derived one.
 
     For UPDATE, where the table has a `version`, `expected_version` is added too, whatever `only` names. There every
-    field takes null: `change_record` refuses it for the columns of `never_cleared`.
+    field takes null: `change_record` refuses it for the columns of `never_cleared`. An input that is not `of_one`
+    record that the caller has seen names no version.
 
     `only` names those of a body whose fields are published and stay what they are when the table gets a column.
     mypy does not see what is derived: a field that code reads by name is declared in the body, the others come out of
@@ -76,7 +79,7 @@ def fields_of(model: type[Record], use: Use, *, only: Collection[str] | None = N
         named = columns_of(model) if only is None else [_with_use(column_of(model, name), use, model) for name in only]
         taken = [column for column in named if use in column.uses and column.name not in cls.model_fields]
         fields: dict[str, Any] = {column.name: _field(column, use) for column in taken}  # Any: pydantic's pairs
-        if use is UPDATE and is_versioned(model):
+        if use is UPDATE and of_one and is_versioned(model):
             fields["expected_version"] = (int | None, None)
         return create_model(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **fields)
 

@@ -5,6 +5,7 @@ every column, which is all that either surface reads of it.
 """
 
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
@@ -46,6 +47,8 @@ def _packed(value: Any) -> Any:  # Any: data of every kind, and JSON of it
         return {str(name): _packed(part) for name, part in value.items()}
     if isinstance(value, Enum):
         return ["enum", _name(kind), value.value]
+    if is_dataclass(value):  # before what it may have of a record that it holds
+        return ["class", _name(kind), {f.name: _packed(getattr(value, f.name)) for f in fields(value)}]
     if (table := table_of(value)) is not None:
         return ["record", table, {name: _packed(getattr(value, name)) for name in row_kind(model_of(value))._fields}]
     if hasattr(value, "_fields"):
@@ -56,10 +59,10 @@ def _packed(value: Any) -> Any:  # Any: data of every kind, and JSON of it
         return ["list", *sorted(map(_packed, value))]
     if isinstance(value, Input):
         return ["input", {n: _packed(v) for n, v in value.given().items() if not _goes_without_saying(value, n, v)}]
-    if is_dataclass(value):
-        return ["class", _name(kind), {f.name: _packed(getattr(value, f.name)) for f in fields(value)}]
     if isinstance(value, Decimal):
         return ["decimal", str(value)]
+    if isinstance(value, bytes):
+        return ["bytes", b64encode(value).decode()]
     if isinstance(value, datetime | date):
         return [kind.__name__, value.isoformat()]
     if isinstance(value, orjson.Fragment):
@@ -115,6 +118,7 @@ _READ: Mapping[str, Callable[..., object]] = {
     "row": _row,
     "record": _record,
     "class": _instance,
+    "bytes": b64decode,
     "decimal": Decimal,
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,

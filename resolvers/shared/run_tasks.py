@@ -16,6 +16,11 @@ class RunTasks:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def number(self) -> int:
+        """How many pieces of work are under way."""
+        return len(self._tasks)
+
     async def stop(self, seconds: float = 0.0) -> None:
         """Lets what is worked on go on for so long, and then ends the rest."""
         running = list(self._tasks)

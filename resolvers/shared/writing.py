@@ -5,7 +5,7 @@ transaction, which costs no round trips, is done step by step. What a record typ
 `change_record` takes it.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import TypeVar
@@ -15,13 +15,14 @@ from contract.vocabulary import DealStatus
 from resolvers.shared import changes
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, not_null
+from resolvers.shared.keys import KEY, check_key, of_one_record
 from resolvers.shared.record_inputs import never_cleared
 from resolvers.shared.tagging import tag_new
 from storage.base import JsonDict, Record, Stored, as_uuid
 from storage.columns import WRITE, columns_of, is_versioned
 from storage.event_types import event_name
 from storage.new_rows import model_named, model_of, new_row
-from storage.queries import at_once, history, listables, records, tags
+from storage.queries import at_once, files, history, listables, merged_ids, records, tags
 from storage.tables import StageChange
 from storage.tenancy.sessions import TenantSession
 
@@ -51,13 +52,31 @@ async def create_record(ctx: Context, model: type[R], input: Input, told: Callab
     record = new_row(model, **{**fields, "org_id": ctx.org_id, "owner_id": ctx.caller.subject})
     name = event_name(model)
     data = {f"{name}_id": record.id} if told is None else told(record)
-    async with ctx.writing() as session:
-        if names or not await created_at_once(ctx, session, record, fields, f"{name}_created", data):
-            await changes.check_references(session, fields, references_of(model))
-            await session.insert(record)
-            await tag_new(session, record, names)
-            await changes.append_event(ctx, session, f"{name}_created", data)
+    with of_one_record(fields):
+        async with ctx.writing() as session:
+            if names or not await created_at_once(ctx, session, record, fields, f"{name}_created", data):
+                record = await _create(ctx, session, record, fields, names, told)
     ctx.forget()
+    return record
+
+
+async def _create(
+    ctx: Context,
+    session: TenantSession,
+    record: R,
+    fields: Given,
+    names: Sequence[str],
+    told: Callable[[R], JsonDict] | None,
+) -> R:
+    """Insert the draft, its tags and its event, step by step; the draft as it was inserted."""
+    model = model_of(record)
+    record = changes.as_changed(record, await changes.check_references(session, fields, references_of(model)))
+    await check_key(session, model, fields)
+    await session.insert(record)
+    await tag_new(session, record, names)
+    name = event_name(model)
+    data = {f"{name}_id": record.id} if told is None else told(record)
+    await changes.append_event(ctx, session, f"{name}_created", data)
     return record
 
 
@@ -82,7 +101,9 @@ async def created_at_once(
 
 
 def _leads_plainly(model: type[Stored], fields: Given) -> bool:
-    """Whether each given reference is an identifier as rows have it."""
+    """Whether each given reference is an identifier as rows have it, and no key has to be looked for."""
+    if fields.get(KEY) is not None:
+        return False
     given = [fields[name] for name in references_of(model) if fields.get(name) is not None]
     return all(as_uuid(value) == value for value in given)
 
@@ -108,15 +129,17 @@ async def change_record(
     fields = input.given()
     version = fields.pop("expected_version", None)
     not_null(fields, *never_cleared(model))
-    async with ctx.writing() as session:
-        record = await _seen(session, model, identifier, fields) if then is None else None
-        if record is not None:
-            record = await _changed_at_once(ctx, session, record, fields, version, seen, check, move)
-        if record is None:
-            record = await _to_change(session, model, identifier)
-            changes.expect(record, version, seen)
-            await changes.check_references(session, fields, references_of(model))
-            record = await _changed(ctx, session, record, fields, check, move, then)
+    with of_one_record(fields):
+        async with ctx.writing() as session:
+            record = await _seen(session, model, identifier, fields) if then is None else None
+            if record is not None:
+                record = await _changed_at_once(ctx, session, record, fields, version, seen, check, move)
+            if record is None:
+                record = await _to_change(session, model, identifier)
+                changes.expect(record, version, seen)
+                fields |= await changes.check_references(session, fields, references_of(model))
+                await check_key(session, model, fields, record.id)
+                record = await _changed(ctx, session, record, fields, check, move, then)
     ctx.forget()
     return record
 
@@ -199,26 +222,27 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
 
     Raises NotFound.
     """
-    name, canonical = event_name(model), as_uuid(identifier)
-    if canonical is None:
+    name = event_name(model)
+    if as_uuid(identifier) is None:
         raise NotFound(field=("id",))
-    data = {f"{name}_id": canonical}
     async with ctx.writing() as session:
         # A statement of its own: the next one sees what others had put on the record until they let go of it.
         record = await _to_change(session, model, identifier)
-        event = changes.event_draft(ctx, f"{name}_deleted", data)
+        event = changes.event_draft(ctx, f"{name}_deleted", {f"{name}_id": record.id})
         if session.dialect == "postgresql":
-            await at_once.delete(session, model, event, id=canonical)
+            await at_once.delete(session, model, event, id=record.id)
         else:
             references = records.references_to(model)
             await history.tell_of_deletion(session, event, model, references, record.id)
             await records.null_references(session, *references, value=record.id)
             if tags.kind_of(model) is not None:
                 await tags.unlink(session, [record.id])
+            if (kind := files.kind_of(model)) is not None:
+                await files.unlink_record(session, kind, record.id)
             await session.delete(record)
             await records.append_events(session, [event])
     ctx.forget()
-    return canonical
+    return record.id
 
 
 async def stage_standing(
@@ -230,15 +254,21 @@ async def stage_standing(
     (decision 239).
     """
     stage = await records.one(session, listables.STAGES, stage_id)
-    status = DealStatus.OPEN.value if stage is None else str(stage.type)
+    return standing(DealStatus.OPEN.value if stage is None else str(stage.type), changed_at, deal)
+
+
+def standing(status: str, changed_at: datetime, deal: Record | None = None) -> Given:
+    """What a deal has of a stage of this type; `stage_standing` says what that is."""
     if deal is not None and status == getattr(deal, "status"):  # noqa: B009  # of deals alone
         return {}
     return {"status": status, "closed_at": None if status == DealStatus.OPEN.value else changed_at}
 
 
 async def _to_change(session: TenantSession, model: type[R], identifier: str) -> R:
-    """The row, locked against other writers. Raises NotFound."""
+    """The row, locked against other writers, or the one that it went into (decision 435). Raises NotFound."""
     record = await records.lock_for_update(session, model, identifier)
+    if record is None and (stays := await merged_ids.stays(session, model, identifier)) is not None:
+        record = await records.lock_for_update(session, model, stays)
     if record is None:
         raise NotFound(field=("id",))
     return record

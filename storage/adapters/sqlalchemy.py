@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable
 from sqlalchemy.engine import Dialect
+from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TupleType, TypeDecorator
 
@@ -15,6 +16,7 @@ from storage.expressions import AnyType
 
 __all__ = [
     "Compiled",
+    "DefaultDialect",
     "SQLCompiler",
     "Structure",
     "bind_processor",

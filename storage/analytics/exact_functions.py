@@ -1,12 +1,14 @@
-"""The functions by which SQLite works amounts out exactly: on connections of ad-hoc SQL alone (decision 268)."""
+"""The functions that SQLite lacks, on connections of ad-hoc SQL alone: exact amounts, days in a zone (decision 268)."""
 
 import sqlite3
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
 from typing import Any, Final
 
 from contract.limits import MONEY_DECIMALS
 from storage.analytics.typed import COLLATION
+from storage.queries.periods import zone_of
 
 _Given = str | int | None
 _EXACT: Final = Context(prec=80, rounding=ROUND_HALF_UP, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow])
@@ -72,6 +74,14 @@ def _whole(value: str | int | None) -> int | None:
     if not text.isascii() or not text.lstrip("+-").isdigit():
         raise ValueError("no whole number")
     return int(text)
+
+
+def _local_date(moment: str | None, zone: str) -> str | None:
+    """The day that a moment falls on in a zone."""
+    if moment is None:
+        return None
+    found = datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    return (found + timedelta(seconds=zone_of(zone).offset_at(found))).date().isoformat()
 
 
 class _Sum:
@@ -148,6 +158,7 @@ _FUNCTIONS: Final[tuple[tuple[str, int, Callable[..., Any]], ...]] = (  # Any: w
     ("crm_compare", 2, _compared),
     ("crm_quotient", 2, _quotient),
     ("crm_whole", 1, _whole),
+    ("crm_local_date", 2, _local_date),
 )
 _WINDOWS: Final = (("crm_sum", _Sum), ("crm_avg", _Average))
 _AGGREGATES: Final[tuple[tuple[str, Callable[[], Any]], ...]] = (("crm_min", _Smallest), ("crm_max", _Largest))

@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from contract.time_zones import time_zones
 from storage.analytics.expressions import Expressions
 from storage.analytics.scopes import Scope
 from storage.analytics.typed import EXACT, NUMBERS, Held, Typed, Untyped, compared, read_as, taken, united
@@ -16,9 +17,10 @@ _CASTS: Final[Mapping[str, tuple[Held, str, frozenset[Held]]]] = {
     **dict.fromkeys(("TEXT", "VARCHAR"), (Held.TEXT, "text", frozenset({Held.TEXT, Held.WHOLE, Held.ID, Held.DATE}))),
     **dict.fromkeys(("FLOAT", "DOUBLE"), (Held.NUMBER, "double precision", NUMBERS)),
     "DECIMAL": (Held.NUMBER, "numeric", NUMBERS),
-    "DATE": (Held.DATE, "date", frozenset({Held.DATE, Held.MOMENT})),
+    "DATE": (Held.DATE, "date", frozenset({Held.DATE, Held.MOMENT, Held.LOCAL})),
     "TIMESTAMPTZ": (Held.MOMENT, "timestamptz", frozenset({Held.MOMENT, Held.DATE})),
 }
+_TIMES: Final = (Held.MOMENT, Held.DATE, Held.LOCAL)
 _GRAINS: Final = frozenset(["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE"])
 _PARTS: Final = _GRAINS | {"ISOYEAR", "DOW", "ISODOW", "DOY"}
 _SPANS: Final = re.compile(r"(?:DAY|WEEK|MONTH|YEAR|HOUR|MINUTE)S?")
@@ -135,7 +137,7 @@ def _time(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         return Typed("'now'", Held.MOMENT)
     if isinstance(value.literal, str):
         value = read_as(value, Held.MOMENT if len(value.literal) > len("2026-01-01") else Held.DATE, self.dialect)
-    if value.held not in (Held.DATE, Held.MOMENT, Held.NOTHING):
+    if value.held not in (Held.DATE, Held.MOMENT, Held.LOCAL, Held.NOTHING):
         self.refuse(f"a day or a moment belongs here, not {value.held.value}", node)
     return value
 
@@ -170,6 +172,8 @@ def _date(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 @Expressions.form(exp.Anonymous)
 def _of_sqlite(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     name, given = node.name.lower(), node.expressions
+    if name == "local_date":
+        return _day_there(self, node, scope)
     if not given or name not in ("date", "julianday") or (name == "julianday" and len(given) > 1):
         self.refuse(f"{node.name} takes a day or a moment", node)
     parts = [_time(self, given[0], scope).sql]
@@ -180,9 +184,29 @@ def _of_sqlite(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(f"{name}({', '.join(parts)})", Held.DATE if name == "date" else Held.NUMBER)
 
 
+def _day_there(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """The day that a moment falls on in a zone (decision 295)."""
+    if len(node.expressions) != 2:
+        self.refuse("local_date takes a moment and a time zone", node)
+    moment, zone = self.must(node.expressions[0], scope, Held.MOMENT), _zone(self, node.expressions[1])
+    return Typed(f"crm_local_date({moment.sql}, '{zone}')", Held.DATE)
+
+
+def _zone(self: Expressions, node: exp.Expr) -> str:
+    if not isinstance(node, exp.Literal) or node.this not in time_zones():
+        self.refuse("a time zone is a name such as 'Europe/Berlin', in quotes", node)
+    return str(node.this)
+
+
+@Expressions.form(exp.AtTimeZone)
+def _there(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    moment = self.must(node.this, scope, Held.MOMENT)
+    return Typed(f"({moment.sql} AT TIME ZONE '{_zone(self, node.args['zone'])}')", Held.LOCAL)
+
+
 @Expressions.form(exp.Extract)
 def _extract(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    part, value = node.this.name.upper(), self.must(node.expression, scope, Held.MOMENT, Held.DATE, Held.SPAN)
+    part, value = node.this.name.upper(), self.must(node.expression, scope, *_TIMES, Held.SPAN)
     if part == "EPOCH":
         return Typed(f"EXTRACT(EPOCH FROM {value.sql})", Held.NUMBER)
     if part not in _PARTS or (value.held is Held.SPAN and part != "DAY"):
@@ -192,9 +216,11 @@ def _extract(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 @Expressions.form(exp.TimestampTrunc)
 def _cut(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    grain, value = node.args["unit"].name.upper(), self.must(node.this, scope, Held.MOMENT, Held.DATE)
+    grain, value = node.args["unit"].name.upper(), self.must(node.this, scope, *_TIMES)
     if grain not in _GRAINS:
         self.refuse(f"the part {grain} may not be used", node)
+    if value.held is Held.LOCAL:
+        return Typed(f"date_trunc('{grain.lower()}', {value.sql})", Held.LOCAL)
     return Typed(f"date_trunc('{grain.lower()}', CAST({value.sql} AS timestamptz))", Held.MOMENT)
 
 

@@ -21,6 +21,10 @@ from storage.analytics.typed import Held, Typed, Untyped, united
 
 NAMES, SYNTAX, JOINS = GuardLayer.NAMES, GuardLayer.SYNTAX, GuardLayer.JOINS
 _SETS: Mapping[type[exp.Expr], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
+_UNSHOWN = {
+    Held.SPAN: "EXTRACT(EPOCH FROM …) makes seconds of it",
+    Held.LOCAL: "CAST(… AS date) makes a day of it, to_char a text",
+}
 _OFFSET_MAX = 100_000
 _COMPOUNDS_MAX = 4
 
@@ -48,8 +52,8 @@ class Rewriting:
         if len(found.columns) > SQL_COLUMNS_MAX:
             self._refuse(SYNTAX, f"an answer has at most {SQL_COLUMNS_MAX} columns", tree)
         for name, value in found.columns:
-            if value.held is Held.SPAN:
-                self._refuse(SYNTAX, f"{name} is a length of time: EXTRACT(EPOCH FROM …) makes seconds of it", tree)
+            if value.held in _UNSHOWN:
+                self._refuse(SYNTAX, f"{name} is {value.held.value}: {_UNSHOWN[value.held]}", tree)
         start = f"WITH {', '.join(common)} " if common else ""
         sql = f'{start}SELECT * FROM ({found.sql}) AS "answer" LIMIT {ANALYTICS_ROWS_MAX + 1}'  # noqa: S608  # made of what is written here
         return replace(found, sql=sql)
@@ -98,7 +102,7 @@ class Rewriting:
             value = self.expressions.one_of("", held, [one, other])
             columns.append((name, value))
         word = _SETS[type(node)] + ("" if node.args.get("distinct") else " ALL")
-        left, right = (f'SELECT * FROM ({side.sql}) AS "part"' for side in sides)  # noqa: S608  # as above
+        left, right = (f'SELECT {_passed_on(side)} FROM ({side.sql}) AS "part"' for side in sides)  # noqa: S608  # as above
         sql = f"{left} {word} {right}{self._order(node, columns, None)}{self._limits(node)}"
         return Written(sql, tuple(columns), sides[0].tables + sides[1].tables)
 
@@ -237,6 +241,11 @@ class Rewriting:
         for child in (*inner, *node.iter_expressions()):
             if not (isinstance(node, exp.Window) and child is node.this):
                 self._grouped(child, keys, scope)
+
+
+def _passed_on(side: Written) -> str:
+    """The columns of a side, null as what it is put together with: to PostgreSQL one of a query is a text."""
+    return ", ".join(f'NULL AS "{name}"' if one.held is Held.NOTHING else f'"{name}"' for name, one in side.columns)
 
 
 def _label_of(node: exp.Expr) -> str:

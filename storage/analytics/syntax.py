@@ -101,6 +101,7 @@ _OWN: Final[Mapping[str, Mapping[type[exp.Expr], str]]] = {
     "postgresql": {
         exp.Extract: _PAIR,
         exp.TimestampTrunc: "this unit",
+        exp.AtTimeZone: "this zone",
         exp.Interval: "this unit",
         exp.ILike: f"{_PAIR} negate",
     },
@@ -109,7 +110,7 @@ _FORMS: Final = {
     dialect: {kind: frozenset(parts.split()) for kind, parts in {**_BOTH, **own}.items()}
     for dialect, own in _OWN.items()
 }
-_ANONYMOUS: Final = frozenset({"julianday", "date"})
+_ANONYMOUS: Final = frozenset({"julianday", "date", "local_date"})
 _SETS: Final[Mapping[type[exp.Expr], str]] = {exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 _WORDS: Final[Mapping[type[exp.Expr], str]] = {
     exp.Lock: "FOR UPDATE and FOR SHARE",

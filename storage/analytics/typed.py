@@ -28,6 +28,7 @@ class Held(StrEnum):
     DECIMAL = "an exact figure of amounts"
     DATE = "a day"
     MOMENT = "a moment"
+    LOCAL = "a time in a zone"
     SPAN = "a length of time"
     FLAG = "true or false"
     ID = "an identifier"

@@ -39,7 +39,7 @@ _WHY: Final = (
     ('"', "a quoted name has letters, digits and _ alone"),
 )
 _NAME_MAX: Final = 63
-_NUMBER_MAX: Final = 18
+_NUMBER_MAX: Final = 20
 _STRING_MAX: Final = 1_000
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _GRAMMARS: Final = {"sqlite": "sqlite", "postgresql": "postgres"}

@@ -5,35 +5,32 @@ Columns, numbers and joins are those of the aggregates, so that both say the sam
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, select
 from sqlalchemy.orm import aliased
 from sqlmodel import UTCDateTime, col
 
+from contract.catalog import ColumnKind
 from contract.vocabulary import ActivityType
 from storage.expressions import AnyColumn, AnyEntity, AnyType
 from storage.queries.aggregate_parts import different, equals, number_of
-from storage.queries.aggregates import Dimension, Part, Source
+from storage.queries.aggregates import Dimension, Part, RolledUp, Source
+from storage.queries.analytics_measures import (
+    Measure,
+    added,
+    amount,
+    average_amount,
+    average_days,
+    average_number,
+    count_of_records,
+    counted,
+    rate,
+    share,
+)
 from storage.queries.campaign_aggregates import CAMPAIGN_SOURCE
 from storage.queries.deal_aggregates import DEAL_SOURCE
-from storage.queries.exact import (
-    amount_of,
-    average,
-    days,
-    microseconds,
-    money_average,
-    money_average_rest,
-    money_carried,
-    money_rest,
-    percent,
-    tenths,
-    tenths_of_days,
-    tenths_of_percent,
-    weighed,
-    whole_seconds,
-)
+from storage.queries.exact import microseconds, whole_seconds
 from storage.queries.lead_aggregates import LEAD_SOURCE
 from storage.queries.listables import ACCOUNTS, CONTACTS, ENROLLMENTS, RESEARCH_RESULTS, Listable
 from storage.queries.meeting_aggregates import MEETING_SOURCE
@@ -56,8 +53,6 @@ from storage.tables import (
 
 Join = tuple[AnyEntity, ColumnElement[bool]]
 """What is joined, and under which condition."""
-Figures = Any
-"""A row of the parts of a group. Any: its columns are those that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +63,14 @@ class Fact:
     joins: tuple[str, ...] = ()
     id: AnyColumn = None
     order: AnyColumn = None
+    is_day: bool = False
+    """Whether it is a day in UTC, where the catalogue has a moment."""
 
     @property
     def type(self) -> AnyType:
         """The type of its value."""
         kind: AnyType = self.column.type
         return kind
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A figure: the parts that it takes, its value of them on a database, and the columns that it is ordered by."""
-
-    parts: tuple[str, ...]
-    value: Callable[[Figures, str], object]
-    terms: Callable[[AnyColumn], Sequence[AnyColumn]]
-    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +95,10 @@ class Facts:
     currency: AnyColumn = None
     repeats: frozenset[str] = frozenset()
     """The joins that make several rows of one record."""
+    number: AnyColumn = None
+    """The number of records that a row stands for, where that is not one."""
+    rolled_up: RolledUp | None = None
+    """The roll-up that it is made of."""
     among: Mapping[str, Callable[[ColumnElement[bool]], ColumnElement[bool]]] = field(default_factory=dict)
     """Dimensions of which a record has several, each with what makes of a comparison whether one of them meets it."""
 
@@ -115,91 +106,6 @@ class Facts:
     def id(self) -> AnyColumn:
         """The identifier of its records."""
         return self.listable.entity.id
-
-
-def _count() -> Measure:
-    return Measure((), lambda row, _: int(row.count), lambda fine: [fine["count"]])
-
-
-def _counted(part: str) -> Measure:
-    return Measure((part,), lambda row, _: int(getattr(row, part) or 0), lambda fine: [func.coalesce(fine[part], 0)])
-
-
-def _added(part: str, unit: str) -> Measure:
-    def value(row: Figures, _: str) -> int | None:
-        found = getattr(row, part)
-        return None if found is None else int(found)
-
-    return Measure((part,), value, lambda fine: [fine[part]], unit)
-
-
-def _sum(high: str, low: str, is_weighed: bool = False) -> Measure:
-    def value(row: Figures, dialect: str) -> Decimal | None:
-        if getattr(row, high) is None:
-            return None
-        amount = amount_of(dialect, getattr(row, high), getattr(row, low))
-        return weighed(amount) if is_weighed else amount
-
-    def terms(fine: AnyColumn) -> list[AnyColumn]:
-        return [money_carried(fine[high], fine[low]), money_rest(fine[high], fine[low])]
-
-    return Measure((high, low), value, terms, "money")
-
-
-def _average_amount() -> Measure:
-    def value(row: Figures, dialect: str) -> Decimal | None:
-        return average(amount_of(dialect, row.high, row.low), int(row.valued or 0))
-
-    def terms(fine: AnyColumn) -> list[AnyColumn]:
-        sums = fine["high"], fine["low"], fine["valued"]
-        return [money_average(*sums), money_average_rest(*sums)]
-
-    return Measure(("high", "low", "valued"), value, terms, "money")
-
-
-def _rate(part: str, *others: str) -> Measure:
-    """The part of the whole: of itself with others, or of all records where there are none."""
-
-    def value(row: Figures, _: str) -> float | None:
-        base = row.count if not others else sum(int(getattr(row, name) or 0) for name in (part, *others))
-        return percent(int(getattr(row, part) or 0), int(base))
-
-    def terms(fine: AnyColumn) -> list[AnyColumn]:
-        base = fine["count"]
-        if others:
-            base = sum((fine[name] for name in others), fine[part])
-        return [tenths_of_percent(fine[part], base)]
-
-    return Measure((part, *others), value, terms, "percent")
-
-
-def _share(part: str, of: str) -> Measure:
-    return Measure(
-        (part, of),
-        lambda row, _: percent(int(getattr(row, part) or 0), int(getattr(row, of) or 0)),
-        lambda fine: [tenths_of_percent(fine[part], fine[of])],
-        "percent",
-    )
-
-
-def _days(seconds: str, micros: str, timed: str) -> Measure:
-    def value(row: Figures, dialect: str) -> float | None:
-        return days(dialect, getattr(row, seconds), getattr(row, micros), int(getattr(row, timed) or 0))
-
-    return Measure(
-        (seconds, micros, timed),
-        value,
-        lambda fine: [tenths_of_days(fine[seconds], fine[micros], fine[timed])],
-        "days",
-    )
-
-
-def _average(total: str, number: str, unit: str | None = None) -> Measure:
-    def value(row: Figures, _: str) -> float | None:
-        found = average(Decimal(int(getattr(row, total) or 0)), int(getattr(row, number) or 0), 1)
-        return None if found is None else float(found)
-
-    return Measure((total, number), value, lambda fine: [tenths(fine[total], fine[number])], unit)
 
 
 def _named(source: Source) -> tuple[dict[str, Fact], dict[str, Join]]:
@@ -213,10 +119,10 @@ def _named(source: Source) -> tuple[dict[str, Fact], dict[str, Join]]:
 
 def _fact(name: str, dimension: Dimension, entity: AnyEntity, joins: dict[str, Join]) -> Fact:
     if dimension.named_by is None:
-        return Fact(dimension.column, dimension.joins)
+        return Fact(dimension.column, dimension.joins, is_day=dimension.kind is ColumnKind.DATE)
     other, order = dimension.named_by
-    joins[f"{name} named"] = other, and_(other.org_id == entity.org_id, other.id == dimension.column)
-    return Fact(other.name, (*dimension.joins, f"{name} named"), dimension.column, getattr(other, order))
+    other, _ = joins.setdefault(name, (other, and_(other.org_id == entity.org_id, other.id == dimension.column)))
+    return Fact(other.name, (*dimension.joins, name), dimension.column, getattr(other, order))
 
 
 _NAMING: Final[Mapping[str, AnyEntity]] = {
@@ -320,22 +226,30 @@ def _facts_of(source: Source, dimensions: Mapping[str, Fact], joins: Mapping[str
     return Facts(source.listable, dimensions, parts=parts, joins=joins, repeats=source.repeats, **more)
 
 
+_OF_DEALS: Final = {
+    "count": count_of_records(),
+    "value_sum": amount("high", "low"),
+    "value_average": average_amount(),
+    "weighted_sum": amount("weighed_high", "weighed_low", is_weighed=True),
+    "won_count": counted("won"),
+    "lost_count": counted("lost"),
+    "win_rate": rate("won", "lost"),
+    "sales_cycle_days": average_days("seconds", "micros", "timed"),
+    "stage_days": average_days("stay_seconds", "stay_micros", "stays"),
+}
+_OF_MEETINGS: Final = {
+    "count": count_of_records(),
+    "completed_count": counted("completed"),
+    "minutes_sum": added("minutes", "minutes"),
+    "minutes_average": average_number("minutes", "timed", "minutes"),
+    "account_count": counted("accounts"),
+}
 FACTS: Final[Mapping[str, Facts]] = {
     "deals": _facts_of(
         DEAL_SOURCE,
         {**_plain(col(Deal.name), col(Deal.value)), **_DEALS},
         _DEAL_JOINS,
-        measures={
-            "count": _count(),
-            "value_sum": _sum("high", "low"),
-            "value_average": _average_amount(),
-            "weighted_sum": _sum("weighed_high", "weighed_low", is_weighed=True),
-            "won_count": _counted("won"),
-            "lost_count": _counted("lost"),
-            "win_rate": _rate("won", "lost"),
-            "sales_cycle_days": _days("seconds", "micros", "timed"),
-            "stage_days": _days("stay_seconds", "stay_micros", "stays"),
-        },
+        measures=_OF_DEALS,
         links={
             "account": Link("accounts", col(Account.id) == col(Deal.account_id)),
             "contacts": Link(
@@ -351,13 +265,7 @@ FACTS: Final[Mapping[str, Facts]] = {
         MEETING_SOURCE,
         {**_plain(col(Activity.subject)), **_MEETINGS},
         _MEETING_JOINS,
-        measures={
-            "count": _count(),
-            "completed_count": _counted("completed"),
-            "minutes_sum": _added("minutes", "minutes"),
-            "minutes_average": _average("minutes", "timed", "minutes"),
-            "account_count": _counted("accounts"),
-        },
+        measures=_OF_MEETINGS,
         links={
             "account": Link("accounts", col(Account.id) == col(Activity.account_id)),
             "deal": Link("deals", col(Deal.id) == col(Activity.deal_id)),
@@ -375,9 +283,9 @@ FACTS: Final[Mapping[str, Facts]] = {
             "created_at": Fact(col(Account.created_at)),
         },
         {
-            "count": _count(),
-            "health_average": _average("health", "scored"),
-            "scored_count": _counted("scored"),
+            "count": count_of_records(),
+            "health_average": average_number("health", "scored"),
+            "scored_count": counted("scored"),
         },
         {
             "health": Part(_RANKED.c.score, joins=_HEALTH),
@@ -402,7 +310,7 @@ FACTS: Final[Mapping[str, Facts]] = {
             "owner": Fact(col(Contact.owner_id)),
             "created_at": Fact(col(Contact.created_at)),
         },
-        {"count": _count(), "deal_count": _counted("deals")},
+        {"count": count_of_records(), "deal_count": counted("deals")},
         {"deals": Part(_ON_DEAL.deal_id, different, joins=("deals",))},
         _CONTACT_JOINS
         | {
@@ -427,11 +335,11 @@ FACTS: Final[Mapping[str, Facts]] = {
         {**_plain(col(Lead.name), col(Lead.company)), **_LEADS},
         _LEAD_JOINS,
         measures={
-            "count": _count(),
-            "converted_count": _counted("converted"),
-            "disqualified_count": _counted("disqualified"),
-            "conversion_rate": _rate("converted"),
-            "days_to_convert": _days("seconds", "micros", "timed"),
+            "count": count_of_records(),
+            "converted_count": counted("converted"),
+            "disqualified_count": counted("disqualified"),
+            "conversion_rate": rate("converted"),
+            "days_to_convert": average_days("seconds", "micros", "timed"),
         },
         links={"account": Link("accounts", col(Account.id) == col(Lead.account_id))},
         among={"tag": _tagged},
@@ -444,13 +352,13 @@ FACTS: Final[Mapping[str, Facts]] = {
         },
         CAMPAIGN_SOURCE.joins,
         measures={
-            "count": _count(),
-            "enrolled_count": _counted("enrolled"),
-            "replied_count": _counted("replied"),
-            "bounced_count": _counted("bounced"),
-            "unsubscribed_count": _counted("unsubscribed"),
-            "reply_rate": _share("replied", "enrolled"),
-            "bounce_rate": _share("bounced", "enrolled"),
+            "count": count_of_records(),
+            "enrolled_count": counted("enrolled"),
+            "replied_count": counted("replied"),
+            "bounced_count": counted("bounced"),
+            "unsubscribed_count": counted("unsubscribed"),
+            "reply_rate": share("replied", "enrolled"),
+            "bounce_rate": share("bounced", "enrolled"),
         },
         links={"enrollments": Link("enrollments", col(Enrollment.campaign_id) == col(Campaign.id))},
     ),
@@ -460,7 +368,7 @@ FACTS: Final[Mapping[str, Facts]] = {
             "campaign": _ENROLLED_IN,
             **_plain(col(Enrollment.status), col(Enrollment.email), col(Enrollment.enrolled_at)),
         },
-        {"count": _count()},
+        {"count": count_of_records()},
         {},
         _ENROLLMENT_JOINS,
         {"contact": Link("contacts", col(Contact.id) == col(Enrollment.contact_id))},
@@ -473,7 +381,7 @@ FACTS: Final[Mapping[str, Facts]] = {
             col(ResearchResult.status),
             col(ResearchResult.score),
         ),
-        {"count": _count(), "score_average": _average("scores", "scored")},
+        {"count": count_of_records(), "score_average": average_number("scores", "scored")},
         {
             "scores": Part(col(ResearchResult.score)),
             "scored": Part(number_of(col(ResearchResult.score).is_not(None))),
@@ -482,3 +390,20 @@ FACTS: Final[Mapping[str, Facts]] = {
     ),
 }
 """The entities of the catalogue, by name."""
+
+
+def _rolled_up(source: Source, measures: Mapping[str, Measure]) -> Facts:
+    rolled = source.rolled_up
+    if rolled is None:
+        raise TypeError(f"not rolled up: {source.listable.name}")
+    dimensions, joins = _named(rolled.source)
+    known = {name: one for name, one in measures.items() if set(one.parts) <= rolled.source.parts.keys()}
+    more = {"currency": rolled.source.currency, "number": rolled.source.number, "rolled_up": rolled}
+    return _facts_of(rolled.source, dimensions, joins, measures=known, **more)
+
+
+ROLLED_UP: Final[Mapping[str, Facts]] = {
+    "deals": _rolled_up(DEAL_SOURCE, _OF_DEALS),
+    "meetings": _rolled_up(MEETING_SOURCE, _OF_MEETINGS),
+}
+"""What the roll-ups of records can answer of them, by the same names."""

@@ -28,18 +28,19 @@ from sqlalchemy.orm import join, outerjoin
 
 from contract.analytics_queries import Linked, Test
 from contract.catalog import CATALOG, ColumnKind, DateGrain
-from contract.criteria import All, Any_, Compare, Not
+from contract.criteria import All, Any_, Compare, Not, Op
 from storage.expressions import AnyColumn, AnySelect, Values
+from storage.queries.aggregate_parts import NONE
 from storage.queries.aggregates import Part
-from storage.queries.analytics_facts import FACTS, STAY_JOINS, STAY_PARTS, STAY_STAGE, Fact, Facts, Join
+from storage.queries.analytics_facts import FACTS, ROLLED_UP, STAY_JOINS, STAY_PARTS, STAY_STAGE, Fact, Facts, Join
 from storage.queries.filtering import compared
 from storage.queries.periods import beginning, local_day, zone_of
-from storage.shown_statements import Shown
 from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
 
 CURRENCY = "currency"
-_ORDER = "_order"
+ORDER = "_order"
+"""How the names end of columns that groups are ordered by, and callers are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +63,12 @@ class Shape:
 
 async def fetch(session: TenantSession, shape: Shape, values: Values) -> Sequence[Any]:
     """The rows, one more than `first` of the values says where there are more. Any: their columns are the shape's."""
-    statement = _Statement(shape)
+    statement = QueryStatement(shape)
     return await session.fetch(statement.key, statement.build, **statement.bound(values))
 
 
-def written(session: TenantSession, shape: Shape, values: Values) -> Shown:
-    """The statement that `fetch` sends, without the wall around the organization."""
-    statement = _Statement(shape)
-    return session.shown(statement.key, statement.build, **statement.bound(values))
-
-
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class QueryStatement:
     """A statement without its values."""
 
     shape: Shape
@@ -84,7 +79,13 @@ class _Statement:
 
     @property
     def _facts(self) -> Facts:
-        return FACTS[self.shape.entity]
+        """The roll-up of the records where that has all that is asked for, else the records."""
+        rolled = ROLLED_UP.get(self.shape.entity)
+        return FACTS[self.shape.entity] if rolled is None or not _answers(rolled, self.shape) else rolled
+
+    @property
+    def _of_stays(self) -> Facts:
+        return replace(self._facts, dimensions={**self._facts.dimensions, "stage": STAY_STAGE})
 
     def bound(self, values: Values) -> Values:
         """The values of its parameters, those of the zone among them."""
@@ -106,7 +107,7 @@ class _Statement:
             joins += fact.joins
             by = [column for column in (fact.order, fact.column) if column is not None]
             ordering += [(column.desc() if descends else column.asc()).nulls_last() for column in by]
-        labelled = [column.label(name) for name, column in columns.items() if not name.endswith(_ORDER)]
+        labelled = [column.label(name) for name, column in columns.items() if not name.endswith(ORDER)]
         statement = self._from(facts, labelled, joins)
         return statement.order_by(*ordering, facts.id).limit(bindparam("rows", type_=Integer))
 
@@ -122,13 +123,13 @@ class _Statement:
 
     def _of(self, name: str, fact: Fact, *, at_grain: bool) -> dict[str, AnyColumn]:
         kind, column = CATALOG[self.shape.entity].dimensions[name].kind, fact.column
-        if at_grain and kind is ColumnKind.DATETIME:
+        if at_grain and kind is ColumnKind.DATETIME and not fact.is_day:
             column = beginning(local_day(column, zone_of(self.shape.zone).size), self.shape.grain)
-        elif at_grain and kind is ColumnKind.DATE:
+        elif at_grain and kind in (ColumnKind.DATE, ColumnKind.DATETIME):
             column = beginning(column, self.shape.grain)
         found = {name: column}
         if fact.id is not None:
-            found |= {f"{name}_id": fact.id, f"{name}{_ORDER}": fact.order}
+            found |= {f"{name}_id": fact.id, f"{name}{ORDER}": fact.order}
         return found
 
     def _from(
@@ -144,14 +145,13 @@ class _Statement:
         return statement if self.shape.where == All() else statement.where(_clause(facts, self.shape.where))
 
     def _groups(self) -> AnySelect:
-        facts, shape = self._facts, self.shape
-        parts = {part: facts.parts.get(part) or STAY_PARTS[part] for part in self._parts()}
+        facts, shape, parts = self._facts, self.shape, self._parts()
         rows = self._rows(parts)
         hidden = {"record", "counted", "one", *parts}
         keys = [column for column in rows.c if column.name not in hidden]
         sums = {name: part.how(rows.c[name]) for name, part in parts.items()}
-        sums["count"] = func.sum(rows.c.counted) if "counted" in rows.c else self._number(rows)
-        shown = [column for column in keys if not column.name.endswith(_ORDER)]
+        sums["count"] = func.coalesce(func.sum(rows.c.counted), NONE) if "counted" in rows.c else self._number(rows)
+        shown = [column for column in keys if not column.name.endswith(ORDER)]
         ordering: list[tuple[AnyColumn, bool]] = []
         for name, descends in shape.order:
             if name in facts.measures and name in shape.measures:
@@ -171,11 +171,12 @@ class _Statement:
 
     @staticmethod
     def _keys_of(rows: Subquery, name: str) -> list[AnyColumn]:
-        return [rows.c[n] for n in (f"{name}{_ORDER}", name, f"{name}_id") if n in rows.c]
+        return [rows.c[n] for n in (f"{name}{ORDER}", name, f"{name}_id") if n in rows.c]
 
-    def _parts(self) -> list[str]:
-        measures = self._facts.measures
-        return sorted({part for name in self.shape.measures for part in measures[name].parts})
+    def _parts(self) -> dict[str, Part]:
+        facts = self._facts
+        names = sorted({part for name in self.shape.measures for part in facts.measures[name].parts})
+        return {name: facts.parts.get(name) or STAY_PARTS[name] for name in names}
 
     def _number(self, rows: Subquery) -> AnyColumn:
         """How many records a group has, also where joins make several rows of one."""
@@ -193,29 +194,61 @@ class _Statement:
         records = self._record_rows({name: parts[name] for name in of_records}, beside=of_stays)
         return union_all(records, stays).subquery("records")
 
-    def _record_rows(self, parts: Mapping[str, Part], beside: Sequence[str] = ()) -> AnySelect:
-        facts = self._facts
+    def _keys(self, facts: Facts) -> tuple[dict[str, AnyColumn], list[str]]:
+        """The columns of groups, and the joins that they come from."""
         columns, joins = self._columns(facts, self.shape.by, at_grain=True)
         if self.shape.has_currency:
             columns[CURRENCY] = facts.currency
+        return columns, joins
+
+    def _record_rows(self, parts: Mapping[str, Part], beside: Sequence[str] = ()) -> AnySelect:
+        facts = self._facts
+        columns, joins = self._keys(facts)
         joins += [of_part for part in parts.values() for of_part in part.joins]
         if facts.repeats.intersection(joins):
             columns["record"] = facts.id
         columns |= {name: part.column for name, part in parts.items()}
         if beside:
             columns |= {name: cast(null(), Integer) for name in beside} | {"counted": literal_column("1", Integer)}
+        if facts.number is not None:
+            columns["counted"] = facts.number
         columns = columns or {"one": literal_column("1", Integer)}
         return self._from(facts, [column.label(name) for name, column in columns.items()], joins)
 
     def _stay_rows(self, parts: Mapping[str, Part], of_stays: Sequence[str]) -> AnySelect:
         """Ended stays in stages: the stage is that of the stay, all else is the deal's."""
-        facts = replace(self._facts, dimensions={**self._facts.dimensions, "stage": STAY_STAGE})
-        columns, joins = self._columns(facts, self.shape.by, at_grain=True)
-        if self.shape.has_currency:
-            columns[CURRENCY] = facts.currency
+        facts = self._of_stays
+        columns, joins = self._keys(facts)
         columns |= {name: cast(null(), parts[name].column.type) for name in parts if name not in STAY_PARTS}
         columns |= {name: parts[name].column for name in of_stays} | {"counted": literal_column("0", Integer)}
         return self._from(facts, [column.label(name) for name, column in columns.items()], joins, STAY_JOINS)
+
+
+def _answers(rolled: Facts, shape: Shape) -> bool:
+    """Whether a roll-up has the groups, the figures and what conditions speak of."""
+    kept = rolled.rolled_up
+    return (
+        kept is not None
+        and bool(shape.measures)
+        and rolled.measures.keys() >= set(shape.measures)
+        and rolled.dimensions.keys() >= set(shape.by)
+        and all(shape.grain in kept.grains[name] for name in shape.by if name in kept.grains)
+        and (shape.zone == "UTC" or kept.of_zones.isdisjoint(shape.by))
+        and _speaks_of(rolled, shape.where)
+    )
+
+
+def _speaks_of(rolled: Facts, test: Test) -> bool:
+    """Whether a condition is on what a roll-up has; of its days it knows the period alone, and where there is none."""
+    match test:
+        case All(parts) | Any_(parts):
+            return all(_speaks_of(rolled, part) for part in parts)  # type: ignore[arg-type]
+        case Not(part):
+            return _speaks_of(rolled, part)  # type: ignore[arg-type]  # tests have tests in them
+        case Compare(name, op):
+            fact = rolled.dimensions.get(name)
+            return fact is not None and (op is Op.IS_NULL or not fact.is_day)
+    return False
 
 
 def _joins_of(facts: Facts, test: Test) -> list[str]:

@@ -14,10 +14,9 @@ from contract.limits import RUN_EVENTS_HOURS
 from storage.base import Identifier
 from storage.expressions import AnySelect
 from storage.new_rows import new_row
-from storage.queries.records import insert_missing
 from storage.rows import AnalyticsEventRow
 from storage.statements import ORG_PARAM, AnyRow, AnyValue
-from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch
+from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun
 from storage.tenancy.sessions import TenantSession
 
 EVENTS_KEPT = timedelta(hours=RUN_EVENTS_HOURS)
@@ -163,19 +162,6 @@ async def forget_conversation(session: TenantSession, subject: str, conversation
     return bool(await session.execute(delete(AnalyticsConversation).where(*own)))
 
 
-async def watch(session: TenantSession, moment: datetime) -> None:
-    """Have workers look at the organization's runs at this moment, unless they will sooner; under its lock."""
-    if not await insert_missing(session, new_row(AnalyticsWatch, org_id=session.org_id, next_at=moment)):
-        own = col(AnalyticsWatch.org_id) == session.org_id, col(AnalyticsWatch.next_at) > moment
-        await session.execute(update(AnalyticsWatch).where(*own).values(next_at=moment))
-
-
-async def organizations_to_look_at(session: TenantSession, moment: datetime) -> Sequence[str]:
-    """The organizations that may have a run without its process by then (a session of the directory)."""
-    rows = await session.rows(select(col(AnalyticsWatch.org_id)).where(col(AnalyticsWatch.next_at) <= moment))
-    return [row.org_id for row in rows]
-
-
 async def abandoned(session: TenantSession, moment: datetime) -> Sequence[AnalyticsRun]:
     """The runs of the organization whose leases are over, locked."""
     over = col(AnalyticsRun.status) == _RUNNING, col(AnalyticsRun.leased_until) <= moment
@@ -189,17 +175,11 @@ async def last_sequence(session: TenantSession, run_id: str) -> int:
     return await session.scalar(select(func.max(col(AnalyticsEvent.sequence))).where(*own)) or 0
 
 
-async def put_off(session: TenantSession) -> None:
-    """Note when the next lease of the organization is over; under its lock."""
+async def next_lease(session: TenantSession) -> datetime | None:
+    """When the next lease of the organization's runs is over; None where none is worked on."""
     own = col(AnalyticsRun.org_id) == session.org_id, col(AnalyticsRun.status) == _RUNNING
     earliest: datetime | None = await session.scalar(select(func.min(col(AnalyticsRun.leased_until))).where(*own))
-    watched = await session.find(AnalyticsWatch, col(AnalyticsWatch.org_id) == session.org_id, lock=True)
-    if watched is None:
-        return
-    if earliest is None:
-        await session.delete(watched)
-    else:
-        await session.update(watched, next_at=earliest)
+    return earliest
 
 
 async def with_old_events(session: TenantSession, before: datetime) -> Sequence[str]:

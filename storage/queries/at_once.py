@@ -48,10 +48,12 @@ from storage.queries.records import references_to
 from storage.statements import ORG_PARAM
 from storage.table_statements import columns_of_table
 from storage.tables import (
+    ATTACHABLE,
     TAGGED,
     DealContact,
     Event,
     EventCounter,
+    FileLink,
     Person,
     PipelineStage,
     RecordChange,
@@ -214,6 +216,11 @@ def _deleting(model: type[SQLModel], key: Sequence[str], told: Sequence[bool]) -
         link = _table(TagLink).c
         its = (link.org_id == ORG_PARAM, link.kind == literal_column(f"'{kind}'"), link.record_id == wanted)
         statement = statement.add_cte(delete_of(TagLink).where(*its).returning(link.record_id).cte("untagged"))
+    attached_as = ATTACHABLE.get(table.name)
+    if attached_as is not None:
+        file = _table(FileLink).c
+        its = (file.org_id == ORG_PARAM, file.kind == literal_column(f"'{attached_as}'"), file.record_id == wanted)
+        statement = statement.add_cte(delete_of(FileLink).where(*its).returning(file.record_id).cte("detached"))
     subject = history.kind_of(model)
     if subject is not None:
         change = _table(RecordChange).c

@@ -22,7 +22,7 @@ from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
-from storage.base import as_uuid, now
+from storage.base import Identifier, as_uuid, now
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import CredentialReachRow
 from storage.queries.list_conditions import TextList, any_of
@@ -58,6 +58,17 @@ async def with_memberships(session: TenantSession, key_ids: Sequence[str]) -> Se
     listed = bindparam("key_ids", type_=TextList())
     build = partial(_beside_memberships, lambda key_id: any_of(key_id, listed))
     return await session.fetch("with_memberships", build, key_ids=list(key_ids))
+
+
+async def with_memberships_by_id(session: TenantSession, credential_id: str) -> Sequence[CredentialReachRow]:
+    """The same of the credential with this identifier."""
+
+    def build() -> AnySelect:
+        other = aliased(Credential)
+        meant = select(col(other.key_id)).where(col(other.id) == bindparam("credential_id", type_=Identifier))
+        return _beside_memberships(lambda key_id: key_id == meant.scalar_subquery())
+
+    return await session.fetch("with_memberships_by_id", build, credential_id=credential_id)
 
 
 async def nearest_with_memberships(session: TenantSession, key_id: str) -> Sequence[CredentialReachRow]:

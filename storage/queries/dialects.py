@@ -7,24 +7,41 @@ from sqlalchemy import BindParameter
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from storage.adapters.sqlalchemy import SQLCompiler
+from storage.adapters.sqlalchemy import DefaultDialect, SQLCompiler
 
 T = TypeVar("T")
 AnyParameter = Any
 """A parameter in an expression. Any: to the type checker a function of a parameter has another type than itself."""
 
 
+class AdHoc(DefaultDialect):
+    """Writes statements as ad-hoc SQL has them that a database's callers write (docs/analytics.md)."""
+
+    supports_native_boolean = True
+
+    def __init__(self, database: str) -> None:
+        super().__init__(paramstyle="named")
+        self.database = database
+
+
 class Dialectal(FunctionElement[T]):
-    """A function by its templates, by dialect, with a place for each argument."""
+    """A function by its templates, by dialect, with a place for each argument.
+
+    `ad_hoc` has those that callers write otherwise: an amount is one number to them, a period has no offsets.
+    """
 
     inherit_cache = True
     templates: ClassVar[Mapping[str, str]]
+    ad_hoc: ClassVar[Mapping[str, str]] = {}
 
 
 @compiles(Dialectal)
 def _written(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     parts = (compiler.process(part, **kw) for part in element.clauses)
-    return str(element.templates[compiler.dialect.name].format(*parts))
+    dialect, templates = compiler.dialect, element.templates
+    if isinstance(dialect, AdHoc):
+        return str({**templates, **element.ad_hoc}[dialect.database].format(*parts))
+    return str(templates[dialect.name].format(*parts))
 
 
 class _unseen(Dialectal[object]):

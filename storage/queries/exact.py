@@ -8,7 +8,7 @@ added up apart (decision 254).
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import ClassVar
 
-from sqlalchemy import Integer, Numeric
+from sqlalchemy import Float, Integer, Numeric
 
 from storage.base import plain_decimal
 from storage.queries.dialects import Dialectal
@@ -24,6 +24,7 @@ class money_high(Dialectal[Decimal]):
     inherit_cache = True
     type = Numeric()
     templates: ClassVar = {"postgresql": "({0})", "sqlite": "CAST(substr({0}, 1, 10) AS INTEGER)"}
+    ad_hoc: ClassVar = dict.fromkeys(templates, "{0}")
 
 
 class money_low(Dialectal[int]):
@@ -35,6 +36,7 @@ class money_low(Dialectal[int]):
         "postgresql": "0",
         "sqlite": "CAST(substr({0}, 11, 5) || substr({0}, 17, 4) AS INTEGER)",
     }
+    ad_hoc: ClassVar = {"sqlite": "0"}
 
 
 class money_carried(Dialectal[Decimal]):
@@ -63,6 +65,7 @@ class whole_seconds(Dialectal[Decimal]):
         "sqlite": "(CAST(strftime('%s', substr({1}, 1, 19)) AS INTEGER)"
         " - CAST(strftime('%s', substr({0}, 1, 19)) AS INTEGER))",
     }
+    ad_hoc: ClassVar = {"sqlite": "julianday({1}) - julianday({0})"}  # in days: it has no lengths of time
 
 
 class microseconds(Dialectal[int]):
@@ -74,6 +77,7 @@ class microseconds(Dialectal[int]):
         "postgresql": "0",
         "sqlite": "(CAST(substr({1}, 21, 6) AS INTEGER) - CAST(substr({0}, 21, 6) AS INTEGER))",
     }
+    ad_hoc: ClassVar = {"sqlite": "0"}
 
 
 class tenths_of_percent(Dialectal[int]):
@@ -130,6 +134,14 @@ class tenths_of_days(Dialectal[int]):
         "sqlite": "((20 * (({0}) - ({2}) + (({1}) + 1000000 * ({2})) / 1000000)"
         " + 20 * ((({1}) + 1000000 * ({2})) % 1000000) / 1000000 + 86400 * ({2})) / nullif(172800 * ({2}), 0))",
     }
+
+
+class days_on_average(Dialectal[float]):
+    """The average of lengths of time in days, as ad-hoc SQL has it: rounded half up."""
+
+    inherit_cache = True
+    type = Float()
+    templates: ClassVar = {"postgresql": "ROUND(AVG({0}) / 86400, 1)", "sqlite": "ROUND(AVG({0}), 1)"}
 
 
 def amount_of(dialect: str, high: Decimal | int | None, low: int | None) -> Decimal:

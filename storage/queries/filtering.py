@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 from sqlalchemy.types import JSON
 
-from contract.criteria import All, Any_, Compare, Condition, HasTag, Not, Op, Related, TagMatch, UsedOn
+from contract.criteria import All, Any_, AttachedTo, Compare, Condition, HasTag, Not, Op, Related, TagMatch, UsedOn
 from contract.domains import kept_domain
 from contract.limits import MONEY_BELOW, MONEY_DECIMALS, TAGS_MAX
 from contract.normal_form import folded
@@ -39,6 +39,7 @@ from storage.queries.dialects import AnyParameter, Dialectal, unseen
 from storage.queries.list_conditions import (
     TextList,
     any_of,
+    attached_to,
     has_all,
     has_any,
     has_item,
@@ -130,6 +131,9 @@ def bind(listable: Listable[Row], condition: Condition, values: Values) -> Condi
             return condition  # a shape already
         case UsedOn(kinds):
             return UsedOn(_slot(TextList(), list(kinds), values))
+        case AttachedTo(record_id):
+            canonical = as_uuid(record_id)
+            return NEVER if canonical is None else AttachedTo(_slot(Identifier(), canonical, values))
         case Compare(name, op, value, is_folded):
             if name == "tags" and listable.tagged is not None and not _is_of_lead(listable, op):
                 return _bind_tags(op, value, listable.tagged, values)
@@ -324,6 +328,8 @@ def _where(condition: Condition, links: _Links) -> ColumnElement[bool]:
             return clause
         case UsedOn(kinds):
             return used_on(links.entity, kinds.parameter)
+        case AttachedTo(record_id):
+            return attached_to(links.entity, record_id.parameter)
         case Compare(name, op, value):
             return compared(getattr(links.entity, name), op, value)
 

@@ -201,9 +201,20 @@ async def tell_of_status(session: TenantSession, event: Event, stage_id: str, st
     await follow(session, event, told, condition, status=status, stage_id=stage_id)
 
 
-async def follow(session: TenantSession, event: Event, told: Following, condition: AnyColumn, **values: object) -> None:
-    """Write what is told of each row that the condition picks, whose own parameters are the `values`."""
-    key = ("told of each", told.kind, str(told.subject), told.field, str(condition), *sorted(values))
+async def follow(
+    session: TenantSession,
+    event: Event,
+    told: Following,
+    condition: AnyColumn,
+    *,
+    called: str | None = None,
+    **values: object,
+) -> None:
+    """Write what is told of each row that the condition picks, whose own parameters are the `values`.
+
+    The condition is known by its text, or as it is `called`.
+    """
+    key = ("told of each", told.kind, str(told.subject), told.field, called or str(condition), *sorted(values))
     own = {f"event_{name}": getattr(event, name) for name in ("occurred_at", "actor", "type")}
     await session.change(key, partial(following, told, condition), **own, **values)
 

@@ -111,6 +111,18 @@ async def place(session: TenantSession, job_id: str) -> QueuedJob | None:
     return await session.find(QueuedJob, job_id=as_uuid(job_id), lock=True)
 
 
+async def hasten(session: TenantSession, job_id: str, moment: datetime) -> bool:
+    """The job is due by then if it waits, and is due again at once if it runs. False where it has no place."""
+    queued = await place(session, job_id)
+    if queued is None:
+        return False
+    if queued.holder is not None:
+        await session.update(queued, again=True)
+    elif queued.due_at > moment:
+        await session.update(queued, due_at=moment)
+    return True
+
+
 async def supersede(session: TenantSession, job_ids: Sequence[str]) -> list[str]:
     """Take those of the jobs back that wait, so that they will not run; which these are.
 
@@ -203,7 +215,7 @@ async def claim(
         await session.execute(
             update(QueuedJob)
             .where(col(QueuedJob.org_id) == found.org_id, col(QueuedJob.job_id) == found.job_id)
-            .values(holder=holder, due_at=until)
+            .values(holder=holder, due_at=until, again=False)
         )
     return found
 

@@ -1,4 +1,4 @@
-"""What a list has in it, as SQL: a JSON list of a row, a list that is one parameter, and the tags of a record."""
+"""What a list has in it, as SQL: a JSON list of a row, a list that is one parameter, tags and files of a record."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Self
@@ -30,7 +30,7 @@ from storage.base import Identifier
 from storage.expressions import AnyColumn, AnyEntity, AnyType
 from storage.queries.dialects import Dialectal
 from storage.statements import ORG_PARAM
-from storage.tables import Tag, TagLink
+from storage.tables import FileLink, Tag, TagLink
 
 
 class TextList(TypeDecorator[list[str]]):
@@ -142,6 +142,12 @@ def used_on(entity: AnyEntity, kinds: BindParameter[object]) -> ColumnElement[bo
     """Whether a tag is on at least one record of one of the kinds."""
     own = and_(col(TagLink.org_id) == entity.org_id, col(TagLink.tag_id) == entity.id)
     return exists(select(col(TagLink.record_id)).where(own, any_of(col(TagLink.kind), kinds)))
+
+
+def attached_to(entity: AnyEntity, record_id: BindParameter[object]) -> ColumnElement[bool]:
+    """Whether a file is attached to the record."""
+    own = and_(col(FileLink.org_id) == ORG_PARAM, col(FileLink.record_id) == record_id)
+    return exists(select(col(FileLink.id)).where(own, col(FileLink.file_id) == entity.id))
 
 
 def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | None, match: TagMatch) -> AnyColumn:

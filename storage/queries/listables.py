@@ -15,7 +15,7 @@ from storage import tables as t
 from storage.base import Record, now
 from storage.columns import SORT, columns_of, is_copy
 from storage.expressions import AnyColumn, AnyEntity, AnySelect
-from storage.joined_rows import DomainRow, LinkedContactRow, ReportRow
+from storage.joined_rows import CXContentRow, DomainRow, LinkedContactRow, ToldMergeRow
 from storage.statements import INSIDE
 from storage.tables import TAGGED
 
@@ -271,7 +271,7 @@ RESEARCH_RUNS: Listable[r.ResearchRunRow] = Listable(
     "research_runs", t.ResearchRun, _columns(t.ResearchRun), _BY_CREATION, _NEWEST
 )
 RESEARCH_RESULTS: Listable[r.ResearchResultRow] = _in_order_of("position", "research_results", t.ResearchResult)
-CX_REPORTS: Listable[ReportRow] = Listable(
+CX_REPORTS: Listable[CXContentRow] = Listable(
     "cx_reports",
     t.CXReport,
     (*_columns(t.CXReport), *_CONTENT),
@@ -293,7 +293,11 @@ CX_REPORTS: Listable[ReportRow] = Listable(
 WEBHOOKS: Listable[r.WebhookRow] = Listable("webhooks", t.Webhook, _columns(t.Webhook), _BY_CREATION, _NEWEST)
 JOBS: Listable[r.JobRow] = Listable("jobs", t.Job, _columns(t.Job), _BY_CREATION, _NEWEST)
 EVENTS: Listable[r.EventRow] = Listable(
-    "events", t.Event, _columns(t.Event), {"sequence": (Key("sequence"),)}, Order("sequence", SortDirection.ASC)
+    "events",
+    t.Event,
+    _columns(t.Event),
+    {"sequence": (Key("sequence"),), "occurred_at": (Key("occurred_at"), Key("sequence", descending=False))},
+    Order("sequence", SortDirection.ASC),
 )
 
 SALES_TARGETS: Listable[r.SalesTargetRow] = Listable(
@@ -305,6 +309,10 @@ SALES_TARGETS: Listable[r.SalesTargetRow] = Listable(
     links={"owner": ("owner_id", PEOPLE)},
 )
 
+REPORTS: Listable[r.ReportRow] = replace(
+    _in_order_of("name", "reports", t.Report), links={"owner": ("owner_id", PEOPLE)}
+)
+
 ANALYTICS_RUNS: Listable[r.AnalyticsRunRow] = Listable(
     "analytics_runs",
     t.AnalyticsRun,
@@ -314,6 +322,26 @@ ANALYTICS_RUNS: Listable[r.AnalyticsRunRow] = Listable(
 )
 """Questions: whoever lists them says whose, since they are nobody else's."""
 
+INTEGRATIONS: Listable[r.IntegrationRow] = Listable(
+    "integrations", t.Integration, _columns(t.Integration), _BY_CREATION, _NEWEST, called="Integration"
+)
+"""Connections: whoever lists them says whose."""
+INTEGRATION_ITEMS: Listable[r.SyncOccurrenceRow] = Listable(
+    "integration_items",
+    t.SyncOccurrence,
+    _columns(t.SyncOccurrence),
+    {"starts_at": (Key("starts_at", nullable=True), _ID)},
+    Order("starts_at"),
+    called="IntegrationItem",
+)
+"""What a connection showed: whoever lists it says of which."""
+CHAT_THREADS: Listable[r.ChatThreadRow] = Listable(
+    "chat_threads", t.ChatThread, _columns(t.ChatThread), {"updated_at": (Key("updated_at"), _ID)}, Order("updated_at")
+)
+CHAT_MESSAGES: Listable[r.ChatMessageRow] = _in_order_of("position", "chat_messages", t.ChatMessage)
+CHAT_RUNS: Listable[r.ChatRunRow] = _in_order_of("created_at", "chat_runs", t.ChatRun)
+"""Threads, messages and runs: whoever lists them says whose, since they are nobody else's."""
+
 SAVED_QUERIES: Listable[r.SavedQueryRow] = Listable(
     "saved_queries",
     t.SavedQuery,
@@ -322,6 +350,15 @@ SAVED_QUERIES: Listable[r.SavedQueryRow] = Listable(
     Order("name", SortDirection.ASC),
 )
 """Saved queries: whoever lists them says whose."""
+
+MERGES: Listable[ToldMergeRow] = Listable(
+    "merges",
+    t.Merge,
+    tuple(column for column in _columns(t.Merge) if column.key not in ("choice", "moved", "before")),
+    {"merged_at": (Key("merged_at"), _ID)},
+    Order("merged_at"),
+)
+"""Merges without what only an undo reads."""
 
 _USES = (
     select(func.count())
@@ -380,4 +417,18 @@ MAILBOXES_OF_CAMPAIGNS: Listable[r.MailboxRow] = Listable(
     {"email": (Key("email"), _ID)},
     Order("email", SortDirection.ASC),
     joins=(_linked(t.Mailbox, col(t.CampaignMailbox.org_id), col(t.CampaignMailbox.mailbox_id), optional=False),),
+)
+
+_FOLDER: Listable[r.FolderRow] = _in_order_of("name", "parent_folders", t.Folder)
+FOLDERS = replace(_FOLDER, name="folders", links={"parent": ("parent_id", _FOLDER)})
+FILES: Listable[r.FileRow] = record_listable(t.File, folder=FOLDERS)
+FILES_OF_RECORDS: Listable[r.FileRow] = Listable(  # without those in the trash
+    "files_of_records",
+    t.FileLink,
+    (*_columns(t.File), col(t.FileLink.record_id)),
+    FILES.orders,
+    FILES.default,
+    links=FILES.links,
+    joins=(_linked(t.File, col(t.FileLink.org_id), col(t.FileLink.file_id), optional=False),),
+    fixed=(col(t.File.trashed_at).is_(None),),
 )

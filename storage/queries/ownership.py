@@ -12,7 +12,7 @@ from storage.base import Record, now, with_copies
 from storage.expressions import AnyColumn, AnySelect
 from storage.queries.filtering import in_list
 from storage.statements import ORG_PARAM
-from storage.tables import Account, Activity, Contact, Deal, Lead
+from storage.tables import Account, Activity, Contact, Deal, Lead, Report
 from storage.tenancy.sessions import TenantSession
 
 MODELS: Mapping[OwnedKind, Any] = {  # Any: what they have in common is no class
@@ -21,7 +21,10 @@ MODELS: Mapping[OwnedKind, Any] = {  # Any: what they have in common is no class
     OwnedKind.DEAL: Deal,
     OwnedKind.LEAD: Lead,
     OwnedKind.ACTIVITY: Activity,
+    OwnedKind.REPORT: Report,
 }
+_COUNTED: tuple[OwnedKind, ...] = tuple(kind for kind in MODELS if kind is not OwnedKind.REPORT)
+"""The kinds of which it is told how many there are: reports are moved, and not counted (decision 479)."""
 _OPEN: Mapping[OwnedKind, ColumnElement[bool]] = {
     OwnedKind.DEAL: col(Deal.status) == literal_column(f"'{DealStatus.OPEN}'"),
     OwnedKind.ACTIVITY: and_(col(Activity.type) == literal_column("'task'"), col(Activity.completed_at).is_(None)),
@@ -44,7 +47,7 @@ class OwnedCounts:
     def of(self, kinds: Collection[OwnedKind], *, open_only: bool) -> "OwnedCounts":
         """Count those of them that a transfer of these kinds moves."""
         every = OwnedCounts(deals=self.open_deals, activities=self.open_tasks) if open_only else self
-        kept = {_PLURALS[kind]: getattr(every, _PLURALS[kind]) for kind in kinds}
+        kept = {_PLURALS[kind]: getattr(every, _PLURALS[kind]) for kind in kinds if kind in _PLURALS}
         if OwnedKind.DEAL in kinds:
             kept["open_deals"] = self.open_deals
         if OwnedKind.ACTIVITY in kinds:
@@ -57,7 +60,7 @@ class OwnedCounts:
         return sum(getattr(self, plural) for plural in _PLURALS.values())
 
 
-_PLURALS = {kind: str(model.__tablename__) for kind, model in MODELS.items()}
+_PLURALS: Mapping[OwnedKind, str] = {kind: str(MODELS[kind].__tablename__) for kind in _COUNTED}
 _OPEN_PLURALS = {OwnedKind.DEAL: "open_deals", OwnedKind.ACTIVITY: "open_tasks"}
 
 
@@ -65,7 +68,7 @@ async def owned(session: TenantSession, owners: Sequence[str]) -> dict[str, Owne
     """Count what each of these subjects owns, in one statement."""
 
     def build() -> AnySelect:
-        each = union_all(*(_counted(kind) for kind in MODELS)).subquery("counted")
+        each = union_all(*(_counted(kind) for kind in _COUNTED)).subquery("counted")
         return select(each.c.owner_id, each.c.kind, each.c.number, each.c.open)
 
     found = dict.fromkeys(owners, OwnedCounts())

@@ -42,6 +42,8 @@ RowT = TypeVar("RowT", bound=Row, covariant=True)
 Place = Callable[[BindParameter[Any]], AnyParameter]
 """The function that places a parameter in a statement. Any: it is of any type."""
 
+_PARENT = "of_parent"
+"""What the column with the parent's identifier is called, in rows of several parents."""
 _OFFSET_MAX = 2**62
 """Beyond any table, and within the integers of both databases."""
 
@@ -181,7 +183,7 @@ async def pages_by_parent(
     phases = _phases(listable, order, at, reverse=False)
 
     def build() -> AnySelect:
-        children = listable.select(ORG_PARAM, beside=(parent.label("parent_id"), _rank(listable, parent, order)))
+        children = listable.select(ORG_PARAM, beside=(parent.label(_PARENT), _rank(listable, parent, order)))
         behind = or_(*(_of_phase(listable, listable.terms(order), phase, unseen, reverse=False) for phase in phases))
         ranked = narrowed(children.where(in_list(parent, "ids"), behind), listable, shape).subquery()
         first = with_size_limit_window(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
@@ -190,7 +192,7 @@ async def pages_by_parent(
     key = ("children", listable, _named(parent), shape, (order.field, order.direction), phases, size)
     found: dict[str, list[RowT]] = {i: [] for i in ids}
     for row in check_size_limit(await session.fetch(key, build, **values)):
-        found[row.parent_id].append(row)
+        found[getattr(row, _PARENT)].append(row)
     return {i: windowed(rows, listing.page) for i, rows in found.items()}
 
 
@@ -202,11 +204,11 @@ async def counts_by_parent(
     shape = bind(listable, condition, values)
 
     def build() -> AnySelect:
-        counted = listable.select(ORG_PARAM, parent.label("parent_id"), func.count().label("total"))
+        counted = listable.select(ORG_PARAM, parent.label(_PARENT), func.count().label("total"))
         return narrowed(counted.where(in_list(parent, "ids")), listable, shape).group_by(parent)
 
     rows = await session.fetch(("counts", listable.name, _named(parent), shape), build, **values)
-    return dict.fromkeys(ids, 0) | {r.parent_id: r.total for r in rows}
+    return dict.fromkeys(ids, 0) | {getattr(r, _PARENT): r.total for r in rows}
 
 
 async def by_ids(

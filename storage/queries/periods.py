@@ -4,16 +4,17 @@ The offsets of a zone come from Python's database of zones and are bound, so tha
 ones, whatever they know of zones themselves (decision 253).
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, Date, Integer, bindparam, case
+from sqlalchemy import ColumnElement, Date, Integer, bindparam, case, literal_column
 from sqlmodel import UTCDateTime
 
-from contract.catalog import DateGrain
+from contract.catalog import ColumnKind, DateGrain
 from storage.expressions import AnyColumn, Values
 from storage.queries.dialects import Dialectal
 
@@ -40,6 +41,10 @@ class Zone:
     def size(self) -> int:
         """The number of its offsets, on which the text of a statement depends."""
         return len(self.offsets)
+
+    def offset_at(self, moment: datetime) -> int:
+        """The offset that is in force at a moment."""
+        return self.offsets[bisect_right(self.moments, moment)]
 
 
 @lru_cache(maxsize=100)
@@ -99,6 +104,22 @@ def _offset_at(moment: AnyColumn, first: int, last: int) -> ColumnElement[int]:
     return case((is_before, _offset_at(moment, first, middle - 1)), else_=_offset_at(moment, middle, last))
 
 
+class _day(Dialectal[date]):
+    """The day of a moment in UTC, as ad-hoc SQL has it."""
+
+    inherit_cache = True
+    type = Date()
+    templates: ClassVar = {"postgresql": "CAST({0} AS date)", "sqlite": "date({0})"}
+
+
+class _day_there(Dialectal[date]):
+    """The day of a moment in a zone, as ad-hoc SQL has it."""
+
+    inherit_cache = True
+    type = Date()
+    templates: ClassVar = {"postgresql": "CAST({0} AT TIME ZONE {1} AS date)", "sqlite": "local_date({0}, {1})"}
+
+
 class _calendar_day(Dialectal[date]):
     """The day as the calendar has it: the driver of PostgreSQL writes the last one there is as infinity."""
 
@@ -109,6 +130,7 @@ class _calendar_day(Dialectal[date]):
         " WHEN '-infinity'::date THEN '0001-01-01'::date ELSE {0} END",
         "sqlite": "{0}",
     }
+    ad_hoc: ClassVar = dict.fromkeys(templates, "{0}")
 
 
 class _week(Dialectal[date]):
@@ -118,6 +140,7 @@ class _week(Dialectal[date]):
         "postgresql": "date_trunc('week', ({0})::timestamp)::date",
         "sqlite": "date({0}, '-6 days', 'weekday 1')",
     }
+    ad_hoc: ClassVar = {"postgresql": "CAST(date_trunc('week', {0}) AS date)"}
 
 
 class _month(Dialectal[date]):
@@ -127,6 +150,7 @@ class _month(Dialectal[date]):
         "postgresql": "date_trunc('month', ({0})::timestamp)::date",
         "sqlite": "date({0}, 'start of month')",
     }
+    ad_hoc: ClassVar = {"postgresql": "CAST(date_trunc('month', {0}) AS date)"}
 
 
 class _quarter(Dialectal[date]):
@@ -135,6 +159,13 @@ class _quarter(Dialectal[date]):
     templates: ClassVar = {
         "postgresql": "date_trunc('quarter', ({0})::timestamp)::date",
         "sqlite": "date({0}, 'start of month', '-' || ((CAST(strftime('%m', {0}) AS INTEGER) - 1) % 3) || ' months')",
+    }
+    ad_hoc: ClassVar = {
+        "postgresql": "CAST(date_trunc('quarter', {0}) AS date)",
+        "sqlite": "CASE WHEN strftime('%m', {0}) < '04' THEN date({0}, 'start of year')"
+        " WHEN strftime('%m', {0}) < '07' THEN date({0}, 'start of year', '+3 months')"
+        " WHEN strftime('%m', {0}) < '10' THEN date({0}, 'start of year', '+6 months')"
+        " ELSE date({0}, 'start of year', '+9 months') END",
     }
 
 
@@ -145,6 +176,7 @@ class _year(Dialectal[date]):
         "postgresql": "date_trunc('year', ({0})::timestamp)::date",
         "sqlite": "date({0}, 'start of year')",
     }
+    ad_hoc: ClassVar = {"postgresql": "CAST(date_trunc('year', {0}) AS date)"}
 
 
 _BEGINNINGS = {DateGrain.WEEK: _week, DateGrain.MONTH: _month, DateGrain.QUARTER: _quarter, DateGrain.YEAR: _year}
@@ -154,3 +186,12 @@ def beginning(day: AnyColumn, grain: DateGrain) -> AnyColumn:
     """The first day of the period that a day is in."""
     shown = _calendar_day(day)
     return shown if grain is DateGrain.DAY else _BEGINNINGS[grain](shown)
+
+
+def ad_hoc_beginning(column: AnyColumn, kind: ColumnKind, zone: str, grain: DateGrain) -> AnyColumn:
+    """The first day of the period that a day or a moment is in, as ad-hoc SQL has it."""
+    if kind is ColumnKind.DATETIME and zone_of(zone).size > 1:
+        column = _day_there(column, literal_column(f"'{zone}'"))
+    elif kind is ColumnKind.DATETIME and grain is DateGrain.DAY:
+        column = _day(column)
+    return beginning(column, grain)

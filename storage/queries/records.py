@@ -25,7 +25,7 @@ from storage.tenancy.sessions import TenantSession
 RecordT = TypeVar("RecordT", bound=Record)
 RowT = TypeVar("RowT", bound=Row)
 
-_TOLD_AT_ONCE = 2
+TOLD_AT_ONCE = 2
 """Of how many records a statement of PostgreSQL tells; of more one reads, and another writes."""
 
 
@@ -135,7 +135,7 @@ async def append_event(
 
 async def tell(session: TenantSession, event: Event, told: Sequence[Told]) -> None:
     """Write what the event changed in records, which their writer has locked: of one or two at once, where it can."""
-    if session.dialect == "postgresql" and 0 < len(told) <= _TOLD_AT_ONCE:
+    if session.dialect == "postgresql" and 0 < len(told) <= TOLD_AT_ONCE:
         await history_at_once.tell(session, event, told)
     else:
         await history.tell(session, event, told)

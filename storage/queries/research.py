@@ -8,7 +8,7 @@ from sqlmodel import col
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
 from storage.base import Identifier, as_uuid, now
 from storage.expressions import AnyColumn, AnySelect
-from storage.joined_rows import FileRow, ReportRow, RevisionRow
+from storage.joined_rows import CXContentRow, FileRow, RevisionRow
 from storage.queries.filtering import in_list
 from storage.queries.listables import CX_REPORTS
 from storage.queries.records import lock_for_update
@@ -183,7 +183,7 @@ async def revision_of(session: TenantSession, report_id: str, revision: int) -> 
     return await session.find(CXReportRevision, report_id=report_id, revision=revision)
 
 
-async def reports(session: TenantSession, result_ids: Sequence[str]) -> dict[str, ReportRow]:
+async def reports(session: TenantSession, result_ids: Sequence[str]) -> dict[str, CXContentRow]:
     """The reports of these results with their newest content, by result; those without one are left out."""
 
     def build() -> AnySelect:

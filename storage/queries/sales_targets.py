@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 
 from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, union_all
 from sqlmodel import col
 
-from contract.vocabulary import DealStatus
+from contract.vocabulary import DealStatus, TargetMetric
+from storage.base import plain_decimal
 from storage.expressions import AnySelect
 from storage.joined_rows import ReachedRow
 from storage.queries.deals import money_sum
 from storage.queries.filtering import in_list
+from storage.rows import SalesTargetRow
 from storage.statements import ORG_PARAM
 from storage.tables import Deal, SalesTarget
 from storage.tenancy.sessions import TenantSession
@@ -58,6 +61,37 @@ async def reached(session: TenantSession, target_ids: Sequence[str], asked: Aske
     Won ones by when they were closed, open ones by the day on which they are expected to close.
     """
     return await session.fetch(("targets_reached", asked), partial(_reached, asked), ids=list(target_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a target is reached, with the won deals of all currencies that were counted."""
+
+    actual: Decimal
+    deals: int
+    ratio: Decimal
+    remaining: Decimal
+    open_pipeline: Decimal
+    won: Sequence[ReachedRow]
+
+
+def reached_of(target: SalesTargetRow, rows: Sequence[ReachedRow]) -> Reached:
+    """Tell how far a target is reached, by the deals that count for it."""
+    won = [row for row in rows if row.status == DealStatus.WON.value]
+    ahead = [row for row in rows if row.status == DealStatus.OPEN.value]
+    if target.metric == TargetMetric.WON_DEALS.value:
+        deals = sum(row.deals for row in won)
+        actual, pipeline = Decimal(deals), Decimal(sum(row.deals for row in ahead))
+    else:
+        mine = [row for row in won if row.currency == target.currency]
+        actual, deals = _sum(mine), sum(row.valued for row in mine)
+        pipeline = _sum([row for row in ahead if row.currency == target.currency])
+    ratio, remaining = plain_decimal(round(actual / target.amount, 4)), max(target.amount - actual, Decimal(0))
+    return Reached(actual, deals, ratio, remaining, pipeline, won)
+
+
+def _sum(rows: Sequence[ReachedRow]) -> Decimal:
+    return sum((row.amount or Decimal(0) for row in rows), Decimal(0))
 
 
 def _reached(asked: Asked) -> AnySelect:

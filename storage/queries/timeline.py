@@ -29,7 +29,7 @@ from storage.queries.filtering import id_matches, in_list
 from storage.queries.row_size_limit import check_size_limit, with_size_limit_window
 from storage.rows import Row
 from storage.statements import ORG_PARAM
-from storage.tables import Activity, Enrollment, RecordChange, StageChange
+from storage.tables import Activity, Enrollment, FileLink, RecordChange, StageChange
 from storage.tenancy.sessions import TenantSession
 
 _MODELS: dict[str, AnyEntity] = {kind: model_named(table) for table, kind in SUBJECTS.items()}
@@ -55,6 +55,10 @@ class FeedPage:
     has_next: bool
 
 
+_LINKED = ("deal_id", "from_stage_id", "to_stage_id", "file_id")
+"""What an item may lead to, beside what it tells of."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Arm:
     """The items of some kinds: `parent` has the record's identifier, `wanted` picks those of the feed."""
@@ -70,6 +74,7 @@ class _Arm:
     to_stage_id: AnyColumn = None
     type: AnyColumn = None
     fields: AnyColumn = None
+    file_id: AnyColumn = None
 
     def select(self, *beside: AnyColumn) -> AnySelect:
         """The rows of the organization."""
@@ -78,7 +83,7 @@ class _Arm:
             self.kind.label("kind"),
             self.at.label("at"),
             self.actor.label("actor"),
-            *(_or_null(getattr(self, n), Identifier()).label(n) for n in ("deal_id", "from_stage_id", "to_stage_id")),
+            *(_or_null(getattr(self, n), Identifier()).label(n) for n in _LINKED),
             _or_null(self.type, PlainText).label("type"),
             _or_null(self.fields, Document).label("fields"),
         ]
@@ -129,6 +134,15 @@ def _arms(feed: Feed) -> Iterator[_Arm]:
         )
         if feed.subject not in _STORED:
             yield _creation(feed.subject)
+    if TimelineKind.FILE in feed.kinds:
+        yield _Arm(
+            FileLink,
+            col(FileLink.record_id),
+            _word(TimelineKind.FILE),
+            col(FileLink.attached_at),
+            col(FileLink.attached_by),
+            file_id=col(FileLink.file_id),
+        )
     if TimelineKind.ENROLLMENT in feed.kinds and feed.subject == "contact":
         kind = _word(TimelineKind.ENROLLMENT)
         yield _Arm(Enrollment, col(Enrollment.contact_id), kind, col(Enrollment.enrolled_at), cast(null(), PlainText))
@@ -146,13 +160,13 @@ def _activities(feed: Feed, kinds: Sequence[TimelineKind]) -> _Arm:
 
 
 def _creation(subject: str) -> _Arm:
-    """The record's creation, by whom it belonged to first (decision 234)."""
+    """The record's creation, by whom it belonged to first (decision 234), told by its own changes (decision 437)."""
     model = _MODELS[subject]
     its = (col(RecordChange.subject_kind) == _word(subject), col(RecordChange.subject_id) == col(model.id))
     handed_over = col(RecordChange.former_owner).is_not(None)
     first = (
         select(col(RecordChange.former_owner))
-        .where(col(RecordChange.org_id) == ORG_PARAM, *its, handed_over)
+        .where(col(RecordChange.org_id) == ORG_PARAM, *its, handed_over, col(RecordChange.merged_from).is_(None))
         .order_by(col(RecordChange.at))
         .limit(literal_column("1", Integer))
         .correlate(model)

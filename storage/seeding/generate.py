@@ -10,7 +10,7 @@ from sqlalchemy import inspect
 from sqlmodel import SQLModel
 
 from contract.vocabulary import GeoScope, StageType
-from storage.base import folded_copies, plain_decimal
+from storage.base import copies_of, plain_decimal
 from storage.seeding import words
 from storage.seeding.leads import LEAD, leads
 from storage.seeding.plan import Blueprint, Ids, Row
@@ -32,7 +32,7 @@ class Rows:
 
     def __post_init__(self) -> None:
         stored = inspect(self.model).local_table.columns
-        known = {*self.columns, *folded_copies(self.model).values()}  # copies are the loader's business
+        known = {*self.columns, *(copy for _, copy, _ in copies_of(self.model))}  # copies are the loader's business
         empty = tuple(column.name for column in stored if column.nullable and column.name not in known)
         if empty:
             nulls = (None,) * len(empty)

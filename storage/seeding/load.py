@@ -14,7 +14,7 @@ from sqlalchemy import Table, TextClause, text
 from sqlalchemy.engine import Dialect
 
 from storage.adapters.sqlalchemy import bind_processor
-from storage.base import Tenant, folded_copies, folded_copy
+from storage.base import Tenant, copies_of
 from storage.seeding.generate import Rows
 from storage.seeding.plan import Row
 from storage.tenancy.guard import SHARED_TABLES
@@ -50,13 +50,13 @@ class Loader:
         """
         table: Table = rows.model.__table__  # type: ignore[attr-defined]  # every model here is a table
         tenant = issubclass(rows.model, Tenant) or table.name in SHARED_TABLES
-        copies = folded_copies(rows.model)
-        at = [rows.columns.index(name) for name in copies if name in rows.columns]
-        columns = (*rows.columns, *(copies[rows.columns[index]] for index in at))
+        copies = [copy for copy in copies_of(rows.model) if copy[0] in rows.columns]
+        at = [(rows.columns.index(name), fold) for name, _, fold in copies]
+        columns = (*rows.columns, *(copy for _, copy, _ in copies))
         statement = self._statement(table, columns, tenant, keep)
         iterator, inserted = iter(rows.rows), 0
         while batch := list(islice(iterator, BATCH)):
-            folded = [(*row, *(folded_copy(row[index]) for index in at)) for row in batch] if at else batch
+            folded = [(*row, *(fold(row[index]) for index, fold in at)) for row in batch] if at else batch
             values = {"rows": self._json(table, columns, folded)}
             if tenant:
                 values["org_id"] = session.org_id

@@ -6,32 +6,51 @@ from storage.tables.analytics import AnalyticsConversation, AnalyticsEvent, Anal
 from storage.tables.artifacts import Artifact, Medium
 from storage.tables.campaigns import Campaign, CampaignMailbox
 from storage.tables.cells import DealCell, DealCellDelta, MeetingCell, MeetingCellDelta
+from storage.tables.chat import ChatEvent, ChatMessage, ChatRun, ChatStep, ChatThread, ChatWatch, ModelUsage
 from storage.tables.competitors import Competitor
 from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
 from storage.tables.cx_reports import CXReport, CXReportRevision
 from storage.tables.deals import Deal, DealContact
+from storage.tables.duplicates import MatchGroup, MatchKey, NotDuplicate
 from storage.tables.enrollments import Enrollment, OutreachMessage
 from storage.tables.events import Event
+from storage.tables.external_keys import ExternalKey
 from storage.tables.feedback import Feedback
+from storage.tables.files import ATTACHABLE, File, FileLink, FileUsage, Leftover
+from storage.tables.folders import Folder
 from storage.tables.health import HealthFactor, HealthSnapshot
 from storage.tables.history import RecordChange
 from storage.tables.idempotency import IdempotencyKey
+from storage.tables.integrations import (
+    FeedContent,
+    Integration,
+    IntegrationPolicy,
+    SyncedMeeting,
+    SyncItem,
+    SyncOccurrence,
+    SyncRun,
+    SyncStream,
+)
 from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.leads import Lead
 from storage.tables.mailboxes import Mailbox
 from storage.tables.members import Person
+from storage.tables.merging import Merge, MergedId
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.outreach_domains import OutreachDomain
 from storage.tables.pipeline_stages import PipelineStage, StageChange
+from storage.tables.reports import Report
 from storage.tables.research import ResearchResult, ResearchRun
 from storage.tables.sales_targets import SalesTarget
 from storage.tables.saved_queries import SavedQuery
 from storage.tables.search import SEARCHED, SearchEntry
 from storage.tables.tags import TAGGED, Tag, TagLink
+from storage.tables.uploads import FilePiece, FileUpload
 from storage.tables.webhooks import Webhook, WebhookDelivery, WebhookWatch
 
 __all__ = [
+    "ATTACHABLE",
     "SEARCHED",
     "TAGGED",
     "Account",
@@ -45,6 +64,12 @@ __all__ = [
     "CXReportRevision",
     "Campaign",
     "CampaignMailbox",
+    "ChatEvent",
+    "ChatMessage",
+    "ChatRun",
+    "ChatStep",
+    "ChatThread",
+    "ChatWatch",
     "Competitor",
     "Contact",
     "Credential",
@@ -55,19 +80,36 @@ __all__ = [
     "Enrollment",
     "Event",
     "EventCounter",
+    "ExternalKey",
+    "FeedContent",
     "Feedback",
+    "File",
+    "FileLink",
+    "FilePiece",
+    "FileUpload",
+    "FileUsage",
+    "Folder",
     "HealthFactor",
     "HealthSnapshot",
     "IdempotencyKey",
+    "Integration",
+    "IntegrationPolicy",
     "Job",
     "JobWorker",
     "Lead",
+    "Leftover",
     "Mailbox",
+    "MatchGroup",
+    "MatchKey",
     "Medium",
     "MeetingCell",
     "MeetingCellDelta",
     "Member",
     "Membership",
+    "Merge",
+    "MergedId",
+    "ModelUsage",
+    "NotDuplicate",
     "Organization",
     "OutreachDomain",
     "OutreachMessage",
@@ -76,12 +118,18 @@ __all__ = [
     "QueuedJob",
     "RecordChange",
     "ReminderWatch",
+    "Report",
     "ResearchResult",
     "ResearchRun",
     "SalesTarget",
     "SavedQuery",
     "SearchEntry",
     "StageChange",
+    "SyncItem",
+    "SyncOccurrence",
+    "SyncRun",
+    "SyncStream",
+    "SyncedMeeting",
     "Tag",
     "TagLink",
     "Webhook",

@@ -235,5 +235,8 @@ UNCOMPARED_INDEXES = frozenset(LISTING_INDEXES) | {
     f"ix_activities_{name}"
     for name in ("created", "occurred", "type", "account", "deal", "contact", "lead", "owner", "reminders")
 }
+UNCOMPARED_INDEXES |= {"ix_integrations_owner", "ix_integrations_created", "ix_sync_occurrences_start"}
+UNCOMPARED_INDEXES |= {"ix_sync_runs_newest"}
 UNCOMPARED_INDEXES |= {"ix_record_changes_subject", "ix_record_changes_owners", "ix_stage_changes_account"}
+UNCOMPARED_INDEXES |= {"ix_match_groups_shared", "ix_file_links_record"}
 """The indexes that Alembic cannot compare with the tables: not said there, or by an expression."""

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import ForeignKeyConstraint, Index
 
+from contract.matching import name_match, phone_match
 from storage.base import Record, tenant_key
 from storage.columns import (
     EMAIL,
@@ -14,7 +15,9 @@ from storage.columns import (
     WRITE,
     column,
     created,
+    external_key,
     folds,
+    matches,
     owner,
     reference,
     updated,
@@ -26,14 +29,16 @@ class Contact(Record, table=True):
     """A person, with or without an account."""
 
     __tablename__ = "contacts"
-    __events__ = {"contact": "created updated deleted linked unlinked"}
+    __events__ = {"contact": "created updated deleted linked unlinked merged", "contacts": "upserted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),
+        Index("uq_contacts_org_id_external_key", "org_id", "external_key", unique=True),
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "account_id", "created_at"),
+        Index(None, "org_id", "folded_email"),
     )
 
     first_name: str | None = column(LINE, "The given name.", WRITE | FILTER, default=None, example="Ada")
@@ -44,6 +49,7 @@ class Contact(Record, table=True):
     linkedin: str | None = column(LINE, "The LinkedIn profile.", WRITE, default=None)
     account_id: str | None = reference("accounts", "The account's identifier.", WRITE | FILTER)
     owner_id: str | None = owner(UPDATE | FILTER)
+    external_key: str | None = external_key("contacts", WRITE | FILTER)
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
@@ -53,3 +59,7 @@ class Contact(Record, table=True):
     folded_phone: str | None = folds("phone")
     folded_title: str | None = folds("title")
     folded_owner_id: str | None = folds("owner_id")
+    folded_external_key: str | None = folds("external_key")
+    match_first_name: str | None = matches("first_name", name_match)
+    match_last_name: str | None = matches("last_name", name_match)
+    match_phone: str | None = matches("phone", phone_match)

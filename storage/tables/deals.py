@@ -23,6 +23,7 @@ from storage.columns import (
     WRITE,
     column,
     created,
+    external_key,
     folds,
     folds_each,
     owner,
@@ -42,7 +43,7 @@ class Deal(Record, table=True):
     """
 
     __tablename__ = "deals"
-    __events__ = {"deal": "created updated deleted", "deal_competitors": "detected"}
+    __events__ = {"deal": "created updated deleted", "deals": "upserted", "deal_competitors": "detected"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),
@@ -51,6 +52,7 @@ class Deal(Record, table=True):
         tenant_key("deals", "parent_deal_id"),
         CheckConstraint("status IN ('open', 'won', 'lost')", name="status"),
         CheckConstraint("geo_scope IN ('local', 'regional', 'international')", name="geo_scope"),
+        Index("uq_deals_org_id_external_key", "org_id", "external_key", unique=True),
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),
@@ -115,6 +117,7 @@ class Deal(Record, table=True):
         MOMENT, "When the deal was won or lost last; null while it is open.", FILTER, default=None
     )
     owner_id: str | None = owner(UPDATE | FILTER)
+    external_key: str | None = external_key("deals", WRITE | FILTER)
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
@@ -122,6 +125,7 @@ class Deal(Record, table=True):
     folded_currency: str | None = folds("currency", default="usd")
     folded_source: str | None = folds("source")
     folded_owner_id: str | None = folds("owner_id")
+    folded_external_key: str | None = folds("external_key")
     folded_competitors: list[str] = folds_each("competitors")
 
 

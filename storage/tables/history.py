@@ -16,7 +16,8 @@ class RecordChange(Record, table=True):
     """A change of a record. `fields` has the values before and after by the names of columns, in a list of two.
 
     Edits of one person within two minutes are one row, whose `at` is that of the last (decision 232). A row without
-    fields says that they took each other back, and is shown nowhere.
+    fields says that they took each other back, and is shown nowhere. `merged_from` is the record that it was told of
+    before that went into this one.
     """
 
     __tablename__ = "record_changes"
@@ -40,6 +41,7 @@ class RecordChange(Record, table=True):
     at: datetime = Field(default_factory=now)
     actor: str = Field(sa_type=PlainText)
     type: str = Field(sa_type=PlainText)
+    merged_from: str | None = Field(default=None, sa_type=Identifier)
     fields: JsonDict = Field(sa_column=Column(Document, nullable=False))
     former_owner: str | None = Field(
         default=None, sa_type=PlainText, sa_column_args=[Computed(FORMER_OWNER, persisted=True)]

@@ -19,6 +19,7 @@ from storage.columns import (
     UPDATE,
     column,
     created,
+    external_key,
     folds,
     owner,
     reference,
@@ -31,7 +32,7 @@ class Lead(Record, table=True):
     """A lead. One card makes one lead; `account_id`, `contact_id` and `deal_id` are what it was converted into."""
 
     __tablename__ = "leads"
-    __events__ = {"lead": "created updated disqualified reopened converted"}
+    __events__ = {"lead": "created updated disqualified reopened converted", "leads": "upserted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),
@@ -40,9 +41,11 @@ class Lead(Record, table=True):
         CheckConstraint("status IN ('new', 'working', 'qualified', 'converted', 'disqualified')", name="status"),
         CheckConstraint("source IN ('scan_badge', 'scan_card', 'manual')", name="source"),
         UniqueConstraint("org_id", "card_id"),
+        Index("uq_leads_org_id_external_key", "org_id", "external_key", unique=True),
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),
+        Index(None, "org_id", "folded_email"),
         Index(None, "org_id", "status", "created_at"),
         Index(None, "org_id", "account_id"),
         Index(None, "org_id", "contact_id"),
@@ -106,6 +109,7 @@ class Lead(Record, table=True):
     account_id: str | None = reference("accounts", "What the lead was converted into, like the next two.")
     contact_id: str | None = reference("contacts", "The contact that it became.")
     deal_id: str | None = reference("deals", "The deal that it became, if it became one.")
+    external_key: str | None = external_key("leads", UPDATE | FILTER)
     created_at: datetime = created()
     updated_at: datetime = updated()
     version: int = versioned()
@@ -114,3 +118,4 @@ class Lead(Record, table=True):
     folded_company_domain: str | None = folds("company_domain")
     folded_email: str | None = folds("email")
     folded_owner_id: str | None = folds("owner_id")
+    folded_external_key: str | None = folds("external_key")

@@ -15,7 +15,6 @@ from storage.base import with_copies
 from storage.connection_pool import Driver, Taken
 from storage.db_errors import is_statement_error, refusal_of
 from storage.new_rows import as_row, model_of, row_kind
-from storage.shown_statements import Shown, shown
 from storage.statements import AnyRow, AnyStatement, AnyValue, CompiledStatement
 from storage.tenancy import guard
 
@@ -54,12 +53,6 @@ class TenantSession:
         if prepared.is_text:
             return await self._send_text(prepared, parameters)
         return prepared.rows(await self._send(prepared, parameters))
-
-    def shown(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Shown:
-        """The shape as `fetch` sends it, without the wall around the organization."""
-        prepared = self._prepared(key, build)
-        parameters = prepared.parameters(self.org_id, values)
-        return shown(prepared.inner_text, parameters, self.dialect)
 
     async def change(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> int:
         """Run a shape that gives no rows; how many it has changed."""

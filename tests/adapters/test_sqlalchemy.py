@@ -11,7 +11,7 @@ from typing import Any
 import aiosqlite
 import asyncpg
 import pytest
-from sqlalchemy import Boolean, DateTime, Text, bindparam, literal, literal_column, select, tuple_
+from sqlalchemy import Boolean, DateTime, Text, bindparam, literal, literal_column, select, true, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import Mapper
@@ -22,6 +22,14 @@ from storage.adapters import aiosqlite as sqlite_driver
 from storage.adapters import sqlalchemy as adapter
 from storage.adapters import sqlmodel as models
 from storage.base import Tenant
+
+
+def test_a_dialect_of_no_database_writes_names_and_true() -> None:
+    dialect = adapter.DefaultDialect(paramstyle="named")
+    dialect.supports_native_boolean = True
+    statement = select(literal_column("x")).where(true(), bindparam("b", type_=Boolean)).limit(bindparam("n"))
+    assert " ".join(str(statement.compile(dialect=dialect)).split()) == "SELECT x WHERE :b LIMIT :n"
+    assert str(select(true()).compile(dialect=dialect)).startswith("SELECT true")
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])

@@ -17,8 +17,7 @@ from contract.analytics_events import AnalyticsPlanner
 from gateway.app import application
 from gateway.runtime import Runtime
 from resolvers.analytics_inputs import AnalyticsQuery
-from resolvers.analytics_planners import Question
-from resolvers.questions.plans import Declined, Plan
+from resolvers.questions.plans import Declined, Plan, Question
 from resolvers.shared.context import Context
 from tests.support.gateway import Gateway
 from tests.support.world import Headers

@@ -91,6 +91,7 @@ FUNCTIONS = {
     "ifnull": "IFNULL(source, name)",
     "iif": "IIF(status = 'open', 1, 0)",
     "julianday": "JULIANDAY('now') - JULIANDAY(close_date)",
+    "local_date": "local_date(created_at, 'Europe/Berlin')",
     "lag": "LAG(value) OVER (ORDER BY name)",
     "lead": "LEAD(name, 2) OVER (PARTITION BY status ORDER BY name)",
     "length": "LENGTH(name)",

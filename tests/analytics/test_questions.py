@@ -68,7 +68,7 @@ async def answer(one: Tenant, plan: Plan) -> Result:
     prepared = prepare(plan.query, frozenset(ctx.caller.scopes), NOW)
     async with ctx.reading() as session:
         rows, truncated = await prepared.rows(session)
-        statement = prepared.statement(session)
+        statement = prepared.statement(session.dialect)
     chart = chart_of(prepared.columns, rows, is_list=not plan.query.measures, wanted=plan.chart)
     return Result(prepared.columns, rows, truncated, statement, chart, 0)
 

@@ -20,6 +20,7 @@ from jobs import analytics_upkeep
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.questions.plans import Declined, Plan
 from storage.base import new_id, now
+from storage.queries import analytics_runs as statements
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch, Deal
 from tests.analytics.asking import STREAMED, Asker, Reader, another_process, events_of, use
 from tests.support.tenants import Tenant
@@ -463,6 +464,28 @@ async def test_a_conversation_is_forgotten_with_all_that_was_asked(one: Tenant, 
     assert [row[0] for row in await one.rows(col(AnalyticsRun.id))] == [kept]
     assert {row[0] for row in await one.rows(col(AnalyticsEvent.run_id))} == {kept}
     assert (await asker(one).call("DELETE", f"/analytics/conversations/{conversation}")).status_code == 404
+    reader.going.set()
+
+
+async def test_who_follows_a_conversation_that_is_deleted_is_told_the_end(
+    one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the last step went before it was read."""
+    reader.going.clear()
+    [started] = await asker(one).begin()
+    run_id, reading, read = started.data["run_id"], asyncio.Event(), statements.events_after
+
+    async def later(*given: Any) -> Any:
+        await reading.wait()
+        return await read(*given)
+
+    monkeypatch.setattr(statements, "events_after", later)
+    following = asyncio.create_task(asker(one).follow(run_id, 1))
+    path = f"/analytics/conversations/{started.data['conversation_id']}"
+    assert (await asker(one).call("DELETE", path)).status_code == 204
+    reading.set()
+    [last] = await following
+    assert (last.id, last.event, last.data["status"]) == (2, "run_finished", "cancelled")
     reader.going.set()
 
 

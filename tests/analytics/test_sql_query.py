@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from contract.catalog_tables import SQL_FUNCTIONS, SQL_TABLES
 from storage.base import new_id
-from storage.tables import Account, Deal, Event
+from storage.tables import Account, Activity, Deal, Event
 from tests.analytics.crm import fill
 from tests.support.tenants import Tenant
 
@@ -275,3 +276,57 @@ async def test_dates_moments_and_identifiers_are_alike(one: Tenant) -> None:
     assert await rows(one, f"SELECT COUNT(*) FROM deals WHERE id = '{new_id()}'") == [[0]]
     error = await one.error(QUERY, sql="SELECT name FROM deals WHERE close_date > 'soon'")
     assert error["message"].startswith("syntax: a day is compared with a text that is none")
+
+
+ZONED = {
+    "sqlite": ["local_date(due_at, '{zone}')"],
+    "postgresql": [
+        "CAST(due_at AT TIME ZONE '{zone}' AS date)",
+        "CAST(date_trunc('day', due_at AT TIME ZONE '{zone}') AS date)",
+        "to_char(due_at AT TIME ZONE '{zone}', 'YYYY-MM-DD')",
+    ],
+}
+
+
+async def test_days_in_a_time_zone(one: Tenant) -> None:
+    """Decision 295: the day is that of the zone, also beside a change of its offset."""
+    moments = [datetime(2026, 9, 26, 11, 59), datetime(2026, 9, 26, 12, 0), datetime(2026, 9, 27, 11), None]
+    await one.add(*(Activity(subject="M", due_at=at and at.replace(tzinfo=UTC)) for at in moments))
+    dialect = one.gateway.world.database.dialect
+    for form in ZONED[dialect]:
+        there = form.format(zone="Pacific/Auckland")
+        found = await rows(
+            one, f"SELECT {there} AS day, COUNT(*) AS meetings FROM activities GROUP BY 1 ORDER BY 1 NULLS LAST"
+        )
+        assert found == [["2026-09-26", 1], ["2026-09-27", 1], ["2026-09-28", 1], [None, 1]]
+        for zone in ("Pacific/Nowhere", "localtime", "UTC''"):
+            error = await one.error(QUERY, sql=f"SELECT {form.format(zone=zone)} AS day FROM activities")
+            assert error["message"].startswith("syntax: a time zone is a name such as 'Europe/Berlin', in quotes")
+    if dialect == "postgresql":
+        error = await one.error(QUERY, sql="SELECT due_at AT TIME ZONE 'Europe/Berlin' AS here FROM activities")
+        assert error["message"].startswith("syntax: here is a time in a zone: CAST(… AS date) makes a day of it")
+
+
+async def test_an_amount_is_compared_with_any_other(one: Tenant) -> None:
+    await one.add(*(Deal(name=name, value=Decimal(name)) for name in ("999999999999999.9999", "999999999999999.9998")))
+    for sign, name in ((">", "999999999999999.9998"), ("<", "999999999999999.9999")):
+        [[found]] = await rows(one, f"SELECT name FROM deals WHERE value {sign} {name}")
+        assert found != name
+
+
+async def test_leads_are_grouped_by_their_tags(one: Tenant) -> None:
+    """Decision 296."""
+    await fill(one)
+    sql = (
+        "SELECT t.name, COUNT(*) AS leads FROM leads l JOIN tag_links k ON k.record_id = l.id AND k.kind = 'lead' "
+        "JOIN tags t ON t.id = k.tag_id GROUP BY 1 ORDER BY 1"
+    )
+    assert await rows(one, sql) == [["Fair", 8], ["VIP", 7]]
+
+
+async def test_null_is_put_together_with_anything(one: Tenant) -> None:
+    await one.add(Deal(name="D", value=Decimal(3)))
+    sql = (
+        "SELECT name, NULL AS value FROM deals UNION ALL SELECT NULL AS name, value FROM deals ORDER BY name NULLS LAST"
+    )
+    assert await rows(one, sql) == [["D", None], [None, "3"]]

@@ -4,11 +4,21 @@ import shutil
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Page, Route, WebSocket, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Request,
+    ViewportSize,
+    async_playwright,
+    expect,
+)
 
 from gateway.demo.links import DemoLinks, Invitation
 from storage.seeding.demo import SALES
@@ -22,7 +32,9 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a page reaches this machine and nothing else
 ]
+VIEWPORT: ViewportSize = {"width": 1360, "height": 820}
 
 PATIENCE_MS = 30_000
 """How long anything on a page may take: other work on the machine makes a browser slow."""
@@ -32,7 +44,7 @@ expect.set_options(timeout=PATIENCE_MS)
 
 @dataclass
 class Offline:
-    """A page that reaches the tested service and nothing else, with what it complained about."""
+    """A page that reaches this machine alone, with the addresses beside the service's and what it complained about."""
 
     page: Page
     elsewhere: list[str] = field(default_factory=list)
@@ -87,6 +99,7 @@ def code_link(live_server: str, live_folder: Path) -> str:
 def token_of(live: Service, live_folder: Path) -> Callable[..., str]:
     """A session token of a member of the demo: its subject, and the options of the command."""
 
+    @cache
     def mint(subject: str, *options: str) -> str:
         done = subprocess.run(
             [SCRIPT, "token", "--user", subject, *options],
@@ -108,35 +121,56 @@ def chromium() -> str:
     pytest.fail("Chromium is missing, and the pages were not looked at: install it (Debian: apt-get install chromium).")
 
 
-@pytest.fixture
-async def offline(chromium: str, live_server: str, tmp_path: Path) -> AsyncIterator[Offline]:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser(chromium: str) -> AsyncIterator[Browser]:
+    """One for all tests: it takes seconds to start."""
     async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "profile",
-            executable_path=chromium,
-            args=FLAGS,
-            viewport={"width": 1360, "height": 820},
-            service_workers="block",
-        )
-        await context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server)
-        page = context.pages[0]
-        page.set_default_timeout(PATIENCE_MS)
-        seen = Offline(page)
+        browser = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        await browser.close()
 
-        async def only_the_service(route: Route) -> None:
-            if urlsplit(route.request.url).netloc == urlsplit(live_server).netloc:
-                await route.continue_()
-            else:
-                seen.elsewhere.append(route.request.url)
-                await route.abort()
 
-        def socket(opened: WebSocket) -> None:
-            if urlsplit(opened.url).netloc != urlsplit(live_server).netloc:
-                seen.elsewhere.append(opened.url)
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def context(browser: Browser, live: Service) -> AsyncIterator[BrowserContext]:
+    """One for all tests: what a page loaded, 5 MB of GraphiQL for one, is neither fetched nor compiled again."""
+    context = await browser.new_context(viewport=VIEWPORT, service_workers="block")
+    await context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live.address)
+    yield context
+    await context.close()
 
-        await context.route("**/*", only_the_service)
-        page.on("websocket", socket)
-        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        page.on("console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None)
-        yield seen
-        await context.close()
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def offline(context: BrowserContext, live_server: str) -> AsyncIterator[Offline]:
+    """A page of a new tab in a browser that keeps nothing of the tests before."""
+    page = await context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    seen = Offline(page)
+
+    def asked(address: str) -> None:
+        site = urlsplit(address)
+        if site.scheme in ("http", "https", "ws", "wss") and site.netloc != urlsplit(live_server).netloc:
+            seen.elsewhere.append(address)
+
+    def requested(request: Request) -> None:
+        asked(request.url)
+
+    # Not by routes, which would have the browser load everything anew.
+    context.on("request", requested)
+    page.on("websocket", lambda opened: asked(opened.url))
+    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    page.on("console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None)
+    yield seen
+    context.remove_listener("request", requested)
+    await _forget(context, live_server)
+
+
+async def _forget(context: BrowserContext, origin: str) -> None:
+    """Close all tabs, and clear what they kept; what the browser cached stays."""
+    blank = await context.new_page()
+    for page in context.pages:
+        if page is not blank:
+            await page.close()
+    devtools = await context.new_cdp_session(blank)
+    kept = "cookies,indexeddb,local_storage"
+    await devtools.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kept})
+    await blank.close()

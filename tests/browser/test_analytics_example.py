@@ -19,6 +19,8 @@ from contract.catalog import ColumnKind
 from resolvers.charts import chart_of
 from tests.support.service import Service
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 SERVE = Path(__file__).parents[2] / "examples" / "analytics" / "serve.py"
 STEPS = ["run_started", "plan", "sql", "columns", "rows", "chart", "explanation", "run_finished"]
 LONG = "The Honourable Company of Long Names, Registered Abroad · " * 4 + "W" * 200
@@ -62,19 +64,19 @@ def live_server(live: Service) -> Iterator[str]:
         serving.terminate()
 
 
-def test_the_page_is_under_its_policy_and_others_are_not_passed_on(live_server: str, live_token: str) -> None:
-    page = httpx.get(live_server)
+async def test_the_page_is_under_its_policy_and_others_are_not_passed_on(live_server: str, live_token: str) -> None:
+    caller = {"Authorization": f"Bearer {live_token}"}
+    async with httpx.AsyncClient(base_url=live_server) as http:
+        page = await http.get("/")
+        assert (await http.get("/viewer", headers=caller)).json()["name"] == "Ada Admin"
+        assert (await http.get("/viewer")).status_code == 401
+        assert (await http.get("/deals", headers=caller)).status_code == 404
+        asked = await http.post("/graphql", headers=caller, json={"query": "{ viewer { name } }"})
+        assert asked.status_code == 404
     assert page.headers["content-security-policy"].startswith(
         "default-src 'none'; script-src 'self'; style-src 'self';"
     )
     assert "unsafe" not in page.headers["content-security-policy"]
-    caller = {"Authorization": f"Bearer {live_token}"}
-    assert httpx.get(f"{live_server}/viewer", headers=caller).json()["name"] == "Ada Admin"
-    assert httpx.get(f"{live_server}/viewer").status_code == 401
-    assert httpx.get(f"{live_server}/deals", headers=caller).status_code == 404
-    assert (
-        httpx.post(f"{live_server}/graphql", headers=caller, json={"query": "{ viewer { name } }"}).status_code == 404
-    )
 
 
 async def signed_in(page: Page, address: str, token: str, organization: str) -> None:
@@ -222,8 +224,8 @@ def _written(name: str) -> list[str]:
         for c in columns
     ]
     chart = chart_of(columns, rows)
-    text = """SELECT $2, '$1?', "$1", $1"""
-    statement = {"text": text, "parameters": ["it's", None], "dialect": "postgresql", "tables": [], "filters": []}
+    text = """SELECT NULL, '$1?', "$1", 'it''s'"""
+    statement = {"text": text, "parameters": [], "dialect": "postgresql", "tables": [], "filters": []}
     told: list[tuple[str, Any]] = [
         ("run_started", {"run_id": "run", "conversation_id": "conversation", "question": name}),
         ("plan", {"planner": "parser", "query": {}, "assumptions": [], "follows_run_id": None}),

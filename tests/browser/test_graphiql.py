@@ -11,6 +11,8 @@ from playwright.async_api import Page, expect
 
 from tests.support.graphiql import open_tab, ready, run, write
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 SALES, PARTNERS = "Demo Sales", "Demo Partners"
 
 
@@ -219,7 +221,7 @@ async def test_what_the_bar_says_can_be_read(offline: Any, live_link: str, schem
     assert [found for found in contrasts if found[1] < 4.5] == []
 
 
-@pytest.mark.parametrize("width", [360, 720, 1360])
+@pytest.mark.parametrize("width", [360, pytest.param(720, marks=pytest.mark.long), 1360])
 async def test_nothing_is_cut_off_at_any_width(offline: Any, live_link: str, width: int) -> None:
     page: Page = offline.page
     await page.set_viewport_size({"width": width, "height": 760})

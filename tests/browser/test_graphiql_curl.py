@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 
 from tests.support.graphiql import open_tab, ready, write
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 
 COPY = "Copy as curl"
 

@@ -13,7 +13,7 @@ from playwright.async_api import Page, expect
 
 from tests.support.graphiql import open_tab, ready, run
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 
 FILES = sorted((Path(__file__).parents[2] / "ui/graphiql/src/examples").glob("*.graphql"))
 

@@ -11,7 +11,7 @@ from playwright.async_api import Page, WebSocketRoute, expect
 
 from tests.support.graphiql import open_tab, press_run, ready
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 
 SALES = "11111111-1111-4111-8111-111111111111"
 

@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 
 from tests.support.graphiql import run, storage
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_the_token_stays_in_the_tab(offline: Any, live_server: str, live_token: str) -> None:

@@ -27,4 +27,4 @@ def test_what_is_named_is_there(path: str, name: str | None) -> None:
 def test_the_document_names_its_places() -> None:
     assert len(NAMED) > 80
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert packages - {path.partition("/")[0] for path, _ in NAMED} == {"benchmarks", "providers"}
+    assert packages - {path.partition("/")[0] for path, _ in NAMED} == {"benchmarks"}

@@ -18,7 +18,7 @@ from sqlalchemy import select, text
 from sqlmodel import col
 
 from contract.scopes import Role
-from gateway.runtime import AUDIENCE
+from gateway.made import AUDIENCE
 from identity.keyfiles import signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from storage.database import Database

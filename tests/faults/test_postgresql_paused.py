@@ -23,7 +23,7 @@ from tests.faults.load import kept, pick, writing
 from tests.support.live import going
 from tests.support.postgresql import Server
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("impatient")]
 
 CLIENTS = 30
 """More than the pool has connections."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.roll_ups import put_right
+from storage.queries.organizations import all_ids
 from tests.faults.load import CUT, kept, pick, writing
 from tests.support.live import going
 from tests.support.service import Service
@@ -37,5 +39,9 @@ async def test_what_was_acknowledged_survives(database_url: str, dialect: str, t
             # Each client had at most one request under way when the server died; those may have been done, untold.
             assert found.unknown <= load.outcomes[CUT]
             assert load.outcomes.keys() <= {200, 201, CUT}
+            # What is kept ready for aggregates is what is counted anew, whenever the server died.
+            async with live.database.directory() as session:
+                organizations = await all_ids(session)
+            assert [await put_right(live.database, org_id, dry=True) for org_id in organizations] == [0, 0]
         finally:
             assert live.service.end() == 0

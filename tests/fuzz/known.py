@@ -15,18 +15,24 @@ _MADE = (
     'webhookCreate(input: {url: "https://hooks.example/crm"}) { webhook { __typename id } }',
     'domainPurchase(name: "outreach-fuzz.com", idempotencyKey: "fuzz") { domain { __typename id } }',
     'meetingLog(input: {subject: "M"}) { meeting { __typename id } }',
+    'folderCreate(name: "F") { folder { __typename id } }',
+    'fileUploadCreate(input: {name: "F", bytes: 3}) { upload { __typename id } }',
+    'chatThreadCreate(input: {title: "T"}) { thread { __typename id } }',
+    'integrationFeedConnect(input: {name: "F", content: "BEGIN:VCALENDAR\\nEND:VCALENDAR"})'
+    " { integration { __typename id } }",
     'tagCreate(input: {name: "T"}) { tag { __typename id } }',
     'taskCreate(input: {subject: "T"}) { task { __typename id } }',
     'noteCreate(input: {body: "N"}) { note { __typename id } }',
     'salesTargetsPut(inputs: [{metric: WON_DEALS, period: YEAR, startsOn: "2026-01-01", amount: "3"}])'
     " { targets { __typename id } }",
     'savedQueryCreate(input: {name: "S", question: "How many deals?"}) { savedQuery { __typename id } }',
+    'reportCreate(input: {name: "R", kind: PIPELINE_BY_STAGE}) { report { __typename id } }',
     'researchRunCreate(input: {name: "R", targets: [{companyName: "Example", domain: "company.invalid"}]})'
     " { run { __typename id } }",
 )
 _CONNECTIONS = (
     *("accounts", "contacts", "deals", "leads", "meetings", "campaigns", "researchRuns"),
-    *("activities", "tags", "salesTargets", "savedQueries"),
+    *("activities", "tags", "salesTargets", "savedQueries", "merges", "reports", "files", "folders", "chatThreads"),
 )
 _LISTS = (
     *_CONNECTIONS,
@@ -52,6 +58,9 @@ def records(address: str, headers: dict[str, str]) -> dict[str, list[str]]:
             body = client.post("/graphql", json={"query": text}).json()
             assert "errors" not in body, (text, body)
             learn(body["data"])
+        for number in range(2):
+            made = client.post("/files", files={"file": (f"{number}.txt", b"file")}).raise_for_status().json()
+            found.setdefault("File", []).append(made["id"])
         found |= _rendered(client)
     return found
 

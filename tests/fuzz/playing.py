@@ -10,6 +10,7 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
@@ -60,12 +61,25 @@ class Got:
         return f"{self.status} {self.headers}\n{self.content.decode(errors='replace')}"
 
 
+@dataclass
+class Dice:
+    """What was thrown for one request, or for what runs beside the requests."""
+
+    name: str
+    thrown: Counter[str] = field(default_factory=Counter)
+
+
+_DICE: ContextVar[Dice] = ContextVar("dice")
+"""Those of whatever runs: a request's own, so that what runs beside it takes none of its throws."""
+
+
 class Fate:
     """The clock and the dice of the application."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.number = 0
-        self._made: Counter[str] = Counter()
+        self._beside = Dice("beside")
+        _DICE.set(self._beside)
         fate = self
 
         class Clock(datetime):
@@ -73,7 +87,6 @@ class Fate:
             def now(cls, tz: tzinfo | None = None) -> Any:
                 return fate.moment.astimezone(tz)
 
-        self.turn(0)
         for module in (storage.base, providers.local_sequencing):
             monkeypatch.setattr(module, "datetime", Clock)
         time_ns = lambda: int(self.moment.timestamp() * 1_000_000_000)  # noqa: E731  # it stands in for a function
@@ -92,16 +105,18 @@ class Fate:
     def turn(self, number: int) -> None:
         """The dice and the clock of the request with this number."""
         self.number = number
-        self._made.clear()
+        _DICE.set(Dice(str(number)))
 
     def _next(self, kind: str, bits: int) -> int:
         # Each kind has dice of its own: a database's driver may throw some of them too.
-        self._made[kind] += 1
-        return Random(f"{self.number} {kind} {self._made[kind]}").getrandbits(bits)
+        dice = _DICE.get(self._beside)
+        dice.thrown[kind] += 1
+        return Random(f"{dice.name} {kind} {dice.thrown[kind]}").getrandbits(bits)
 
     def _identifier(self, bits: int) -> int:
         low = self._next("id", bits - 24)
-        return (self._made["id"] << (bits - 24)) | low  # they grow in the order in which they are made
+        number = _DICE.get(self._beside).thrown["id"]
+        return (number << (bits - 24)) | low  # they grow in the order in which they are made
 
 
 @dataclass
@@ -115,17 +130,13 @@ class Player:
 
     async def play(self, number: int, sent: Sent) -> Got:
         """Send the request as the one with this number."""
-        for _ in range(_TRIES):
-            self.fate.turn(number)
-            answer = await self.gateway.http.request(
-                sent.method,
-                sent.path,
-                content=sent.body,
-                headers=self.headers | sent.headers | {"X-Request-Id": f"request-{number}"},
-            )
-            # On a machine with no time to spare a connection may be two seconds away; nothing was done then.
-            if b'"UNAVAILABLE"' not in answer.content and b'"unavailable"' not in answer.content:
-                break
+        self.fate.turn(number)
+        answer = await self.gateway.http.request(
+            sent.method,
+            sent.path,
+            content=sent.body,
+            headers=self.headers | sent.headers | {"X-Request-Id": f"request-{number}"},
+        )
         return Got(answer.status_code, _kept(answer.headers), answer.content)
 
     async def rows(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -133,7 +144,7 @@ class Player:
         are each database's own.
 
         So are the identifiers of changes: of those that follow from another record's the database draws them. What
-        becomes of questions is left out: they are worked on beside the requests.
+        becomes of questions and messages is left out: they are worked on beside the requests.
         """
         self.gateway.world.one = self.organization
         rows = await self.gateway.world.dump()
@@ -146,6 +157,7 @@ class Player:
 _OWN = (
     *("search_entries", "deal_cells", "deal_cell_deltas", "meeting_cells", "meeting_cell_deltas"),
     *("analytics_runs", "analytics_events", "analytics_watches"),
+    *("chat_messages", "chat_runs", "chat_events", "chat_steps", "chat_watches", "model_usage"),
 )
 
 
@@ -155,6 +167,7 @@ async def playing(url: str, folder: Path) -> AsyncIterator[Player]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         fate = Fate(monkeypatch)
         async with open_gateway(url, folder, **SETTINGS) as gateway:
+            fate.turn(0)
             world = gateway.world
             [identifier] = (await seed(world.database, Seeding(1, 12, 30, 20, 60, seed=77))).organizations
             organization = Organization(identifier, identifier, "Seeded")
@@ -165,7 +178,6 @@ async def playing(url: str, folder: Path) -> AsyncIterator[Player]:
 SETTINGS: dict[str, Any] = {"rate_limit": False}
 """How the application differs from one as it is installed: wide limits belong here, so that every request is served."""
 
-_TRIES = 5
 _COMPARED = ("content-type", "etag", "location", "x-ignored-fields", "allow", "retry-after", "content-disposition")
 
 

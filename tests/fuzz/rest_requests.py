@@ -23,6 +23,7 @@ KINDS = {
     "champion_id": "Contact",
     "parent_deal_id": "Deal",
     **{f"{record.name.replace(' ', '_')}_id": record.typename for record in record_types()},
+    "report_id": "Report",
     "activity_id": "Meeting",  # of which there are the most
 }
 

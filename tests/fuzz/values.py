@@ -52,10 +52,11 @@ ADDRESSES = ("https://hooks.example/x", "http://hooks.example", "https://127.0.0
 
 
 class Values:
-    """Values by their kind, chosen by one generator; it remembers what the service answered."""
+    """Values by their kind, chosen by one generator; it remembers what the service answered, but for what is spared."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, spared: frozenset[str] = frozenset()) -> None:
         self.random = random
+        self._spared = spared
         self._ids: defaultdict[str, list[str]] = defaultdict(list)
         self._cursors: list[str] = []
         self._texts: list[str] = []
@@ -86,7 +87,7 @@ class Values:
             self._keep(self._texts, value)
 
     def _keep(self, pool: list[str], value: str) -> None:
-        if value in pool:
+        if value in pool or value in self._spared:
             return
         if len(pool) < KEPT:
             pool.append(value)

@@ -33,6 +33,7 @@ COMMANDS = {
     "credentials",
     "webhooks",
     "analytics",
+    "tools",
 }
 
 
@@ -152,6 +153,21 @@ def test_a_sequencing_provider_needs_its_key(command: Command, provider: str) ->
     settings = {"CRM_SEQUENCING_PROVIDER": provider, "CRM_SEQUENCING_API_KEY": "canary"}
     shown = json.loads(command("config", "show", "--json", **settings).out)
     assert (shown["CRM_SEQUENCING_PROVIDER"], shown["CRM_SEQUENCING_API_KEY"]) == (provider, "***")
+
+
+def test_a_model_needs_its_name(command: Command) -> None:
+    outcome = command("serve", "--port", "0", CRM_MODEL_URL="http://127.0.0.1:9/v1")
+    assert (outcome.code, outcome.err) == (78, "CRM_MODEL_NAME: is needed beside CRM_MODEL_URL\n")
+    settings = {"CRM_MODEL_URL": "http://127.0.0.1:9/v1", "CRM_MODEL_NAME": "small", "CRM_MODEL_API_KEY": "canary"}
+    shown = json.loads(command("config", "show", "--json", **settings).out)
+    assert [shown[name] for name in settings] == ["http://127.0.0.1:9/v1", "small", "***"]
+    assert (shown["CRM_MODEL_KIND"], shown["CRM_MODEL_TIMEOUT_SECONDS"]) == ("openai", "30.0")
+    assert command("config", "show", CRM_MODEL_KIND="gemini").err.startswith("CRM_MODEL_KIND: ")
+    assert "127.0.0.1:9" not in command("serve", "--port", "0", CRM_MODEL_URL="127.0.0.1:9/v1").out
+    for address in ("http://127.0.0.1:9/v1?a=canary", "http://canary@127.0.0.1:9/v1", "http://127.0.0.1:9/v1#canary"):
+        outcome = command("config", "show", CRM_MODEL_URL=address, CRM_MODEL_NAME="small")
+        assert (outcome.code, "canary" in outcome.err) == (78, False)
+        assert outcome.err.startswith("CRM_MODEL_URL: must end with its path")
 
 
 def test_every_bad_setting_is_named_at_once(command: Command) -> None:

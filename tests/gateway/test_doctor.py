@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from gateway.runtime import Runtime
 from gateway.settings import Settings
 from storage.base import now
 from storage.database import Database
+from tests.support.loopback import Reply, serving
+from tests.support.model import KEY, delta, said, scripted, streamed
 from tests.support.postgresql import Server
 from tests.support.service import Outcome
 
@@ -53,6 +56,59 @@ def migrated(tmp_path: Path, sqlite_template: Path) -> Path:
     shutil.copyfile(sqlite_template, folder / "crm.sqlite3")
     (folder / "crm.sqlite3").chmod(0o600)
     return folder
+
+
+@pytest.mark.parametrize(
+    ("answer", "ok", "words"),
+    [
+        (said({"word": "ready"}), True, "scripted-1 answers"),
+        (said("ready"), False, "cannot be read"),
+        (Reply({}, status=401), False, "does not accept"),
+        (Reply({}, status=500), False, "busy"),
+    ],
+)
+async def test_the_model_is_asked_for_a_word(
+    answer: Reply, ok: bool, words: str, migrated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = Runtime(Settings(_env_file=None, data_dir=migrated))
+    async with scripted(answer) as model, runtime.running():
+        runtime.services = replace(runtime.services, model=model.model)
+        found = {finding.name: finding for finding in await doctor.examine(runtime)}["model"]
+    assert (found.ok, bool(found.advice)) == (ok, not ok)
+    assert words in found.message
+    assert KEY not in found.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "ok", "words"),
+    [
+        (streamed(delta(content="Yes"), delta("stop")), True, "small answers chats"),
+        (streamed(delta("stop")), False, "it says nothing"),
+        (Reply({}, status=401), False, "does not accept"),
+        (Reply({}, status=503), False, "busy"),
+    ],
+)
+async def test_the_model_of_chats_is_asked_for_a_word(answer: Reply, ok: bool, words: str, migrated: Path) -> None:
+    async with serving(lambda _: answer) as server:
+        settings = {"model_url": f"{server.url}/v1", "model_name": "small", "model_api_key": KEY}
+        runtime = Runtime(Settings(_env_file=None, data_dir=migrated, **settings))
+        async with runtime.running():
+            found = {finding.name: finding for finding in await doctor.examine(runtime)}["chat_model"]
+            ready = {check.name: check.message for check in await runtime.readiness()}["model"]
+    assert (found.ok, bool(found.advice)) == (ok, not ok)
+    assert words in found.message
+    assert "chats: the last call" in ready
+    assert KEY not in found.message
+
+
+async def test_a_model_of_messages_reads_no_questions(migrated: Path) -> None:
+    async with serving(lambda _: Reply({}, status=401)) as server:
+        settings = {"model_url": f"{server.url}/v1", "model_name": "small", "model_kind": "anthropic"}
+        runtime = Runtime(Settings(_env_file=None, data_dir=migrated, **settings))
+        async with runtime.running():
+            found = [finding.name for finding in await doctor.examine(runtime)]
+        assert ("model" in found, "chat_model" in found) == (False, True)
+        assert server.lines == ["POST /v1/messages"]
 
 
 def test_nothing_is_wrong_with_a_fresh_service(command: Command, migrated: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey
 
-from gateway.runtime import AUDIENCE
+from gateway.made import AUDIENCE
 from identity import jwks
 from identity.keyfiles import signing_key
 from identity.tokens import DEFAULT_ISSUER

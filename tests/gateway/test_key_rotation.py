@@ -26,13 +26,6 @@ ROTATIONS = 6
 VIEWER = "{ viewer { subject } }"
 
 
-@pytest.fixture(autouse=True)
-def patient_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a request wait for its connection: a starved machine's 503 says nothing about a key."""
-    monkeypatch.setattr("storage.connection_pool.CONNECTION_SECONDS", 30.0)
-    monkeypatch.setattr("storage.database.CONNECTION_SECONDS", 30.0)
-
-
 @dataclass
 class Seen:
     """How often there was each status, and how many answers each client has had."""

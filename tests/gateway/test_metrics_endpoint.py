@@ -104,6 +104,7 @@ def test_the_worker_answers_on_a_port_of_its_own(tmp_path: Path) -> None:
         process.stderr.close()
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_the_pool_says_who_waits_and_in_vain(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     connections = Connections(database._open, 1)
     taken = await connections.take()
@@ -135,7 +136,7 @@ async def test_ready_has_a_line_for_each_dependency(database_url: str, tmp_path:
         lines = (await gateway.http.get("/ready")).json()["checks"]
         assert (lines[3]["ok"], lines[3]["message"]) == (
             True,
-            "the store cannot be used: reports can be neither rendered nor read",
+            "the store cannot be used: no report is rendered, and no file read or kept",
         )
 
 

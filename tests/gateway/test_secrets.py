@@ -174,6 +174,9 @@ async def test_no_secret_is_found(
             sequencing_provider="instantly",
             sequencing_url=provider.url,
             sequencing_api_key=planted.plant("sequencing key", "CanaryOfTheSequencingProvider"),
+            model_url=f"{provider.url}/v1",
+            model_name="canary",
+            model_api_key=planted.plant("model key", "CanaryOfTheModel"),
             notifications_url=f"http://someone:{note}@{host}/events?token={token}",
             outbound_allow_loopback=True,
         ) as gateway:

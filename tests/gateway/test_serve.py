@@ -81,12 +81,14 @@ def _imports() -> float:
 
 
 def _history(folder: Path) -> list[tuple[object, ...]]:
-    """What the demo data consists of."""
+    """What the demo data consists of, but for what its calendar brings while it is served."""
     with sqlite3.connect(f"file:{folder / 'data' / 'crm.sqlite3'}?mode=ro", uri=True) as connection:
         rows = connection.execute(
             """
             SELECT (SELECT count(*) FROM organizations), (SELECT count(*) FROM memberships),
-                   (SELECT count(*) FROM activities WHERE type = 'meeting'), (SELECT count(*) FROM credentials),
+                   (SELECT count(*) FROM activities WHERE type = 'meeting'
+                    AND id NOT IN (SELECT meeting_id FROM synced_meetings WHERE meeting_id IS NOT NULL)),
+                   (SELECT count(*) FROM credentials),
                    (SELECT count(*) FROM health_snapshots),
                    (SELECT count(*) FROM (SELECT DISTINCT account_id, snapshot_at FROM health_snapshots)),
                    (SELECT count(*) FROM health_factors)

@@ -146,8 +146,8 @@ async def test_a_fallen_credential_ends_the_streams(tmp_path: Path, database_url
             open_socket(clients.service.address) as socket,
         ):
             await socket.begin(headers)
-            await socket.subscribe("1", EVENTS)
-            async with aclosing(events(http)) as stream:
+            await socket.subscribe("1", EVENTS, types=CREATED)
+            async with aclosing(events(http, types=CREATED)) as stream:
                 assert await take(stream, 1) == [None]
                 await asyncio.sleep(3)
                 await clients.deal("still allowed")
@@ -290,8 +290,8 @@ async def test_who_takes_what(tmp_path: Path, database_url: str) -> None:
 async def test_the_service_ends_with_streams_open(tmp_path: Path, database_url: str) -> None:
     async with started(tmp_path, database_url) as clients, open_socket(clients.service.address) as socket:
         await socket.begin(clients.headers)
-        await socket.subscribe("1", EVENTS)
-        async with aclosing(events(clients.http)) as stream:
+        await socket.subscribe("1", EVENTS, types=CREATED)
+        async with aclosing(events(clients.http, types=CREATED)) as stream:
             assert await take(stream, 1) == [None]
             began = time.monotonic()
             code = await asyncio.to_thread(clients.service.end)
@@ -305,7 +305,10 @@ async def test_a_client_that_does_not_read_holds_nothing_up(tmp_path: Path, data
     """It is answered as fast as it reads; the log keeps the rest, and nobody else waits."""
     async with started(tmp_path, database_url) as clients:
         notes = "x" * 200_000
-        async with open_socket(clients.service.address, max_queue=1) as slow, aclosing(events(clients.http)) as stream:
+        async with (
+            open_socket(clients.service.address, max_queue=1) as slow,
+            aclosing(events(clients.http, types=CREATED)) as stream,
+        ):
             await slow.begin(clients.headers)
             await slow.subscribe("1", EVENTS, types=CREATED)
             assert await take(stream, 1) == [None]

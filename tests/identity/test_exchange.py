@@ -12,6 +12,7 @@ from contract.errors import OrganizationHeader, OrganizationMismatch, Unauthenti
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from identity import secrets
+from identity.claims import LEEWAY_SECONDS
 from identity.exchange import AccessToken
 from identity.tokens import Claims
 from storage.base import now
@@ -91,7 +92,9 @@ async def test_the_token_acts_as_its_credential_does(world: World) -> None:
         granted = await _exchange(world, text, chosen)
         direct = await world.services.identity.authenticate(f"Bearer {text}", chosen)
         exchanged = await world.services.identity.authenticate(f"Bearer {granted.access_token}", None)
-        assert exchanged == replace(direct, is_exchanged=True)
+        assert exchanged.session_ends_at is not None
+        assert timedelta() < exchanged.session_ends_at - now() <= timedelta(seconds=granted.expires_in + LEEWAY_SECONDS)
+        assert exchanged == replace(direct, is_exchanged=True, session_ends_at=exchanged.session_ends_at)
         assert (direct.kind, direct.organization) == (kind, world.one)
 
 

@@ -12,7 +12,8 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from gateway.app import application
-from gateway.runtime import Runtime, embedded_issuer
+from gateway.made import embedded_issuer
+from gateway.runtime import Runtime
 from gateway.settings import Settings
 from identity import secrets
 from identity.keyfiles import pepper

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from contract.criteria import EVERYTHING, ListQuery, PageWindow
 from tests.isolation.analytics import CASES as ANALYTICS
+from tests.isolation.bulk import CASES as BULK
+from tests.isolation.chat import CASES as CHAT
 from tests.isolation.requests import EACH_LINK, ERRORS, Case, Graph, Rest, by_id, change, fill, names, of, put, q
 from tests.support.record_types import record_types
 
@@ -33,9 +35,13 @@ _RECORDS = [
     "mailbox",
     "webhook",
     "question",
+    "thread",
+    "message",
+    "chat run",
     *(record.name for record in record_types() if record.is_node),
 ]
 
+_SYNC = ("meetings.get_meeting", "meeting_sync.sync_of_meeting")
 CASES: dict[str, Case] = {
     # Who is calling.
     "viewer.get_viewer": Case(
@@ -540,6 +546,31 @@ CASES: dict[str, Case] = {
     "jobs.watch_job": Case(
         "CRM_READ", (q("subscription($id: ID!) { jobUpdated(id: $id) { id kind status error } }", id="<job>"),)
     ),
+    "integration_watch.watch_integration": Case(
+        "CRM_READ",
+        (q("subscription($id: ID!) { integrationUpdated(id: $id) { id } }", id="<integration>"),),
+    ),
+    "meeting_sync.sync_of_meeting": Case(
+        "MEETINGS_READ", (of("meeting", "sync { uid }"),), below=("meetings.get_meeting",), direct=("<meeting>",)
+    ),
+    "meeting_sync.participants_of_meeting": Case(
+        "MEETINGS_READ",
+        (of("meeting", "participants { email }"),),
+        below=("meetings.get_meeting",),
+        direct=("<meeting>",),
+    ),
+    "meeting_sync.candidates_of_meeting": Case(
+        "CRM_READ",
+        (of("meeting", "sync { dealCandidates { id } }"),),
+        below=("meetings.get_meeting", "meeting_sync.sync_of_meeting"),
+        direct=("<meeting>",),
+    ),
+    "meeting_sync.sources_of_meeting": Case(
+        "MEETINGS_READ",
+        (of("meeting", "sync { sources { integrationId } }"),),
+        below=("meetings.get_meeting", "meeting_sync.sync_of_meeting"),
+        direct=("<meeting>",),
+    ),
     # Outreach.
     "campaigns.get_campaign": Case(
         "OUTREACH_READ", (Rest("GET", "/outreach/campaigns/<campaign>"), of("campaign", "name steps { subject }"))
@@ -651,9 +682,19 @@ CASES: dict[str, Case] = {
     "webhooks.try_webhook": Case("ORG_ADMIN", (by_id("webhookTest", "webhook", "delivery { error }"),)),
     # The change log.
     "events.list_events": Case("CRM_READ", (q("{ events { nodes { type data } } }"),)),
+    "events.list_changes": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/changes?since=2000-01-01T00:00:00Z"),
+            q('{ changes(since: "2000-01-01T00:00:00Z") { nodes { type data } } }'),
+        ),
+    ),
+    "chat_tools.list_tools": Case("CRM_READ", (Rest("GET", "/chat/tools"), q("{ chatTools { name documents } }"))),
     "events.watch_events": Case(
         "CRM_READ", (q("subscription($after: String) { events(after: $after) { type data } }", after=_BEGINNING),)
     ),
     **ANALYTICS,
+    **BULK,
+    **CHAT,
     **{name: case for record in record_types() for name, case in record.cases.items()},
 }

@@ -186,7 +186,29 @@ async def _resume(surfaces: Surfaces) -> None:
         assert response.json()["detail"] == problem["message"]
 
 
+async def _changes(surfaces: Surfaces) -> None:
+    for name in ("A", "B"):
+        assert (await surfaces.rest("POST", "/deals", {"name": name})).status_code == 201
+    paths = (await surfaces.rest("GET", "/changes?since=2000-01-01T00:00:00Z&type=deal_created")).json()
+    graph = await surfaces.graphql(
+        """{ changes(since: "2000-01-01T00:00:00Z", types: ["deal_created"]) {
+        nodes { id type actor occurredAt requestId data } } }"""
+    )
+    assert [{camel(key): value for key, value in event.items()} for event in paths] == graph["nodes"]
+    assert len(paths) == 2
+
+
+async def _tools(surfaces: Surfaces) -> None:
+    paths = (await surfaces.rest("GET", "/chat/tools")).json()
+    graph = await surfaces.graphql("{ chatTools { name description inputSchema effect operations documents } }")
+    told = [{camel(key): value for key, value in tool.items()} for tool in paths]
+    assert [tool | {"effect": tool["effect"].upper()} for tool in told] == graph
+    assert len(told) > 5
+
+
 COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
+    "Query.changes": _changes,
+    "Query.chatTools": _tools,
     "Query.accounts": _listing(
         "/accounts",
         "accounts",

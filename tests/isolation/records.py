@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from uuid import NAMESPACE_URL, uuid5
 
@@ -12,12 +13,14 @@ from contract.scopes import Role
 from contract.vocabulary import FeedbackKind
 from identity.principal import Organization
 from jobs.queue import enqueue
+from jobs.sync.sources import Secret, sealed_secret
 from resolvers.credentials import CredentialCreate, create_organization_key, create_user_token
 from resolvers.deals import DealCreate, create_deal
 from resolvers.feedback import FeedbackCreate, submit_feedback
 from resolvers.health import factors_of, refresh_health
 from storage.base import new_id, now
 from storage.queries.artifacts import publish
+from storage.queries.files import lock_usage
 from storage.tables import (
     Account,
     Activity,
@@ -27,22 +30,41 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
+    ChatEvent,
+    ChatMessage,
+    ChatRun,
+    ChatStep,
+    ChatThread,
     Contact,
     CXReport,
     CXReportRevision,
     DealContact,
     Enrollment,
+    ExternalKey,
+    FeedContent,
+    FileLink,
+    FilePiece,
+    Folder,
     IdempotencyKey,
     Lead,
+    Leftover,
     Mailbox,
     Member,
     Membership,
+    MergedId,
+    ModelUsage,
+    NotDuplicate,
     OutreachDomain,
     OutreachMessage,
     PipelineStage,
     RecordChange,
     ResearchResult,
     ResearchRun,
+    SyncedMeeting,
+    SyncItem,
+    SyncOccurrence,
+    SyncRun,
+    SyncStream,
     Tag,
     TagLink,
     Webhook,
@@ -50,6 +72,7 @@ from storage.tables import (
     WebhookWatch,
 )
 from tests.isolation.cases import Graph, Rest
+from tests.isolation.requests import UPLOADING
 from tests.support.cells import blank_cells
 from tests.support.gateway import Gateway
 from tests.support.record_types import record_types
@@ -103,7 +126,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         sha256=mark,
     )
     async with world.database.writing(organization.id) as session:
-        [key_of_file] = await publish(session, file)
+        await publish(session, file)
     domain = OutreachDomain(name=f"{mark}.com", status="active")
     mailbox = Mailbox(domain_id=domain.id, email=f"{mark}@{mark}.com", display_name=mark, status="active")
     steps = [{"delay_days": 0, "subject": mark, "body": mark}]
@@ -150,10 +173,31 @@ async def fill_organization(world: World, organization: Organization, member: st
     await world.add(organization, made)
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = {record.name: record.row(known, mark) for record in record_types()}
-    others["saved query"].owner_id = member
+    others["saved query"].owner_id = others["integration"].owner_id = member
+    secret = Secret(url=f"https://{mark.lower()}.com/calendar")
+    others["integration"].sealed = sealed_secret(world.services.identity.pepper, others["integration"].id, secret)
+    old_key = ExternalKey(kind="account", key=mark, record_id=account.id)
+    folder, second_folder = others["folder"], Folder(name=mark, parent_id=others["folder"].id, depth=2)
+    others["file"].folder_id = folder.id
+    others["file"].storage_name = f"{organization.id}/{new_id()}"
+    await world.services.artifacts.put(others["file"].storage_name, b"1")
+    uploading = others["upload"]
+    await world.add(organization, folder, second_folder)
+    async with world.database.writing(organization.id) as session:  # which may have been filled before
+        used = await lock_usage(session)
+        await session.update(used, bytes=used.bytes + 1, reserved=used.reserved + uploading.bytes, files=used.files + 1)
+    attached = FileLink(record_id=account.id, file_id=others["file"].id, kind="account", attached_by=mark)
+    piece = FilePiece(upload_id=uploading.id, start=0, bytes=1, storage_name=f"{organization.id}/{new_id()}")
+    leftover = Leftover(org_id=organization.id, storage_name=f"{organization.id}/{new_id()}", gone_after=now())
     second_tag = Tag(name=f"{mark}second")
+    seconds = [Account(name=mark, domain=mark), Contact(first_name=mark, last_name=mark)]
+    pair = sorted((contact.id, seconds[1].id))
+    apart = NotDuplicate(kind="contact", low_id=pair[0], high_id=pair[1])
+    gone = MergedId(kind="account", from_id=new_id(), into_id=account.id, merge_id=others["merge"].id)
     tagged = TagLink(kind="lead", record_id=lead.id, tag_id=others["tag"].id)
-    await world.add(organization, *others.values(), second_tag, tagged)
+    await world.add(organization, *(other for other in others.values() if other is not folder), second_tag, tagged)
+    await world.add(organization, attached, piece, leftover, old_key, *seconds, apart, gone)
+    item, stream = await _synchronised(world, organization, others["integration"].id, meeting.id, deal.id, mark)
     async with world.database.directory(writing=True) as session:
         await session.insert(Member(subject=others["member"].id, name=mark))
     belongs = Membership(org_id=organization.id, subject=others["member"].id, scopes=sorted(Role.MEMBER.scopes))
@@ -175,23 +219,32 @@ async def fill_organization(world: World, organization: Organization, member: st
         run_id=question.id, sequence=1, type="run_finished", data=last_step(AnalyticsRunStatus.DECLINED, 0, ended)
     )
     await world.add(organization, conversation, question, step)
+    thread, message, chat_run = await _chat(world, organization, member, mark)
     return {
         "owner": member,
         "question": question.id,
+        "item": item,
+        "stream": stream,
         "conversation": conversation.id,
+        "thread": thread,
+        "message": message,
+        "chat run": chat_run,
         **{name: other.id for name, other in others.items()},
         "run": run.id,
         "result": result.id,
         "report": report.id,
-        "file": key_of_file,
         "account": account.id,
         "domain": mark,
         "contact": contact.id,
         "deal": deal.id,
         "lead": lead.id,
+        "record": account.id,
+        "second folder": second_folder.id,
         "stage": stages[0].id,
         "second stage": stages[1].id,
         "second tag": second_tag.id,
+        "second account": seconds[0].id,
+        "second contact": seconds[1].id,
         "meeting": meeting.id,
         "snapshot": snapshot.id,
         "factor": (await factors_of(context, snapshot.id))[0].id,
@@ -207,15 +260,102 @@ async def fill_organization(world: World, organization: Organization, member: st
     }
 
 
+async def _synchronised(
+    world: World, organization: Organization, integration_id: str, meeting_id: str, deal_id: str, mark: str
+) -> tuple[str, str]:
+    """What a connection showed, and what is known of a meeting of it; the identifiers of occurrence and stream."""
+    stream = SyncStream(integration_id=integration_id, name=mark)
+    kept = {"said": {"subject": mark, "text": mark}, "single": {}}
+    item = SyncItem(stream_id=stream.id, external_id=mark, uid=mark, body=kept, hash=mark)
+    occurrence = SyncOccurrence(
+        integration_id=integration_id,
+        stream_id=stream.id,
+        item_id=item.id,
+        outcome="taken",
+        meeting_id=meeting_id,
+        **dict.fromkeys(("subject", "explanation"), mark),
+    )
+    guest = {"name": mark, "email": f"{mark}@{mark}.com", "response": "accepted", "organizer": False}
+    known = SyncedMeeting(
+        **dict.fromkeys(("uid", "uid_hash", "conference_url"), mark),
+        meeting_id=meeting_id,
+        participants=[guest],
+        overridden=["subject"],
+        deal_candidates=[deal_id],
+    )
+    run = SyncRun(integration_id=integration_id, mode="full", status="running")
+    await world.add(organization, stream)
+    await world.add(organization, item, run, FeedContent(stream_id=stream.id, sealed=mark.encode()))
+    await world.add(organization, occurrence, known)
+    return occurrence.id, stream.id
+
+
+async def _chat(world: World, organization: Organization, member: str, mark: str) -> tuple[str, str, str]:
+    """A thread with a message and the run that answered it; their identifiers."""
+    thread = ChatThread(subject=member, title=mark)
+    run = ChatRun(
+        thread_id=thread.id,
+        subject=member,
+        message_id=new_id(),
+        answer_id=new_id(),
+        request_id="request",
+        status="succeeded",
+        provider="embedded",
+        time_zone="UTC",
+        credential_kind="session",
+        granted_scopes=[],
+        last_sequence=1,
+        finished_at=now(),
+    )
+    cited = {"start": 0, "end": 1, "kind": "account", "id": new_id(), "label": mark}
+    message = ChatMessage(
+        id=run.message_id,
+        thread_id=thread.id,
+        subject=member,
+        position=1,
+        run_id=run.id,
+        role="user",
+        text=mark,
+        citations=[cited],
+    )
+    event = ChatEvent(
+        run_id=run.id, sequence=1, subject=member, type="run_finished", data={"status": "succeeded", "words": mark}
+    )
+    step = ChatStep(run_id=run.id, position=0, subject=member, content={"said": mark})
+    usage = ModelUsage(day="2026-01-01", subject=member, provider="embedded", model=run.id)  # each time another one
+    await world.add(organization, thread, run, message, event, step, usage)
+    return thread.id, message.id, run.id
+
+
+async def settle(gateway: Gateway) -> None:
+    """Wait until no question and no chat is worked on any more."""
+    services = gateway.runtime.services
+    await asyncio.gather(*services.runs._tasks, *services.chat_runs._tasks, return_exceptions=True)
+
+
 def missing(names: Iterable[str]) -> dict[str, str]:
     """An identifier for each name that no record has."""
     return {name: str(uuid5(NAMESPACE_URL, f"missing:{name}")) for name in names}
 
 
+async def _by_path(gateway: Gateway, request: Rest, headers: Headers) -> httpx.Response:
+    """Send the request, with a file where it is about one, whose name is what the body says."""
+    if (request.method, request.path) == ("POST", "/files"):
+        file = (request.body["file"], b"text", "text/plain")
+        return await gateway.http.post("/files", headers=headers, files={"file": file})
+    if (request.method, request.path) == ("POST", "/files/uploads"):
+        length = "5" if request.body["file"] else "none"
+        begun = {"Tus-Resumable": "1.0.0", "Upload-Length": length}
+        return await gateway.http.post("/files/uploads", headers=headers | begun)
+    if request.path.startswith("/files/uploads/"):
+        headers = UPLOADING | headers
+    return await gateway.rest(request.method, request.path, headers, request.body)
+
+
 async def send(gateway: Gateway, request: Rest | Graph, headers: Headers) -> httpx.Response:
     """Send the request through its surface."""
     if isinstance(request, Rest):
-        return await gateway.rest(request.method, request.path, headers, request.body)
+        return await _by_path(gateway, request, headers)
     if request.needs_key:
         headers = {"Idempotency-Key": new_id()} | headers
     if request.document.startswith("subscription"):

@@ -30,8 +30,16 @@ def names(value: Any) -> set[str]:
     return {name for name in _NAME.findall(repr(value)) if name != "name" and not name.startswith("own ")}
 
 
-READ_BY_POST = ("/analytics/query", "/analytics/sql", "/run")
+READ_BY_POST = ("/analytics/query", "/analytics/sql", "/run", "/merges/preview")
 """Ends of paths that ask by POST and change nothing."""
+
+
+UPLOADING = {
+    "Tus-Resumable": "1.0.0",
+    "Upload-Offset": "1",
+    "Content-Type": "application/offset+octet-stream",
+}
+"""The headers of a part of an upload."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Rest:
 
     @property
     def writes(self) -> bool:
-        return self.method != "GET" and not self.path.endswith(READ_BY_POST)
+        return self.method not in ("GET", "HEAD", "OPTIONS") and not self.path.endswith(READ_BY_POST)
 
     def filled(self, values: Mapping[str, str]) -> Rest:
         return Rest(self.method, fill(self.path, values), fill(self.body, values))
@@ -110,3 +118,10 @@ ERRORS = "userErrors { code message field }"
 
 EACH_LINK = tuple({f"{noun}Id": f"<{noun}>"} for noun in ("account", "deal", "contact", "lead"))
 """The links of an activity, one at a time."""
+
+FIRST = {
+    "files.restore_file": "files.delete_file",
+    "files.purge_file": "files.delete_file",
+    "folders.restore_folder": "folders.delete_folder",
+}
+"""What has to be done before an operation can be: what is not in the trash cannot leave it."""

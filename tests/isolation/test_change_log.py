@@ -18,8 +18,16 @@ from tests.support.gateway import Gateway
 from tests.support.tenants import Tenant, new_tenant
 
 WITHOUT = {
+    "integrationSync": "its run tells of what it brought",
     "analyticsRunCancel": "a question is its asker's own",
     "analyticsConversationDelete": "as analyticsRunCancel",
+    "chatThreadCreate": "a chat is its member's own",
+    "chatThreadRename": "as chatThreadCreate",
+    "chatThreadDelete": "as chatThreadCreate",
+    "chatSend": "as chatThreadCreate; what its tools write tells of itself",
+    "chatRunCancel": "as chatThreadCreate",
+    "fileLinkCreate": "nothing is written",
+    "fileUploadCreate": "the file is told of once it is there",
     "ownershipTransfer": "its job tells of each thousand records that it moves",
     "userTokenCreate": "a user token is its member's own, in every organization, and in no organization's log",
     "userTokenRename": "as userTokenCreate",
@@ -29,6 +37,10 @@ WITHOUT = {
 
 BEFORE = {
     "campaignResume": "campaignPause",
+    "integrationResume": "integrationPause",
+    "filePurge": "fileDelete",
+    "fileRestore": "fileDelete",
+    "folderRestore": "folderDelete",
     "leadReopen": "leadDisqualify",
     "memberReactivate": "memberDeactivate",
     "taskReopen": "taskComplete",
@@ -47,11 +59,20 @@ INSTEAD = {
         contacts=[{"email": "new@example.com"}],
     ),
     "webhookCreate": put("webhookCreate", "WebhookInput", "secret", url="https://1.1.1.1/", types=["<type>"]),
+    "duplicatesDismiss": q(
+        "mutation($ids: [ID!]!) { duplicatesDismiss(ids: $ids) { userErrors { code } } }",
+        ids=["<account>", "<second account>"],
+    ),
     "dealContactLink": q(
         "mutation($deal: ID!, $contact: ID!) { dealContactLink(dealId: $deal, contactId: $contact, isPrimary: true)"
         " { userErrors { code } } }",
         deal="<deal>",
         contact="<contact>",
+    ),
+    "fileAttach": q(
+        "mutation($id: ID!, $r: ID!) { fileAttach(id: $id, recordId: $r) { userErrors { code } } }",
+        id="<file>",
+        r="<deal>",
     ),
     "leadUpdate": q(
         'mutation($id: ID!) { leadUpdate(id: $id, input: {notes: "Changed"}) { userErrors { code } } }', id="<lead>"
@@ -68,6 +89,10 @@ TWICE = {
         {"deal_id": "<deal>", "contact_id": "<contact>", "changed": ["is_primary"]},
     ),
     "dealContactUnlink": ("contact_unlinked", {"deal_id": "<deal>", "contact_id": "<contact>"}),
+    "fileUpdate": ("file_updated", {"file_id": "<file>", "changed": ["name"]}),
+    "fileAttach": ("file_attached", {"file_id": "<file>", "record_id": "<deal>"}),
+    "fileDetach": ("file_detached", {"file_id": "<file>", "record_id": "<record>"}),
+    "folderUpdate": ("folder_updated", {"folder_id": "<folder>", "changed": ["name"]}),
     "meetingUpdate": ("meeting_updated", {"meeting_id": "<meeting>", "changed": ["subject"]}),
     "meetingComplete": ("meeting_completed", {"meeting_id": "<meeting>"}),
     "pipelineStageUpdate": ("pipeline_stage_updated", {"pipeline_stage_id": "<stage>", "changed": ["name"]}),

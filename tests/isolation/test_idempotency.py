@@ -15,13 +15,16 @@ from schema.build import build
 from storage.base import new_id
 from storage.queries import organizations as directory
 from tests.isolation.cases import CASES, Graph, Rest
-from tests.isolation.records import fill_organization, send
+from tests.isolation.records import fill_organization, send, settle
+from tests.isolation.requests import FIRST
 from tests.support.gateway import Gateway
 from tests.support.world import Headers
 
 build()  # the fields and paths register what they serve
 WRITES = [name for name, rule in OPERATIONS.items() if rule.writes]
 REPLAYED = "idempotency-replayed"
+BRINGING_BYTES = "files.create_file"
+"""What has its bytes in the store before the key is looked at: those of the second are noted, to be removed later."""
 
 _numbers = count(1)
 
@@ -33,6 +36,12 @@ class Place:
     organization: Organization
     headers: Headers
     records: dict[str, str]
+
+
+async def _begun(gateway: Gateway, name: str, place: Place) -> None:
+    """What comes before the operation is done."""
+    if name in FIRST:
+        await send(gateway, CASES[FIRST[name]].requests[0].filled(place.records), place.headers)
 
 
 async def _place(gateway: Gateway) -> Place:
@@ -54,13 +63,13 @@ def _said(response: httpx.Response) -> tuple[int, dict[str, str], bytes]:
 
 
 def _worked(response: httpx.Response) -> bool:
-    return response.is_success and b'"errors"' not in response.content and b'"code"' not in response.content
+    return response.is_success and b'"errors":[{' not in response.content and b'"code"' not in response.content
 
 
 def test_every_mutation_but_one_is_made_once() -> None:
     mutations = {name for name, case in CASES.items() if any(request.writes for request in case.requests)}
-    # A question has a key of its own, which leads back to its answer.
-    assert set(WRITES) == mutations - {"webhooks.try_webhook", "analytics_runs.ask"}
+    # A question has a key of its own, which leads back to its answer; a part of an upload has its offset.
+    assert set(WRITES) == mutations - {"webhooks.try_webhook", "analytics_runs.ask", "upload_parts.append"}
 
 
 @pytest.mark.long
@@ -72,11 +81,14 @@ async def test_the_second_answer_is_the_first_and_nothing_is_done(gateway: Gatew
         for request in CASES[name].requests:
             key = {"Idempotency-Key": new_id()}
             filled = request.filled(place.records)
+            await _begun(gateway, name, place)
             first = await send(gateway, filled, place.headers | key)
             if not _worked(first):
                 place = await _place(gateway)
                 filled = request.filled(place.records)
+                await _begun(gateway, name, place)
                 first = await send(gateway, filled, place.headers | key)
+            await settle(gateway)
             before = await gateway.world.dump(place.organization)
             second = await send(gateway, filled, place.headers | key)
             assert REPLAYED not in first.headers
@@ -85,6 +97,9 @@ async def test_the_second_answer_is_the_first_and_nothing_is_done(gateway: Gatew
                 assert second.headers[REPLAYED] == "true", (name, request)
                 assert _said(second) == _said(first), (name, request)
             else:  # the key is free, and the same goes wrong again
-                assert REPLAYED not in second.headers
-            assert await gateway.world.dump(place.organization) == before, (name, request)
+                assert REPLAYED not in second.headers, (name, request, second.text)
+            after = await gateway.world.dump(place.organization)
+            if name == BRINGING_BYTES:
+                before, after = ({**kept, "file_leftovers": []} for kept in (before, after))
+            assert after == before, (name, request)
     assert worked == {(name, type(request)) for name in WRITES for request in CASES[name].requests}

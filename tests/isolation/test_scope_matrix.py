@@ -63,7 +63,9 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
     kinds |= {
         "{target}": "{sales target}",
         "{saved_query}": "{saved query}",
+        "{report}": "{saved report}",
         "/analytics/runs/{run}": "/analytics/runs/{question}",
+        "/chat/runs/{run}": "/chat/runs/{chat run}",
     }
     expected = set()
     for (method, path), function in served.items():
@@ -91,7 +93,7 @@ def test_every_field_of_query_and_mutation_is_called_by_a_row() -> None:
 
 
 _OF_OTHERS = {"NOT_FOUND", "VALIDATION"}
-"""What somebody else's question or conversation comes to, who may ask of his own."""
+"""What somebody else's question, conversation or run comes to, who may ask of his own."""
 
 
 def _refused(response: httpx.Response, request: Rest | Graph, asked: list[str | None], scopes: set[str]) -> bool:
@@ -100,8 +102,8 @@ def _refused(response: httpx.Response, request: Rest | Graph, asked: list[str | 
     expected = {"required_scopes": required, "granted_scopes": sorted(scopes)} if required else {}
     words = "Insufficient permissions" if required else NotInPerson.message
     if isinstance(request, Rest):
-        if response.status_code != 403:
-            return False
+        if response.status_code != 403 or request.method == "HEAD":
+            return response.status_code == 403
         identifier = response.headers["x-request-id"]
         assert response.json() == {
             "detail": words,
@@ -114,7 +116,9 @@ def _refused(response: httpx.Response, request: Rest | Graph, asked: list[str | 
     errors = response.json().get("errors", [])
     forbidden = [e for e in errors if e["extensions"]["code"] == "FORBIDDEN"]
     others = {e["extensions"]["code"] for e in errors} - {"FORBIDDEN"}
-    is_asked = request.document.startswith("subscription") and "analytics" in request.document
+    is_own = "analytics" in request.document or "chat" in request.document
+    is_subscription = request.document.startswith("subscription")
+    is_asked = (is_subscription and is_own) or "integration" in request.document
     assert not others or (is_asked and not forbidden and others <= _OF_OTHERS), errors
     for error in forbidden:
         assert error["message"] == words

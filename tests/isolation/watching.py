@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import make_url
+from sqlalchemy import LargeBinary, make_url
 
 from tests.isolation.canaries import Side, tables_of_organizations
 from tests.support.gateway import Gateway
@@ -41,7 +41,9 @@ class Rows:
         found = {}
         for model in tables_of_organizations():
             for column in model.__table__.columns:
-                query = f"SELECT CAST({column.name} AS text) FROM {model.__tablename__} WHERE org_id = "
+                is_hex = isinstance(column.type, LargeBinary) and isinstance(self._connection, sqlite3.Connection)
+                shown = f"hex({column.name})" if is_hex else f"CAST({column.name} AS text)"
+                query = f"SELECT {shown} FROM {model.__tablename__} WHERE org_id = "
                 found[model.__tablename__, column.name] = repr(await self._fetch(query, side.organization.id))
         return found
 

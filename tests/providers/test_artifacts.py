@@ -7,7 +7,7 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -68,6 +68,32 @@ async def test_put_read_delete(store: Artifacts) -> None:
 async def test_an_empty_file(store: Artifacts) -> None:
     await store.put(NAME, b"")
     assert await read(store, 0, 0) == []
+
+
+async def _pieces(*pieces: bytes, then: Exception | None = None) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+    if then is not None:
+        raise then
+
+
+@pytest.mark.parametrize("size", [0, 10, 3 * 1024 * 1024, 21 * 1024 * 1024])
+async def test_a_stream_is_stored_as_it_comes(store: Artifacts, size: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    data = data[:size]
+    await store.put_stream(NAME, _pieces(*(data[start : start + 100_003] for start in range(0, size, 100_003))))
+    assert b"".join(await read(store, 0, size)) == data
+
+
+@pytest.mark.parametrize("size", [10, 21 * 1024 * 1024])
+async def test_what_breaks_a_stream_off_is_raised_and_nothing_is_kept(store: Artifacts, size: int) -> None:
+    pieces = (b"x" * 1024 * 1024 for _ in range(size // (1024 * 1024) + 1))
+    with pytest.raises(KeyError, match="broken"):
+        await store.put_stream(NAME, _pieces(*pieces, then=KeyError("broken")))
+    with pytest.raises(ArtifactMissing):
+        await store.open(NAME, 0, 1)
+    if isinstance(store, Files):
+        assert list((store.folder / NAME).parent.iterdir()) == []
 
 
 async def test_a_reader_may_leave_at_any_time(store: Artifacts) -> None:

@@ -23,12 +23,24 @@ HELPERS |= {"idempotency.once", "idempotency.same_answer"}
 HELPERS |= {"activities.create", "activities.change", "activities.tell", "deals.insert_deal"}
 HELPERS |= {"aggregates.aggregated", "analytics_planners.plan_of", "analytics_planners.parsed_plan", "reading.read"}
 HELPERS |= {"analytics_runs.finished", "analytics_runs.result_of", "analytics_runs.runs_of"}
-HELPERS |= {"saved_queries.visible_of", "sql_queries.read_statement"}
+HELPERS |= {"chat_runs.events_below", "chat_runs.own_run", "chat_runs.runs_of", "chat_runs.stop_runs"}
+HELPERS |= {"chat_threads.active_run", "chat_threads.messages_below", "chat_threads.messages_of"}
+HELPERS |= {"chat_threads.runs_below", "chat_threads.threads_of"}
+HELPERS |= {
+    "saved_queries.visible_of",
+    "sql_queries.read_statement",
+    "sql_queries.statement_of",
+    "analytics_model.read",
+}
+HELPERS |= {"integrations.visible_of", "integrations.own_to_change", "integration_items.items_of"}
+HELPERS |= {"integrations.run_under_way", "integration_items.item_of"}
 HELPERS |= {"writing.created_at_once", "writing.create_record", "writing.change_record", "writing.delete_record"}
+HELPERS |= {"files.add_file", "receiving.announce", "receiving.give_up", "receiving.receive_file", "uploads.completed"}
+HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.upsert"}
 """What operations are made of: no surface calls these, so they have no rule of their own."""
-PUBLIC = {"media.public_file"}
-"""What needs no credential (decision 59)."""
-OF_A_RECORD = {"tags.names_of"}
+PUBLIC = {"media.public_file", "file_contents.signed_file"}
+"""What needs no credential (decisions 59 and 393)."""
+OF_A_RECORD = {"tags.names_of", "files.records_of_file", "folders.path_of"}
 """What the surfaces ask for a record that its own operation, which is guarded, gave the caller."""
 UNGUARDED = HELPERS | PUBLIC | OF_A_RECORD
 

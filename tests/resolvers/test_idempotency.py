@@ -92,6 +92,7 @@ async def test_a_write_that_is_cut_off_leaves_nothing(world: World, monkeypatch:
     assert await rows(world, Deal.id) == [(made.id,)]
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_write_that_gets_no_connection_has_not_begun(world: World, database_url: str) -> None:
     """It has looked for its key, and waits for others that hold the only connection, or on SQLite the file."""
     single = Database(database_url, pool_size=1)

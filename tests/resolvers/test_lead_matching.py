@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.domains import domain_of, kept_domain
-from resolvers.lead_matching import company_key, parted, patterns, person_key
+from contract.matching import company_key, person_key
+from resolvers.lead_matching import parted, patterns
 
 
 @pytest.mark.parametrize(

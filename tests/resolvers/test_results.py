@@ -13,6 +13,7 @@ import pytest
 from contract.vocabulary import GeoScope
 from resolvers.credentials import Created, CredentialView
 from resolvers.deals import DealCreate, DealUpdate
+from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.result_codec import canonical, dumps, loads
 from storage.new_rows import new_row
 from storage.statements import row_of
@@ -51,6 +52,12 @@ def test_what_comes_back_is_what_was_kept(value: Any) -> None:
     assert (type(again), again) == (type(value), value)
 
 
+def test_a_record_of_some_kind_comes_back_with_its_kind() -> None:
+    deal = new_row(Deal, name="d", org_id="o")
+    again = loads(dumps([NodeResult("Deal", deal)]))
+    assert again == [NodeResult("Deal", deal)]
+
+
 def test_a_record_comes_back_as_its_draft() -> None:
     deal = new_row(Deal, name="d", org_id="o", value=Decimal("12.5"), close_date=date(2026, 5, 1))
     assert loads(dumps(deal)) == deal
@@ -71,8 +78,8 @@ def test_a_row_comes_back_with_the_rows_that_came_along() -> None:
 def test_what_is_no_data_is_refused() -> None:
     with pytest.raises(TypeError, match="function"):
         dumps([lambda: None])
-    with pytest.raises(TypeError, match="bytes"):
-        dumps({"a": b""})
+    with pytest.raises(TypeError, match="bytearray"):
+        dumps({"a": bytearray()})
 
 
 @pytest.mark.parametrize(

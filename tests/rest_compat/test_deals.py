@@ -89,9 +89,10 @@ async def test_create_answers_only_the_id(world: World, client: httpx.AsyncClien
         "updated_at": deal["updated_at"],
         "version": 1,
         "closed_at": None,
+        "external_key": None,
         "tags": [],
     }
-    assert list(deal)[-2:] == ["closed_at", "tags"]
+    assert list(deal)[-3:] == ["closed_at", "external_key", "tags"]
     [notification] = world.notifications.handed
     assert (notification.type, notification.organization) == ("deal_created", world.one.external_id)
 
@@ -331,6 +332,7 @@ async def test_change(world: World, client: httpx.AsyncClient, rows: dict[str, A
         "updated_at": deal["updated_at"],
         "version": 2,
         "closed_at": deal["closed_at"],
+        "external_key": None,
         "tags": [],
     }
     assert deal["created_at"] < deal["closed_at"]

@@ -7,7 +7,7 @@ from hashlib import sha256
 import httpx
 import pytest
 
-from rest_compat.media import disposition
+from rest_compat.file_answers import disposition
 from storage.base import new_id
 from storage.queries import artifacts
 from tests.rest_compat.conftest import REQUEST_ID

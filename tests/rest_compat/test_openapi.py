@@ -13,6 +13,8 @@ from rest_compat import examples
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import OPERATIONS
 from tests.isolation.analytics import PATHS as ANALYTICS
+from tests.isolation.bulk import PATHS as BULK
+from tests.isolation.chat import PATHS as CHAT
 from tests.support import documented
 from tests.support.record_types import record_types
 
@@ -53,6 +55,8 @@ PATHS = {
     ("GET", "/leads"): ("CRM_READ", True, 200, "Query.leads"),
     ("GET", "/leads/{lead_id}"): ("CRM_READ", True, 200, "Query.lead"),
     ("POST", "/leads/{lead_id}/convert"): ("CRM_MANAGE", True, 200, "Mutation.leadConvert"),
+    ("GET", "/chat/tools"): ("CRM_READ", True, 200, "Query.chatTools"),
+    ("GET", "/changes"): ("CRM_READ", True, 200, "Query.changes"),
     ("POST", "/feedback"): (None, False, 201, "Mutation.feedbackSubmit"),
     ("PATCH", "/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report"): (
         "CRM_MANAGE",
@@ -73,9 +77,12 @@ PATHS = {
     ("DELETE", "/user-pats/{id}"): ("PATS_DELETE", False, 204, "Mutation.userTokenRevoke"),
     ("POST", "/pat/exchange"): (None, False, 200, None),
     ("GET", "/media/{key}"): (None, False, 200, None),
+    ("GET", "/files/signed/{token}"): (None, False, 200, None),
     ("GET", "/health"): (None, False, 200, None),
     ("GET", "/ready"): (None, False, 200, None),
     **ANALYTICS,
+    **BULK,
+    **CHAT,
     **{path: said for record in record_types() for path, said in record.paths.items()},
 }
 
@@ -132,7 +139,9 @@ def test_budgets_are_told_wherever_there_is_a_caller() -> None:
             refused = operation["responses"]["429"]
             assert "Retry-After" in refused["headers"]
             examples_of = refused["content"]["application/json"]["examples"]
-            own = ["too_many_runs"] if path.endswith(("/ask", "/sql", "/run")) else []
+            runs = path.endswith(("/ask", "/sql", "/run")) or (path.endswith("/messages") and method == "POST")
+            runs = runs or path.startswith("/export/")
+            own = ["too_many_runs"] if runs else []
             codes = [example["value"]["code"] for example in examples_of.values()]
             assert codes == ["rate_limited", "authentication_limited", *own], path
 
@@ -203,6 +212,7 @@ def test_the_bodies() -> None:
         "champion_id",
         "notes",
         "owner_id",
+        "external_key",
     ]
     assert schemas["DealBody"]["required"] == ["name"]
     assert schemas["DealBody"]["properties"]["currency"]["default"] == "USD"

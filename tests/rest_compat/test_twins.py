@@ -11,7 +11,7 @@ from rest_compat.routes import OPERATIONS
 from schema.build import build
 
 SCHEMA = build_schema(build().sdl)
-PUBLIC = {"/pat/exchange", "/media/{key}", "/health", "/ready"}
+PUBLIC = {"/pat/exchange", "/media/{key}", "/files/signed/{token}", "/health", "/ready"}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: f"{operation.method} {operation.path}")

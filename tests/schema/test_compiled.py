@@ -228,6 +228,8 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
     pool["Query", "nodes"] = [{"ids": some[start : start + 4]} for start in range(0, len(some), 3)]
     pool["Query", "nodes"] = [*pool["Query", "nodes"], {"ids": []}, {"ids": [NOWHERE, *some[:1]]}]
     pool["Query", "events"] = [{"first": 3}, {"first": 2, "types": ["deal_created"]}, {"types": ["x"]}, {"first": -1}]
+    long_ago = {"since": "2000-01-01T00:00:00Z"}
+    pool["Query", "changes"] = [long_ago | {"first": 3}, {"since": "2100-01-01T00:00:00Z"}, long_ago | {"after": "x"}]
     pool["Query", "dealBoard"] = [{}, *({"filter": filter} for filter in FILTERS["deals"])]
     groupings = [{}, {"groupBy": ["STAGE"]}, {"groupBy": ["ACCOUNT", "CREATED_AT"], "first": 2}, {"first": 501}]
     pool["Query", "dealAggregate"] = [*groupings, {"groupBy": ["STATUS"], "orderBy": {"field": "COUNT"}}]

@@ -11,7 +11,8 @@ from graphql import DocumentNode, GraphQLSchema, GraphQLSyntaxError
 
 from contract.limits import DOCUMENT_CACHE_BYTES, VARIANTS_MAX
 from gateway.observability.metrics import DOCUMENT_CACHE, Sampled
-from gateway.settings import Settings, variable_of
+from gateway.settings import Settings
+from gateway.shown_settings import variable_of
 from schema.build import build
 from schema.execution import documents as module
 from schema.execution import parsing

@@ -30,7 +30,12 @@ _ADMINISTRATION = "it concerns no record with a feed"
 _GOES = "the item goes with the record"
 _TAGS = "tags have no feed, and are told by their events (decision 234)"
 _NOTES = "it is a note on what may be asked, and no record with a feed"
+_FILES = "a file is told where it is attached, as long as it is"
 _RESEARCH = "what is researched is no record with a feed"
+_CONNECTED = (
+    *("FeedConnect", "FeedReplace", "Update", "Pause", "Resume", "Sync", "Disconnect", "ItemTake", "ItemIgnore"),
+    "PolicyUpdate",
+)
 UNTOLD = {
     **dict.fromkeys(
         (
@@ -49,7 +54,22 @@ UNTOLD = {
     **dict.fromkeys(("researchRunCreate", "researchRunCancel", "cxReportEdit"), _RESEARCH),
     **dict.fromkeys(("ownershipTransfer", "memberRemove"), "the job that they start tells (test_ownership)"),
     **dict.fromkeys(("analyticsRunCancel", "analyticsConversationDelete"), "questions are their asker's alone"),
+    **dict.fromkeys(
+        ("chatThreadCreate", "chatThreadRename", "chatThreadDelete", "chatSend", "chatRunCancel"),
+        "a chat is its member's alone, and what it changes it does by tools, which are mutations themselves",
+    ),
     **dict.fromkeys([f"savedQuery{verb}" for verb in ("Create", "Update", "Delete", "Share", "Verify")], _NOTES),
+    **dict.fromkeys(
+        [f"integration{verb}" for verb in _CONNECTED],
+        "a connection has no feed; the meetings that it brings are items themselves",
+    ),
+    "meetingSyncRelease": "what the provider says next is what shows",
+    **dict.fromkeys([f"report{verb}" for verb in ("Create", "Update", "Delete")], _NOTES),
+    "duplicatesDismiss": "it says nothing of the records themselves, and is told by its event",
+    "notificationEmit": "it changes no record",
+    **dict.fromkeys([f"file{verb}" for verb in ("Update", "Delete", "Restore", "Purge", "Detach")], _FILES),
+    **dict.fromkeys([f"folder{verb}" for verb in ("Create", "Update", "Delete", "Restore")], _FILES),
+    **dict.fromkeys(("fileLinkCreate", "fileUploadCreate"), _FILES),
     "pipelineStageUpdate": "a new type is told on the deals in the stage (test_timeline), nothing else is theirs",
 }
 JOBS = {
@@ -60,6 +80,9 @@ JOBS = {
     **dict.fromkeys(("sequence_remove", "lead_remove", "webhook_delivery"), "it changes nothing here"),
     **dict.fromkeys(("domain_purchase", "mailbox_provision"), _ADMINISTRATION),
     **dict.fromkeys(("research_company", "cx_report_render"), _RESEARCH),
+    **dict.fromkeys(
+        ("integration_sync", "integration_removal", "meetings_held"), "meetings are items of the feeds themselves"
+    ),
 }
 
 
@@ -74,6 +97,7 @@ REQUESTS = {name: request for request in reversed(WRITES) for name in _called(re
 assert SCHEMA.mutation_type is not None
 MUTATIONS = sorted(SCHEMA.mutation_type.fields)
 BEFORE = {"campaignResume": ["campaignPause"], "leadReopen": ["leadDisqualify"], "taskReopen": ["taskComplete"]}
+BEFORE["fileAttach"] = ["fileDetach"]
 BEFORE["enrollmentsCreate"] = ["enrollmentRemove"]  # the contact is in the campaign
 """What comes before a mutation that its record's state would refuse."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from resolvers.lead_matching import company_key
+from contract.matching import company_key
 from storage.tables import Account, Contact, Deal, DealContact, Event, Lead
 from tests.support.statements import statements
 from tests.support.tenants import Tenant

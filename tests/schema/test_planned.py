@@ -79,6 +79,7 @@ def test_an_operation_is_planned_before_its_first_run(
     name: str, document: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("schema.execution.limits.check", lambda _: None)
+    monkeypatch.setattr("schema.execution.documents.TOKENS_MAX", 4_000)  # all fields, three levels deep
     steps = _steps(document)
     assert isinstance(steps, Steps), (name, steps)
 

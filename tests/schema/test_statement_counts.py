@@ -6,36 +6,46 @@ The cases are found in the schema: a list without one fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from graphql import build_schema
+from sqlmodel import col
 
 from contract.catalog import CATALOG
+from contract.integrations import IntegrationProvider, SyncedField
+from contract.limits import MERGED_MAX
 from rest_compat.routes import OPERATIONS
 from storage import database as database_module
 from storage.base import new_id
 from storage.event_types import EVENT_TYPES
+from storage.queries.records import TOLD_AT_ONCE
 from storage.statements import CompiledStatement
 from storage.tables import (
     Account,
+    Activity,
     Contact,
     Deal,
     Enrollment,
     Lead,
     Mailbox,
     OutreachDomain,
+    Person,
     PipelineStage,
     StageChange,
+    SyncedMeeting,
+    SyncOccurrence,
+    SyncStream,
     Tag,
     TagLink,
 )
 from tests.support.forests import forest
 from tests.support.gateway import Gateway
 from tests.support.list_fields import Queries, list_fields, list_inputs
+from tests.support.record_types import record_types
 from tests.support.statements import statements
 from tests.support.tenants import Tenant, new_tenant
 
@@ -58,13 +68,21 @@ QUERIES = Queries(
         "Query.sqlQuery": '(sql: "SELECT name FROM deals")',
         "Query.costEstimate": '(document: "{ deals { totalCount } }")',
         "Query.leadConversionPreview": "(id: $lead)",
+        "Query.duplicates": "(kind: CONTACT, first: 100)",
+        "Query.integrationItems": "(integrationId: $integration, first: 100)",
+        "Query.mergePreview": "(input: {kind: ACCOUNT, into: $into, from: $from})",
+        "Query.changes": '(since: "2000-01-01T00:00:00Z")',
         "Account.healthHistory": "(first: 5)",
         "ResearchRun.results": "(first: 5)",
     },
 )
 LISTS = sorted(set(list_fields(SCHEMA)))
-# What a mutation or a step of an answer gives, and what is no record.
-ELSEWHERE = {"AnalyticsColumnsShown.columns", "DetectedCompetitor.evidence", "UserError.field"}
+# What a mutation or a step of an answer gives, what is no record, and what is reached as any activity's.
+ELSEWHERE = {
+    *("AnalyticsColumnsShown.columns", "DetectedCompetitor.evidence", "UserError.field"),
+    *("BulkPayload.results", "BulkResult.errors"),
+    *(f"{kind}.files" for kind in ("Task", "Note", "Call", "Email")),
+}
 GROWS_NOT = {
     *("CostReport.heaviest", "LeadConversionPreview.accounts", "LeadConversionPreview.contacts"),
     *("Viewer.permissions", "AnalyticsCatalog.entities", "AnalyticsEntity.dimensions", "AnalyticsEntity.measures"),
@@ -73,7 +91,8 @@ GROWS_NOT = {
     *("AnalyticsResult.columns", "AnalyticsCatalog.tables", "AnalyticsTable.columns", "AnalyticsCatalog.functions"),
     *("LeadAggregate.groups", "DealBoard.totals", "DealBoard.unstagedTotals"),
     *("AccountAggregate.groups", "DealForecast.months", "ForecastMonth.won", "ForecastSlot.totals"),
-    "ForecastSlot.weighted",
+    *("ForecastSlot.weighted", "Query.chatTools", "ChatTool.operations"),
+    *("MergePreview.fields", "MergePreview.userErrors", "Query.integrationProviders", "ReportTable.columns"),
 }
 
 
@@ -89,11 +108,17 @@ async def _variables(tenant: Tenant, query: str) -> dict[str, Any]:
         return {"ids": [node["id"] for page in found.values() for node in page["nodes"]]}
     if "$lead" in query:
         return {"lead": (await tenant.ask("{ leads(first: 1) { nodes { id } } }"))["nodes"][0]["id"]}
+    if "$into" in query:
+        into, *others = (await tenant.ask("{ accounts(first: 2) { nodes { id } } }"))["nodes"]
+        return {"into": into["id"], "from": [other["id"] for other in others]}
+    if "$integration" in query:
+        [[integration_id], *_] = await tenant.rows(col(SyncOccurrence.integration_id))
+        return {"integration": integration_id}
     return {}
 
 
 def _declared(query: str) -> str:
-    kinds = {"$ids": "[ID!]!", "$lead": "ID!"}
+    kinds = {"$ids": "[ID!]!", "$lead": "ID!", "$into": "ID!", "$from": "[ID!]!", "$integration": "ID!"}
     names = ", ".join(f"{name}: {kind}" for name, kind in kinds.items() if name in query)
     return f"query({names}) {query}" if names else query
 
@@ -139,8 +164,10 @@ async def test_what_the_documented_paths_list(forests: list[Tenant], path: str) 
         headers, listed = tenant.headers("admin"), path
         if "{" in path:
             noun = path.split("/{")[0].rpartition("/")[2]
+            noun = {"threads": "chatThreads"}.get(noun, noun)
             nodes = (await tenant.ask(f"{{ {noun}(first: 1) {{ nodes {{ id }} }} }}", headers))["nodes"]
             listed = re.sub(r"\{\w+\}", nodes[0]["id"], path)
+        listed += {"/changes": "?since=2000-01-01T00:00:00Z", "/duplicates": "?kind=contact"}.get(path, "")
         with statements(tenant.gateway.world.database) as sent:
             answer = await tenant.gateway.rest("GET", listed, headers)
         assert answer.status_code == 200, answer.text
@@ -245,6 +272,13 @@ async def _stages(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     return document, {"ids": [stage.id for stage in reversed(stages)]}
 
 
+async def _attached(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    deals = [Deal(name="d") for _ in range(size)]
+    await tenant.add(*deals)
+    document = f"mutation($input: FileUploadInput!) {{ fileUploadCreate(input: $input) {{ {_ERRORS} }} }}"
+    return document, {"input": {"name": "a", "bytes": 0, "attachTo": [deal.id for deal in deals]}}
+
+
 async def _nodes(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     deals, contacts = [Deal(name="d") for _ in range(size)], [Contact(last_name="c") for _ in range(size)]
     await tenant.add(*deals, *contacts)
@@ -252,10 +286,12 @@ async def _nodes(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     return "query($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }", {"ids": ids}
 
 
-async def _events(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
-    return "query($types: [String!]) { events(types: $types) { nodes { id } } }", {
-        "types": [f"type_{number}" for number in range(size)]
-    }
+def _events(field: str) -> Batch:
+    async def batch(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        document = f"query($types: [String!]) {{ {field} {{ nodes {{ id }} }} }}"
+        return document, {"types": [f"type_{number}" for number in range(size)]}
+
+    return batch
 
 
 async def _search(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
@@ -304,6 +340,24 @@ async def _tags_merged(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     return document, {"from": [tag.id for tag in others], "into": into.id}
 
 
+def _upserted(noun: str) -> dict[str, Batch]:
+    """Rows of which half are there, more than one statement tells of; and one with so many tags."""
+    kind = f"{noun[:-1].capitalize()}UpsertInput"
+    document = f"mutation($r: [{kind}!]!) {{ {noun}Upsert(rows: $r) {{ results {{ id }} failed {_ERRORS} }} }}"
+    named = "lastName" if noun == "contacts" else "name"
+
+    async def rows(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        size += TOLD_AT_ONCE
+        there = [{"externalKey": f"k{n}", named: "before"} for n in range(size)]
+        await tenant.ask(document, tenant.headers("admin"), r=there)
+        return document, {"r": [{"externalKey": f"k{n}", named: "after"} for n in range(2 * size)]}
+
+    async def tags(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        return document, {"r": [{"externalKey": "k", named: "n", "tags": [f"t{n}" for n in range(size)]}]}
+
+    return {f"{noun}Upsert rows": rows, f"{noun}Upsert rows.tags": tags}
+
+
 async def _targets(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     """Half of them are there with another amount; there are as many of the organization as of a member."""
     owners = (None, tenant.subject("admin"))
@@ -318,6 +372,100 @@ async def _targets(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     return document, {"i": targets}
 
 
+async def _dismissed(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    accounts = [Account(name="one") for _ in range(size)]
+    await tenant.add(*accounts)
+    document = f"mutation($ids: [ID!]!) {{ duplicatesDismiss(ids: $ids) {{ dismissed {_ERRORS} }} }}"
+    return document, {"ids": [account.id for account in accounts]}
+
+
+def _merged(field: str) -> dict[str, Batch]:
+    """Records that go into one, and fields that are taken from one of two."""
+    root = "mutation" if field == "recordsMerge" else "query"
+    document = f"{root}($input: MergeInput!) {{ {field}(input: $input) {{ {_ERRORS} }} }}"
+
+    async def records(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        into, *others = [Account(name=f"{number}", industry=f"{number}") for number in range(min(size, MERGED_MAX) + 1)]
+        await tenant.add(into, *others)
+        await tenant.add(*(Deal(name="d", account_id=other.id) for other in others))
+        return document, {"input": {"kind": "ACCOUNT", "into": into.id, "from": [other.id for other in others]}}
+
+    async def choices(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        _, variables = await records(tenant, 2)
+        chosen = ("name", "domain", "industry", "ownerId")[:size]
+        given = variables["input"]
+        choose = [{"field": name, "recordId": given["from"][0]} for name in chosen]
+        return document, {"input": {**given, "choose": choose}}
+
+    return {f"{field} input.from": records, f"{field} input.choose": choices}
+
+
+_NARROWED: dict[str, Callable[[int], Sequence[Any]]] = {
+    "ownerIds": lambda size: [Person(id=f"p{number}") for number in range(size)],
+    "accountIds": lambda size: [Account(name="a") for _ in range(size)],
+    "stageIds": lambda size: [PipelineStage(name=f"s{number}", position=number) for number in range(size)],
+    "tags": lambda size: [Tag(name=f"t{number}") for number in range(size)],
+}
+
+
+def _narrowed(name: str) -> dict[str, Batch]:
+    """Reports that are narrowed to so many records."""
+
+    async def parameters(tenant: Tenant, size: int) -> dict[str, Any]:
+        records = _NARROWED[name](size)
+        await tenant.add(*records)
+        return {name: [record.name if name == "tags" else record.id for record in records]}
+
+    async def previewed(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        asked = "reportPreview(kind: PIPELINE_BY_STAGE, parameters: $p) { rows { cells } }"
+        return f"query($p: ReportParametersInput) {{ {asked} }}", {"p": await parameters(tenant, size)}
+
+    async def created(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        given = {"name": "r", "kind": "PIPELINE_BY_STAGE", "parameters": await parameters(tenant, size)}
+        return await _put("reportCreate", "ReportCreateInput", lambda _: given)(tenant, size)
+
+    async def changed(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        given = {"parameters": await parameters(tenant, size)}
+        return await _change("reportUpdate", "ReportUpdateInput", _REPORT, lambda _: given)(tenant, size)
+
+    return {
+        f"reportPreview parameters.{name}": previewed,
+        f"reportCreate input.parameters.{name}": created,
+        f"reportUpdate input.parameters.{name}": changed,
+    }
+
+
+async def _connection(tenant: Tenant, size: int) -> list[SyncStream]:
+    """A connection of the administrator's with so many streams."""
+    [row] = [record for record in record_types() if record.typename == "Integration"]
+    connection: Any = row.row({}, "c")
+    connection.owner_id = tenant.subject("admin")
+    streams = [SyncStream(integration_id=connection.id, external_id=f"{n}", name=f"{n}") for n in range(size)]
+    await tenant.add(connection)
+    await tenant.add(*streams)
+    return streams
+
+
+async def _followed(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    streams = await _connection(tenant, size)
+    asked = f"integrationUpdate(id: $id, input: $i) {{ {_ERRORS} }}"
+    settings = {"takeInternal": True}  # with which everything is judged anew
+    given = {"settings": settings, "streams": [{"id": stream.id, "enabled": False} for stream in streams]}
+    document = f"mutation($id: ID!, $i: IntegrationUpdateInput!) {{ {asked} }}"
+    return document, {"id": streams[0].integration_id, "i": given}
+
+
+async def _released(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    meeting = Activity(subject="m")
+    names = [field.value for field in SyncedField]
+    await tenant.add(meeting)
+    await tenant.add(SyncedMeeting(uid="u", uid_hash="u", meeting_id=meeting.id, overridden=names))
+    asked = f"meetingSyncRelease(id: $id, fields: $f) {{ meeting {{ id }} {_ERRORS} }}"
+    document = f"mutation($id: ID!, $f: [SyncedField!]) {{ {asked} }}"
+    return document, {"id": meeting.id, "f": [field.name for field in SyncedField][:size]}
+
+
+_REPORT = ('mutation { reportCreate(input: {name: "r", kind: PIPELINE_BY_STAGE}) { report { id } } }', {})
 _LEAD = ('mutation { cardCaptureConfirm(input: {name: "n"}) { lead { id } } }', {})
 _MEETING = ('mutation { meetingLog(input: {subject: "s"}) { meeting { id } } }', {})
 _EMAIL = ('mutation { emailLog(input: {subject: "s"}) { email { id } } }', {})
@@ -366,9 +514,26 @@ def _analyzed(part: str) -> Batch:
 
 
 BATCHES: dict[str, Batch] = {
+    **{name: batch for noun in ("accounts", "contacts", "deals", "leads") for name, batch in _upserted(noun).items()},
     **{f"analyticsQuery input.{part}": _analyzed(part) for part in _ANALYZED_BY},
+    **{name: batch for field in ("mergePreview", "recordsMerge") for name, batch in _merged(field).items()},
+    **{name: batch for name_of_list in _NARROWED for name, batch in _narrowed(name_of_list).items()},
     "nodes ids": _nodes,
-    "events types": _events,
+    "duplicatesDismiss ids": _dismissed,
+    "integrationUpdate input.streams": _followed,
+    "integrationPolicyUpdate input.internalDomains": _put(
+        "integrationPolicyUpdate",
+        "IntegrationPolicyInput",
+        lambda size: {"internalDomains": [f"d{number}.example" for number in range(size)]},
+    ),
+    "integrationPolicyUpdate input.allowedProviders": _put(
+        "integrationPolicyUpdate",
+        "IntegrationPolicyInput",
+        lambda size: {"allowedProviders": [each.name for each in IntegrationProvider][1:][:size]},  # not all of them
+    ),
+    "meetingSyncRelease fields": _released,
+    "events types": _events("events(types: $types)"),
+    "changes types": _events('changes(since: "2000-01-01T00:00:00Z", types: $types)'),
     "search types": _search,
     "meetingLog input.metadata.attendees": _put("meetingLog", "MeetingLogInput", _attendees),
     "meetingUpdate input.metadata.attendees": _change("meetingUpdate", "MeetingUpdateInput", _MEETING, _attendees),
@@ -387,6 +552,7 @@ BATCHES: dict[str, Batch] = {
         lambda size: {"name": new_id(), "domains": [f"d{number}.example" for number in range(size)]},
     ),
     "pipelineStageReorder ids": _stages,
+    "fileUploadCreate input.attachTo": _attached,
     "tagsApply ids": _tagged,
     "tagsApply add": _tags_added,
     "tagsApply remove": _tags_removed,
@@ -504,7 +670,8 @@ async def test_a_node_takes_two_statements(forests: list[Tenant]) -> None:
             assert len(_own(sent)) == 2
         with statements(tenant.gateway.world.database) as sent:
             assert await tenant.ask("query($id: ID!) { node(id: $id) { id } }", headers, id=new_id()) is None
-        assert len(_own(sent)) == 5  # credentials, the caller's own questions, and saved queries
+        # What was merged, credentials, own questions, saved queries, three of chats, and two of connections.
+        assert len(_own(sent)) == 11
 
 
 ANEW = [

@@ -18,6 +18,9 @@ from storage.tables import (
     AnalyticsConversation,
     AnalyticsRun,
     Campaign,
+    ChatMessage,
+    ChatRun,
+    ChatThread,
     Contact,
     Deal,
     Enrollment,
@@ -30,6 +33,9 @@ from storage.tables import (
     PipelineStage,
     ResearchResult,
     ResearchRun,
+    SyncItem,
+    SyncOccurrence,
+    SyncStream,
     Webhook,
 )
 from tests.support.gateway import Gateway
@@ -54,6 +60,7 @@ READ_CRM = {
     "deal",
     "deals",
     "pipelineStages",
+    "fileUsage",
     "dealBoard",
     "accountAggregate",
     "dealAggregate",
@@ -62,7 +69,8 @@ READ_CRM = {
     "leadAggregate",
     "job",
     "search",
-    "events",
+    *("events", "changes", "chatTools", "chatThread", "chatThreads", "chatRun", "chatThreadCreate"),
+    *("chatThreadRename", "chatThreadDelete", "chatSend", "chatRunCancel"),
     "lead",
     "leads",
     "leadConversionPreview",
@@ -96,6 +104,7 @@ MANAGE_CRM = {
     "researchRunCreate",
     "researchRunCancel",
     "cxReportEdit",
+    *("accountsUpsert", "contactsUpsert", "dealsUpsert", "leadsUpsert", "notificationEmit"),
     *fields_of("CRM_MANAGE"),
 }
 READ_OUTREACH = {"campaignAggregate", "campaign", "campaigns", "outreachDomains", "mailboxes"}
@@ -120,6 +129,7 @@ ADMINISTER = {
     "webhookCreate",
     "webhookDelete",
     "webhookTest",
+    "chatUsage",
     *fields_of("ORG_ADMIN"),
 }
 KEYS = {
@@ -294,13 +304,37 @@ async def records(tenant: Tenant) -> dict[str, Any]:
         leased_until=now(),
     )
     await tenant.add(question)
+    thread = ChatThread(subject=tenant.subject(), title="T")
+    await tenant.add(thread)
+    chat_run = ChatRun(
+        thread_id=thread.id,
+        subject=tenant.subject(),
+        message_id=new_id(),
+        answer_id=new_id(),
+        request_id="request",
+        provider="embedded",
+        time_zone="UTC",
+        credential_kind="session",
+        granted_scopes=[],
+        finished_at=now(),
+    )
+    message = ChatMessage(thread_id=thread.id, subject=tenant.subject(), position=1, role="user", text="T")
+    await tenant.add(chat_run, message)
     named = (account, contact, deal, lead, stage, snapshot, factor, job, run, result)
-    named += (domain, campaign, mailbox, enrollment, webhook, question)
+    named += (domain, campaign, mailbox, enrollment, webhook, question, thread, chat_run, message)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = {kind.typename: kind.row(known, "R") for kind in record_types() if kind.is_node}
     await tenant.add(*others.values())
     found |= {typename: other.id for typename, other in others.items()}
+    stream = SyncStream(integration_id=found["Integration"], name="S")
+    kept = SyncItem(stream_id=stream.id, body={}, **dict.fromkeys(("external_id", "uid", "hash"), "u"))
+    shown = {"integration_id": found["Integration"], "stream_id": stream.id, "item_id": kept.id}
+    occurrence = SyncOccurrence(outcome="taken", **shown)
+    await tenant.add(stream)
+    await tenant.add(kept)
+    await tenant.add(occurrence)
+    found["IntegrationItem"] = occurrence.id
     for field, kind in (("organizationKeyCreate", "organizationKey"), ("userTokenCreate", "userToken")):
         made = await tenant.ask(f'mutation {{ {field}(input: {{name: "n"}}) {{ {kind} {{ id }} }} }}')
         found[kind[0].upper() + kind[1:]] = made[kind]["id"]
@@ -381,7 +415,7 @@ CRM_KINDS = {
     *(kind.typename for kind in record_types() if kind.is_node and kind.group == "CRM_READ"),
 }
 MEETING_KINDS = {
-    *("Meeting", "HealthSnapshot", "HealthFactor"),
+    *("Meeting", "HealthSnapshot", "HealthFactor", "IntegrationItem"),
     *(kind.typename for kind in record_types() if kind.is_node and kind.group == "MEETINGS_READ"),
 }
 

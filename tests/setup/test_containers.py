@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gateway.settings import Settings, variable_of
+from gateway.settings import Settings
+from gateway.shown_settings import variable_of
 from tests.support.service import SCRIPT, Service, environment
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -117,9 +117,11 @@ def test_package_locks_hold_no_download_address() -> None:
     assert {str(path.relative_to(ROOT)) for path in locks} == {
         "benchmarks/mercurius/package-lock.json",
         "examples/analytics/package-lock.json",
+        "examples/chat/package-lock.json",
         "examples/typescript/package-lock.json",
         "tests/gateway/audits/package-lock.json",
         "tests/identity/oidc_provider/package-lock.json",
+        "tests/mcp/npm/package-lock.json",
         "ui/graphiql/package-lock.json",
     }
     assert found == set()

@@ -84,8 +84,11 @@ RECORDS = {
 }
 BARE = {
     *(tables.AnalyticsConversation, tables.AnalyticsRun, tables.Artifact, tables.CXReport, tables.CXReportRevision),
-    *(tables.Event, tables.OutreachMessage, tables.RecordChange, tables.StageChange),
+    *(tables.ChatMessage, tables.ChatRun, tables.ChatThread),
+    *(tables.Event, tables.FileUpload, tables.OutreachMessage, tables.RecordChange, tables.StageChange),
     *(tables.Webhook, tables.WebhookDelivery),
+    *(tables.Integration, tables.SyncItem, tables.SyncOccurrence, tables.SyncRun, tables.SyncStream),
+    tables.SyncedMeeting,
 }
 DERIVED = RECORDS - BARE
 

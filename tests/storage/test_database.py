@@ -199,6 +199,7 @@ def test_a_connection_that_is_told_to_end_as_it_is_used_is_away() -> None:
     assert not is_statement_error(told)
 
 
+@pytest.mark.usefixtures("impatient")
 @only_postgresql
 async def test_more_sessions_than_connections_wait_and_then_give_up(database_url: str, org: str) -> None:
     small = Database(database_url, pool_size=1)

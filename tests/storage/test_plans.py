@@ -37,6 +37,8 @@ from storage.tables import (
     Contact,
     Credential,
     Deal,
+    File,
+    FileLink,
     HealthFactor,
     HealthSnapshot,
     Member,
@@ -349,6 +351,13 @@ async def test_pages_of_a_timeline(seeded: Seeded) -> None:
         await session.insert(*(StageChange(deal_id=deal.id, account_id=account.id, at=m) for m in moments))
         its = {"subject_kind": "account", "subject_id": account.id, "actor": "x", "type": "t", "fields": {"a": [0, 1]}}
         await session.insert(*(RecordChange(at=m, **its) for m in moments))
+        named = dict.fromkeys(("name", "content_type", "sha256"), "n")
+        files = [File(bytes=0, **named) for _ in moments]
+        await session.insert(*files)
+        attached = {"record_id": account.id, "kind": "account"}
+        await session.insert(
+            *(FileLink(file_id=f.id, attached_at=m, **attached) for f, m in zip(files, moments, strict=True))
+        )
     async with seeded.opened.directory(writing=True) as directory:
         await directory.execute(text("ANALYZE"))
     feed = timeline.Feed("account", frozenset(TimelineKind), 15)
@@ -359,11 +368,12 @@ async def test_pages_of_a_timeline(seeded: Seeded) -> None:
         [sent] = await seeded.sent(lambda session, at=after: timeline.pages(session, feed, [account.id], after=at))
         for plan in await explain(seeded, sent):
             told = f"{plan}\n{sent.text}"
-            for index in ("ix_activities_account", "ix_stage_changes_account", "ix_record_changes_subject"):
+            kinds = ("activities_account", "stage_changes_account", "record_changes_subject", "file_links_record")
+            for index in (f"ix_{kind}" for kind in kinds):
                 assert index in plan.indexes, told
             assert not [step for step in plan.scanned if "arm_" not in step and "items" not in step], told
             assert len(plan.sorts) <= (1 if seeded.dialect == "sqlite" else 0), told  # the merge
-            assert plan.rows <= 3 * 17 + 5, told
+            assert plan.rows <= 4 * 17 + 5, told
 
 
 async def test_the_plan_of_a_shape_is_kept(seeded: Seeded) -> None:

@@ -86,8 +86,10 @@ class Beyond:
 
     async def everything(self, *organizations: Rows) -> list[list[tuple[Any, ...]]]:
         """All rows of the organizations."""
+        # By the whole row: JSON, which may be anywhere in it, has no order of its own on PostgreSQL.
+        order = "1, 2" if isinstance(self._connection, sqlite3.Connection) else "CAST({} AS text)"
         return [
-            await self.rows(f"SELECT * FROM {table} WHERE org_id = '{rows.org}' ORDER BY 1, 2")
+            await self.rows(f"SELECT * FROM {table} WHERE org_id = '{rows.org}' ORDER BY {order.format(table)}")
             for table in [*TENANT_TABLES, "credentials", "memberships"]
             for rows in organizations
         ]

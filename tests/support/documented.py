@@ -54,6 +54,7 @@ DEAL = [
     "updated_at",
     "version",
     "closed_at",
+    "external_key",
     "tags",
 ]
 ACCOUNT = ["id", "org_id", "owner_id", "name", "domain", "industry", "created_at", "updated_at", "version", "tags"]
@@ -191,6 +192,11 @@ _RECORDS = {
     ("/leads/{lead_id}", "GET"): [*LEAD, "capture_payload"],
     ("/leads/{lead_id}/convert", "POST"): ["lead_id", "account_id", "contact_id", "deal_id"],
     ("/feedback", "POST"): ["id"],
+    **{
+        (f"/{noun}/upsert", "POST"): ["results", "created", "updated", "unchanged", "failed", "dry_run"]
+        for noun in ("accounts", "contacts", "deals", "leads")
+    },
+    ("/notifications", "POST"): ["event_id"],
     ("/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report", "PATCH"): CX_REPORT_EDITED,
     ("/customer-intelligence/runs/{run_id}/results/{result_id}/cx-report", "GET"): CX_REPORT,
     ("/outreach/campaigns", "GET"): CAMPAIGN,

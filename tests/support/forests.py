@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from sqlmodel import col
+
 from storage.base import new_id, now
 from storage.queries.artifacts import publish
 from storage.tables import (
@@ -15,6 +17,10 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
+    ChatEvent,
+    ChatMessage,
+    ChatRun,
+    ChatThread,
     Contact,
     Credential,
     CXReport,
@@ -23,16 +29,23 @@ from storage.tables import (
     DealContact,
     Enrollment,
     Event,
+    FileLink,
+    Folder,
     HealthFactor,
     HealthSnapshot,
+    Integration,
     Lead,
     Mailbox,
+    ModelUsage,
     OutreachDomain,
     PipelineStage,
     RecordChange,
     ResearchResult,
     ResearchRun,
     StageChange,
+    SyncItem,
+    SyncOccurrence,
+    SyncStream,
     Webhook,
     WebhookDelivery,
 )
@@ -52,6 +65,8 @@ async def forest(tenant: Tenant, size: int) -> Tenant:
         await _administration(tenant, number)
         await _questions(tenant, number)
         await new_membership(tenant)
+    await _chats(tenant, size)
+    await _synchronised(tenant, size)
     return tenant
 
 
@@ -59,7 +74,10 @@ async def _crm(tenant: Tenant, number: int) -> None:
     account = Account(name=f"common account {number}", domain=f"a{number}.example")
     stage = PipelineStage(name=f"stage {number}", position=number)
     await tenant.add(account, stage)
-    contacts = [Contact(last_name=f"{number}-{k}", account_id=account.id) for k in BELOW]
+    # The two of an account have one address, and so are a group of duplicates.
+    contacts = [
+        Contact(last_name=f"{number}-{k}", email=f"{number}@duplicates.example", account_id=account.id) for k in BELOW
+    ]
     await tenant.add(*contacts)
     for k in BELOW:
         at = START + timedelta(minutes=number * 10 + k)
@@ -106,7 +124,12 @@ async def _crm(tenant: Tenant, number: int) -> None:
             ),
         )
     known = {"account": account.id, "contact": contacts[0].id, "deal": deal.id}
-    await tenant.add(*(record.row(known, f"{number}") for record in record_types()))
+    rows = {record.name: record.row(known, f"{number}") for record in record_types()}
+    folder, file = rows.pop("folder"), rows["file"]
+    file.folder_id = folder.id
+    below = [Folder(name=f"{k}", parent_id=folder.id, depth=2) for k in BELOW]
+    attached = FileLink(record_id=account.id, file_id=file.id, kind="account")
+    await tenant.add(folder, *below, *rows.values(), attached)
 
 
 async def _outreach(tenant: Tenant, number: int) -> None:
@@ -168,6 +191,54 @@ async def _questions(tenant: Tenant, number: int) -> None:
     )
     step = AnalyticsEvent(run_id=run.id, sequence=1, type="rows", data={"offset": 0, "rows": [[number]]})
     await tenant.add(conversation, run, step)
+
+
+async def _chats(tenant: Tenant, size: int) -> None:
+    """So many threads, of which the newest has so many messages, each with its run."""
+    account, subject = (await tenant.rows(col(Account.id)))[0][0], tenant.subject("admin")
+    threads = [ChatThread(subject=subject, title=f"{number}") for number in range(size)]
+    day = now().date().isoformat()
+    usage = [ModelUsage(day=day, subject=f"{number}", provider="embedded", model="") for number in range(size)]
+    await tenant.add(*threads, *usage)
+    for number, thread in enumerate([*threads[:-1], *threads[-1:] * size]):
+        run = ChatRun(
+            thread_id=thread.id,
+            subject=subject,
+            message_id=new_id(),
+            answer_id=new_id(),
+            request_id="request",
+            provider="embedded",
+            time_zone="UTC",
+            credential_kind="session",
+            granted_scopes=[],
+            finished_at=now(),
+        )
+        cited = {"start": 0, "end": 1, "kind": "account", "id": account, "label": "A"}
+        message = ChatMessage(
+            id=run.message_id,
+            thread_id=thread.id,
+            subject=subject,
+            position=number + 1,
+            run_id=run.id,
+            role="user",
+            text=f"{number}",
+            citations=[cited],
+        )
+        event = ChatEvent(run_id=run.id, sequence=1, subject=subject, type="text_delta", data={"text": f"{number}"})
+        await tenant.add(run, message, event)
+
+
+async def _synchronised(tenant: Tenant, size: int) -> None:
+    """Every connection has two streams, and the newest one showed so many things."""
+    ids = [row[0] for row in await tenant.rows(col(Integration.id))]
+    streams = [SyncStream(integration_id=i, external_id=f"{k}", name=f"{k}") for i in ids for k in BELOW]
+    await tenant.add(*streams)
+    known = {"integration_id": streams[-1].integration_id, "stream_id": streams[-1].id}
+    for number in range(size):
+        names = dict.fromkeys(("external_id", "uid", "hash"), f"{number}")
+        item = SyncItem(stream_id=known["stream_id"], body={}, **names)
+        await tenant.add(item)
+        await tenant.add(SyncOccurrence(item_id=item.id, outcome="taken", subject=f"{number}", **known))
 
 
 async def _administration(tenant: Tenant, number: int) -> None:

@@ -23,8 +23,8 @@ _PROGRAM = """
 import gc, json, os, sys
 import aiosqlite, alembic.command, asyncpg, httptools, uvloop, storage.seeding.words
 import uvicorn.lifespan.on, uvicorn.loops.uvloop, uvicorn.loops.auto
-import gateway.app, gateway.demo.research, jobs.kinds
-from gateway.commands.line import run
+import gateway.app, gateway.data_folder, gateway.demo.research, gateway.observability.doctor, jobs.kinds
+from gateway.commands.line import WORDS, run
 
 def begin(order):
     os.chdir(order["folder"])
@@ -44,6 +44,8 @@ def begin(order):
         sys.stderr.flush()
         os._exit(code)
 
+for word in WORDS.values():
+    word.load()
 gc.collect()
 gc.freeze()
 for line in sys.stdin:

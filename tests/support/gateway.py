@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 from sqlalchemy.engine import make_url
@@ -16,6 +18,8 @@ from starlette.types import ASGIApp
 from gateway.app import application
 from gateway.runtime import Runtime
 from gateway.settings import Settings
+from providers.chat_models import ChatModel
+from schema.build import build
 from tests.support.sql_login import make_login
 from tests.support.world import Headers, World, open_world
 
@@ -30,8 +34,10 @@ class Gateway:
     app: ASGIApp
 
     async def rest(self, method: str, path: str, headers: Headers, body: Any = None) -> httpx.Response:
-        """A request on a documented path; without a body none is sent."""
+        """A request on a documented path; without a body none is sent, and a text is a calendar."""
         content = {} if body is None else {"json": body}
+        if isinstance(body, str):
+            content, headers = {"content": body.encode()}, headers | {"Content-Type": "text/calendar"}
         return await self.http.request(method, path, headers=headers, **content)
 
     async def graphql(self, document: str, headers: Headers, /, **variables: Any) -> httpx.Response:
@@ -70,20 +76,32 @@ class Gateway:
         return httpx.Response(sent[0]["status"], headers=heads, content=lines[0] if lines else body)
 
 
+_schema = cache(build)
+"""Applications change nothing of it, and one is enough for a process."""
+
+
 async def _without_cookies(answer: httpx.Response) -> None:
     """No answer of either surface sets a cookie: a page of another origin has nothing to ride on."""
     assert "set-cookie" not in answer.headers
 
 
 @asynccontextmanager
-async def open_gateway(database_url: str, data_dir: Path, **settings: Any) -> AsyncIterator[Gateway]:
-    """The application for these settings over a fresh migrated database; budgets are tested where they are on."""
+async def open_gateway(
+    database_url: str, data_dir: Path, *, chat_model: ChatModel | None = None, **settings: Any
+) -> AsyncIterator[Gateway]:
+    """The application for these settings over a fresh migrated database; budgets are tested where they are on.
+
+    Chats are answered by the model, where one is given.
+    """
     settings = {"rate_limit": False} | settings
     url = make_url(database_url)
     if url.get_backend_name() == "postgresql" and "analytics_database_url" not in settings:
         settings["analytics_database_url"] = await make_login(url)
     runtime = Runtime(Settings(_env_file=None, database_url=database_url, data_dir=data_dir, **settings))
-    app = application(runtime)
+    if chat_model is not None:
+        runtime.services = replace(runtime.services, chat_model=chat_model)
+    with patch("gateway.app.build", _schema):
+        app = application(runtime)
     async with (
         runtime.running(),
         open_world(runtime.database, runtime.services) as world,

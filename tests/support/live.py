@@ -16,7 +16,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from contract.scopes import Role, Scope
-from gateway.runtime import AUDIENCE
+from gateway.made import AUDIENCE
 from identity import directory
 from identity.keyfiles import signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer

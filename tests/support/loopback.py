@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +36,10 @@ class Reply:
     silent: float = 0
     whole: bytes | None = None
     drip: bool = False
+    pieces: Sequence[bytes | float] = ()
+    """Bytes of a body without a length, and the seconds that pass between them; its end is the connection's."""
+    stays: bool = False
+    """Whether the connection stays open behind the pieces, until the client ends it."""
 
     def content(self) -> bytes:
         if self.whole is not None:
@@ -44,7 +48,8 @@ class Reply:
             payload = self.body
         else:
             payload = b"" if self.body is None else json.dumps(self.body).encode()
-        headers = {"Content-Type": "application/json", "Content-Length": str(len(payload)), **self.headers}
+        length = {} if self.pieces else {"Content-Length": str(len(payload))}
+        headers = {"Content-Type": "application/json", **length, **self.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         return f"HTTP/1.1 {self.status} X\r\n{lines}Connection: close\r\n\r\n".encode() + payload
 
@@ -59,6 +64,8 @@ class Loopback:
         self.answer = answer
         self.asked: list[Asked] = []
         self.url = ""
+        self.left = 0
+        """Connections that clients ended."""
         self.serving: set[asyncio.Task[Any]] = set()
 
     @property
@@ -95,6 +102,14 @@ class Loopback:
                 return
             writer.write(reply.content())
             await writer.drain()
+            for piece in reply.pieces:
+                if isinstance(piece, float):
+                    await asyncio.sleep(piece)
+                else:
+                    writer.write(piece)
+                    await writer.drain()
+            if reply.stays and not await reader.read(1):
+                self.left += 1
 
 
 @asynccontextmanager

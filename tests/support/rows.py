@@ -20,6 +20,12 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
+    ChatEvent,
+    ChatMessage,
+    ChatRun,
+    ChatStep,
+    ChatThread,
+    ChatWatch,
     Contact,
     Credential,
     CXReport,
@@ -29,17 +35,27 @@ from storage.tables import (
     Enrollment,
     Event,
     EventCounter,
+    ExternalKey,
     Feedback,
+    FeedContent,
+    FileLink,
+    FilePiece,
+    FileUsage,
     HealthFactor,
     HealthSnapshot,
     IdempotencyKey,
+    IntegrationPolicy,
     Job,
     JobWorker,
     Lead,
+    Leftover,
     Mailbox,
     Medium,
     Member,
     Membership,
+    MergedId,
+    ModelUsage,
+    NotDuplicate,
     Organization,
     OutreachDomain,
     OutreachMessage,
@@ -49,6 +65,11 @@ from storage.tables import (
     ResearchResult,
     ResearchRun,
     StageChange,
+    SyncedMeeting,
+    SyncItem,
+    SyncOccurrence,
+    SyncRun,
+    SyncStream,
     TagLink,
     Webhook,
     WebhookDelivery,
@@ -189,18 +210,49 @@ async def organization(database: Database, name: str) -> Rows:
             ),
             AnalyticsEvent(run_id=rows.run, sequence=1, type=name, data={"name": name}),
             AnalyticsWatch(org_id=rows.org, next_at=now()),
+            ChatThread(id=rows.run, subject=name, title=name),
+            ChatMessage(id=rows.run, thread_id=rows.run, subject=name, position=1, role="user", text=name),
+            ChatRun(
+                id=rows.run,
+                thread_id=rows.run,
+                subject=name,
+                message_id=rows.run,
+                answer_id=rows.run,
+                request_id=name,
+                provider=name,
+                time_zone="UTC",
+                credential_kind="session",
+                granted_scopes=[],
+            ),
+            ChatEvent(run_id=rows.run, sequence=1, subject=name, type=name, data={"name": name}),
+            ChatStep(run_id=rows.run, position=0, subject=name, content={"name": name}),
+            ModelUsage(day="2026-01-01", subject=name, provider=name, model=""),
+            ChatWatch(org_id=rows.org, next_at=now()),
         )
         known = {"account": rows.account, "contact": rows.contact, "deal": rows.deal}
         others = {record.name: record.row(known, name) for record in record_types()}
         others["activity"].id, others["activity"].type = rows.later_meeting, "meeting"
         for noun in ("tag", "task", "note", "call", "email"):
             others[noun].id = getattr(rows, noun)
+        others["file"].folder_id = others["folder"].id
+        await session.insert(others.pop("folder"))
         await session.insert(*others.values())
+        file, upload = others["file"], others["upload"]
+        await session.insert(
+            FileUsage(bytes=1, files=1),
+            FileLink(record_id=rows.account, file_id=file.id, kind="account", attached_by=name),
+            FilePiece(upload_id=upload.id, start=0, bytes=1, storage_name=name),
+            Leftover(org_id=rows.org, storage_name=name, gone_after=now()),
+        )
         await session.insert(
             TagLink(kind="account", record_id=rows.account, tag_id=rows.tag),
+            NotDuplicate(kind="account", low_id=min(rows.account, rows.tag), high_id=max(rows.account, rows.tag)),
+            MergedId(kind="account", from_id=rows.tag, into_id=rows.account, merge_id=others["merge"].id),
+            ExternalKey(kind="account", key=name, record_id=rows.account),
             CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={}),
         )
     await _outreach(database, rows)
+    await _integrations(database, rows, others["integration"].id)
     webhook = Webhook(url=name, cursor=0)
     async with database.writing(rows.org) as session:
         await session.insert(webhook)
@@ -209,6 +261,21 @@ async def organization(database: Database, name: str) -> Rows:
             WebhookWatch(org_id=rows.org, webhook_id=webhook.id),
         )
     return rows
+
+
+async def _integrations(database: Database, rows: Rows, integration_id: str) -> None:
+    stream = SyncStream(integration_id=integration_id, name=rows.name)
+    item = SyncItem(stream_id=stream.id, body={}, **dict.fromkeys(("external_id", "uid", "hash"), rows.name))
+    occurrence = SyncOccurrence(integration_id=integration_id, stream_id=stream.id, item_id=item.id, outcome="taken")
+    async with database.writing(rows.org) as session:
+        await session.insert(stream)
+        await session.insert(item, FeedContent(stream_id=stream.id, sealed=b"1"))
+        await session.insert(
+            occurrence,
+            SyncedMeeting(uid=rows.name, uid_hash=rows.name, meeting_id=rows.activity),
+            SyncRun(integration_id=integration_id, mode="full"),
+            IntegrationPolicy(org_id=rows.org),
+        )
 
 
 def _file(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A small server that speaks as much of S3 as the service uses: put, get with a range, delete of an object."""
+"""A small server that speaks as much of S3 as the service uses: put, also in parts, get with a range, delete."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs
 
 
 @dataclass
@@ -16,6 +17,7 @@ class Bucket:
 
     url: str = ""
     objects: dict[str, bytes] = field(default_factory=dict)
+    parts: dict[str, dict[int, bytes]] = field(default_factory=dict)
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
     failing: bool = False
 
@@ -30,9 +32,34 @@ def s3_server() -> Iterator[Bucket]:
 
         def do_PUT(self) -> None:
             data = self.rfile.read(int(self.headers["Content-Length"]))
-            if self._noted():
-                bucket.objects[self.path] = data
+            path, _, query = self.path.partition("?")
+            if not self._noted():
+                return
+            if query:
+                asked = parse_qs(query)
+                number = int(asked["partNumber"][0])
+                bucket.parts[asked["uploadId"][0]][number] = data
+                self._answer(200, b"", ETag=f'"{number}"')
+            else:
+                bucket.objects[path] = data
                 self._answer(200, b"", ETag='"1"')
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            path, _, query = self.path.partition("?")
+            if not self._noted():
+                return
+            asked = parse_qs(query, keep_blank_values=True)
+            if "uploads" in asked:
+                identifier = f"upload-{len(bucket.parts)}"
+                bucket.parts[identifier] = {}
+                words = f"<Bucket>b</Bucket><Key>k</Key><UploadId>{identifier}</UploadId>"
+                self._answer(200, f"<InitiateMultipartUploadResult>{words}</InitiateMultipartUploadResult>".encode())
+                return
+            parts = bucket.parts.pop(asked["uploadId"][0])
+            bucket.objects[path] = b"".join(parts[number] for number in sorted(parts))
+            words = "<Location>l</Location><Bucket>b</Bucket><Key>k</Key><ETag>1</ETag>"
+            self._answer(200, f"<CompleteMultipartUploadResult>{words}</CompleteMultipartUploadResult>".encode())
 
         def do_GET(self) -> None:
             if not self._noted():
@@ -53,7 +80,11 @@ def s3_server() -> Iterator[Bucket]:
 
         def do_DELETE(self) -> None:
             if self._noted():
-                bucket.objects.pop(self.path, None)
+                path, _, query = self.path.partition("?")
+                if query:
+                    bucket.parts.pop(parse_qs(query)["uploadId"][0], None)
+                else:
+                    bucket.objects.pop(path, None)
                 self._answer(204, b"")
 
         def _noted(self) -> bool:

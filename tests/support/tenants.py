@@ -13,8 +13,7 @@ from sqlalchemy import select
 from contract.scopes import Role
 from identity.principal import Organization
 from storage.base import new_id
-from storage.queries import members
-from storage.queries import organizations as directory
+from tests.support.founding import found
 from tests.support.gateway import Gateway
 from tests.support.world import Headers
 
@@ -89,14 +88,7 @@ async def new_tenant(gateway: Gateway) -> Tenant:
     """A new organization, with a member per role and no rows."""
     number = next(_numbers)
     organization = Organization(new_id(), f"org-{number}", f"Organization {number:04}")
-    database = gateway.world.database
-    await directory.create_organization(database, organization.name, organization.external_id, organization.id)
     tenant = Tenant(gateway, organization)
     people = [(role, tenant.subject(role), f"The {role}", f"{role}@example.com") for role in Role]
-    async with database.directory(writing=True) as session:
-        for _, subject, name, email in people:
-            await directory.put_member(session, subject, name=name, email=email)
-    async with database.writing(organization.id) as session:
-        for role, subject, name, email in people:
-            await members.put_membership(session, subject, role=role, scopes=role.scopes, name=name, email=email)
+    await found(gateway.world.database, organization, people)
     return tenant

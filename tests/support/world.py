@@ -32,6 +32,7 @@ from storage.queries import artifacts, members
 from storage.queries import organizations as directory
 from storage.queries.tags import copy_names
 from storage.tables import Artifact, Credential, Lead
+from tests.support.founding import found
 
 PEPPER = bytes(32)
 Headers = dict[str, str]
@@ -67,6 +68,9 @@ class Shelf:
 
     async def put(self, name: str, data: bytes) -> None:
         self.files[checked(name)] = data
+
+    async def put_stream(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+        self.files[checked(name)] = b"".join([piece async for piece in pieces])
 
     async def open(self, name: str, start: int, length: int) -> Pieces:
         if self.away:
@@ -109,7 +113,7 @@ class World:
     ) -> str:
         """Make someone a member with the role's scopes, or with exactly these; the subject."""
         granted = scopes if scopes is not None else (role.scopes if role else ())
-        name, email = f"Name of {subject}", f"{subject}@example.com"
+        name, email = _called(subject)
         async with self.database.directory(writing=True) as session:
             await directory.put_member(session, subject, name=name, email=email)
         async with self.database.writing(organization.id) as session:
@@ -224,9 +228,26 @@ class World:
         return content
 
 
+def _called(subject: str) -> tuple[str, str]:
+    """The name and the e-mail address of a subject."""
+    return f"Name of {subject}", f"{subject}@example.com"
+
+
 def bearer(token: str) -> Headers:
     """The header of a credential."""
     return {"Authorization": f"Bearer {token}"}
+
+
+async def new_world(
+    database: Database, services: Services, recorder: Recorder | None = None, shelf: Shelf | None = None
+) -> World:
+    """The world over an empty migrated database; these services stay the caller's."""
+    organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
+    for organization in organizations:
+        name = organization.external_id.removeprefix("org_")
+        people = [(role, subject, *_called(subject)) for role in Role for subject in (f"{role.value}@{name}",)]
+        await found(database, organization, people)
+    return World(database, services, recorder or Recorder(), shelf or Shelf(), *organizations)
 
 
 @asynccontextmanager
@@ -241,13 +262,6 @@ async def open_world(database: Database, services: Services | None = None) -> As
         ChangeFeed(database),
         budget=Metered(MemoryPairs(sizes_of())),
     )
-    organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
-    for organization in organizations:
-        await directory.create_organization(database, organization.name, organization.external_id, organization.id)
-    world = World(database, services, recorder, shelf, *organizations)
-    for name, organization in zip(("one", "two"), organizations, strict=True):
-        for role in Role:
-            await world.join(f"{role.value}@{name}", organization, role=role)
-    yield world
+    yield await new_world(database, services, recorder, shelf)
     await services.children.close()
     await services.identity.close()

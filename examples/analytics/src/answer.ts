@@ -2,7 +2,6 @@ import type { Chart, Column, Result, Statement, Step, Value } from "./answers";
 import { draw } from "./chart";
 import { element } from "./dom";
 import { figureOf, tableOf } from "./rows";
-import { filledIn } from "./statements";
 
 export interface Actions {
   /** Asks a question in the conversation. */
@@ -109,10 +108,9 @@ export class Answer {
   }
 
   private showStatement(statement: Statement): void {
-    const sql = filledIn(statement);
-    const edit = element("button", { type: "button", onclick: () => this.edit(sql) }, "Edit");
+    const edit = element("button", { type: "button", onclick: () => this.edit(statement.text) }, "Edit");
     const summary = element("summary", {}, ["SQL", statement.dialect, ...statement.filters].join(" · "));
-    const text = element("pre", { tabindex: "0", role: "region", "aria-label": "SQL" }, sql);
+    const text = element("pre", { tabindex: "0", role: "region", "aria-label": "SQL" }, statement.text);
     this.slots.sql.replaceChildren(element("details", { open: true, class: "sql" }, summary, text, edit));
   }
 

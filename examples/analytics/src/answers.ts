@@ -12,7 +12,6 @@ export interface Column {
 
 export interface Statement {
   text: string;
-  parameters: Value[];
   dialect: string;
   tables: string[];
   filters: string[];

@@ -50,6 +50,8 @@ async def test_every_route_and_method_has_them(gateway: Gateway) -> None:
 _KEPT = {"/", "/docs", "/openapi.json", "/llms.txt", "/graphql/schema.graphql"} | {
     "/.well-known/openid-configuration",
     "/.well-known/jwks.json",
+    "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/oauth-protected-resource/mcp/read",
 }
 
 

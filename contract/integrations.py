@@ -1,0 +1,244 @@
+"""Integrations with third-party accounts: the vocabularies, the catalogue of providers, and the limits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class IntegrationProvider(StrEnum):
+    """Whose account can be connected."""
+
+    GOOGLE = "google"
+    MICROSOFT = "microsoft"
+    ZOOM = "zoom"
+    SLACK = "slack"
+    ICAL = "ical"
+
+
+class IntegrationOwnership(StrEnum):
+    """Whose a connection is."""
+
+    MEMBER = "member"
+    ORGANIZATION = "organization"
+
+
+class IntegrationStatus(StrEnum):
+    """Where a connection stands."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ACTION_REQUIRED = "action_required"
+    DISCONNECTING = "disconnecting"
+
+
+class IntegrationProblemCode(StrEnum):
+    """Why a connection does not get on."""
+
+    REAUTHORIZE = "reauthorize"
+    SCOPES_MISSING = "scopes_missing"
+    FORBIDDEN = "forbidden"
+    RATE_LIMITED = "rate_limited"
+    PROVIDER_UNAVAILABLE = "provider_unavailable"
+    PROVIDER_ANSWER = "provider_answer"
+    FEED_UNREADABLE = "feed_unreadable"
+    FEED_UNREACHABLE = "feed_unreachable"
+    TOO_LARGE = "too_large"
+
+
+class IntegrationStreamKind(StrEnum):
+    """What a provider's stream holds."""
+
+    CALENDAR = "calendar"
+    MAIL = "mail"
+    RECORDINGS = "recordings"
+    CHANNEL = "channel"
+
+
+class SyncVisibility(StrEnum):
+    """What the other members see of what a connection brings."""
+
+    EVERYTHING = "everything"
+    SUBJECT_ONLY = "subject_only"
+    NOTHING = "nothing"
+
+
+class IntegrationItemOutcome(StrEnum):
+    """What became of an item."""
+
+    TAKEN = "taken"
+    SKIPPED = "skipped"
+
+
+class IntegrationSkipReason(StrEnum):
+    """Why an item was left out."""
+
+    PRIVATE = "private"
+    DECLINED = "declined"
+    NO_EXTERNAL_ATTENDEE = "no_external_attendee"
+    INTERNAL_DOMAIN = "internal_domain"
+    NOT_A_MEETING = "not_a_meeting"
+    OUTSIDE_WINDOW = "outside_window"
+    DUPLICATE = "duplicate"
+    REMOVED_HERE = "removed_here"
+    NO_CONTACT = "no_contact"
+    TOO_MANY = "too_many"
+    UNREADABLE = "unreadable"
+
+
+class IntegrationItemDecision(StrEnum):
+    """What a member decided about an item."""
+
+    TAKE = "take"
+    IGNORE = "ignore"
+
+
+class SyncedField(StrEnum):
+    """A field of a meeting that synchronisation writes until a member does."""
+
+    SUBJECT = "subject"
+    BODY = "body"
+    DUE_AT = "due_at"
+    DURATION = "duration"
+    COMPLETED_AT = "completed_at"
+    LOCATION = "location"
+    ATTENDEES = "attendees"
+    RECORDING_URL = "recording_url"
+    TRANSCRIPT = "transcript"
+    ACCOUNT = "account"
+    DEAL = "deal"
+    CONTACT = "contact"
+
+
+class IntegrationRunMode(StrEnum):
+    """How a run reads."""
+
+    FULL = "full"
+    INCREMENTAL = "incremental"
+
+
+class IntegrationRunStatus(StrEnum):
+    """What has become of a run."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class ParticipantResponse(StrEnum):
+    """Whether an invitation was accepted."""
+
+    ACCEPTED = "accepted"
+    DECLINED = "declined"
+    TENTATIVE = "tentative"
+    NO_RESPONSE = "no_response"
+
+
+VISIBILITY_WIDTH: Mapping[SyncVisibility, int] = MappingProxyType(
+    {SyncVisibility.NOTHING: 0, SyncVisibility.SUBJECT_ONLY: 1, SyncVisibility.EVERYTHING: 2}
+)
+"""How much each shows: the more, the greater."""
+
+
+def narrower(one: SyncVisibility, other: SyncVisibility) -> SyncVisibility:
+    """The one of the two that shows less."""
+    return min(one, other, key=VISIBILITY_WIDTH.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """A provider of the catalogue. `is_built` says whether this version of the service can connect it."""
+
+    provider: IntegrationProvider
+    name: str
+    ownership: IntegrationOwnership
+    kinds: tuple[IntegrationStreamKind, ...]
+    permissions: tuple[str, ...] = ()
+    is_built: bool = False
+
+
+_MEMBER, _CALENDAR, _MAIL = IntegrationOwnership.MEMBER, IntegrationStreamKind.CALENDAR, IntegrationStreamKind.MAIL
+CATALOGUE: Sequence[ProviderInfo] = (
+    ProviderInfo(
+        IntegrationProvider.GOOGLE,
+        "Google",
+        _MEMBER,
+        (_CALENDAR, _MAIL),
+        (
+            "https://www.googleapis.com/auth/calendar.readonly",
+            "https://www.googleapis.com/auth/gmail.metadata",
+        ),
+    ),
+    ProviderInfo(
+        IntegrationProvider.MICROSOFT,
+        "Microsoft 365",
+        _MEMBER,
+        (_CALENDAR, _MAIL),
+        ("Calendars.Read", "Mail.ReadBasic"),
+    ),
+    ProviderInfo(
+        IntegrationProvider.ZOOM,
+        "Zoom",
+        _MEMBER,
+        (IntegrationStreamKind.RECORDINGS,),
+        ("cloud_recording:read:list_user_recordings", "meeting:read:list_past_participants"),
+    ),
+    ProviderInfo(
+        IntegrationProvider.SLACK,
+        "Slack",
+        IntegrationOwnership.ORGANIZATION,
+        (IntegrationStreamKind.CHANNEL,),
+        ("channels:read", "channels:history", "users:read", "users:read.email"),
+    ),
+    ProviderInfo(IntegrationProvider.ICAL, "iCalendar feed", _MEMBER, (_CALENDAR,), is_built=True),
+)
+"""All providers, in the order in which they are listed."""
+BY_PROVIDER: Mapping[IntegrationProvider, ProviderInfo] = MappingProxyType({info.provider: info for info in CATALOGUE})
+
+INTEGRATIONS_OF_A_MEMBER_MAX = 10
+INTEGRATIONS_MAX = 500
+INTEGRATION_NAME_MAX = 200
+INTERNAL_DOMAINS_MAX = 100
+RUNS_KEPT, SYNC_RUNS_DEFAULT = 50, 20
+ITEMS_OF_A_STREAM_MAX = 50_000
+
+FEED_BYTES_MAX = 10 * 1024 * 1024
+FEED_PATTERN = (
+    r"^[\r\n]*BEGIN:VCALENDAR[\r\n]([\s\S]*[\r\n])?END:VCALENDAR"  # what an iCalendar text begins and ends with
+)
+FEED_EVENTS_MAX = 20_000
+FEED_SECONDS = 15.0
+FEED_CONTENT_MAX = 1024 * 1024
+"""The characters of a feed's content in a GraphQL or JSON request."""
+
+WINDOW_BACK = timedelta(days=90)
+WINDOW_AHEAD = timedelta(days=365)
+OCCURRENCES_MAX = 1_000
+"""The occurrences of one series in the window; a series of more is not followed."""
+PARTICIPANTS_MAX = 500
+CONTACTS_OF_A_MEETING_MAX = 20
+"""The contacts that are made from the participants of one meeting."""
+SUBJECT_KEPT, TEXT_KEPT, PLACE_KEPT = 1_000, 20_000, 1_000
+"""The characters of a title, a text and a place that are kept."""
+ITEMS_FORGOTTEN = timedelta(days=30)
+"""How long an item is kept that the provider shows no more."""
+
+POLL_SECONDS, FEED_POLL_SECONDS, DEMO_POLL_SECONDS, HELD_SECONDS = 300, 900, 60, 60
+CONFIRM_SECONDS = 600
+"""The seconds after which a removal of more than half is confirmed by another full pass."""
+LARGE_REMOVAL = 20
+"""The number of items from which on a removal of more than half is confirmed first."""
+PROGRESS_SECONDS = 5.0
+
+FREE_MAIL = frozenset(
+    {"gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com", "ymail.com"}
+    | {"icloud.com", "me.com", "mac.com", "aol.com", "gmx.de", "gmx.net", "gmx.com", "web.de", "t-online.de"}
+    | {"proton.me", "protonmail.com", "mail.com", "yandex.com", "yandex.ru", "mail.ru", "qq.com", "163.com", "126.com"}
+    | {"zoho.com", "fastmail.com", "hey.com", "freenet.de", "orange.fr", "free.fr", "laposte.net", "libero.it"}
+    | {"yahoo.co.uk", "yahoo.de", "yahoo.fr", "yahoo.co.jp", "hotmail.co.uk", "hotmail.de", "hotmail.fr", "outlook.de"}
+)
+"""Domains whose addresses belong to anybody: they lead to no account, and are no organization's own."""

@@ -1,0 +1,56 @@
+"""A chat from a terminal: sends a text, shows the answer as it comes, goes on where it was cut off. Needs httpx.
+
+TOKEN=... python chat.py "my open deals"; CRM_URL names another address than http://127.0.0.1:8000.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+HEADERS = {"Authorization": f"Bearer {os.environ.get('TOKEN', '')}"}
+URL = os.environ.get("CRM_URL", "http://127.0.0.1:8000")
+
+
+def events(response: httpx.Response) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The events of a stream: what each tells, its id, its data."""
+    fields: dict[str, str] = {}
+    for line in response.iter_lines():
+        name, _, value = line.partition(": ")
+        if name:
+            fields[name] = value
+        elif "event" in fields:
+            yield fields["event"], fields["id"], json.loads(fields["data"])
+            fields = {}
+
+
+def answer(client: httpx.Client, thread: str, text: str) -> str:
+    """Send a text and print the answer; how the run ended."""
+    method, path, body = "POST", f"/chat/threads/{thread}/messages", {"text": text}
+    headers = {"Idempotency-Key": str(uuid4())}  # sent again, it begins no second run
+    while True:
+        try:
+            with client.stream(method, path, headers=headers, json=body or None) as response:
+                if response.status_code != 200:
+                    sys.exit(response.read().decode())
+                for kind, last, data in events(response):
+                    method, path, body = "GET", f"/chat/runs/{last.partition('.')[0]}/events", {}
+                    headers = {"Last-Event-ID": last}
+                    if kind == "text_delta":
+                        print(data["text"], end="", flush=True)
+                    elif kind == "run_finished":
+                        print(f"\n[{data['status']}]")
+                        return str(data["status"])
+        except httpx.TransportError:
+            time.sleep(1)
+
+
+if __name__ == "__main__":
+    with httpx.Client(base_url=URL, headers=HEADERS, timeout=30) as client:
+        thread = client.post("/chat/threads").raise_for_status().json()["id"]
+        sys.exit(answer(client, thread, " ".join(sys.argv[1:]) or "what can you do") != "succeeded")

@@ -1,0 +1,144 @@
+"""Reads the one JSON-RPC message of a request, and refuses in our own words what is none (decision 317).
+
+The library's words would quote what was sent, and its own parts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from contract.errors import BadRequest
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+INVALID_PARAMS: Final = -32602
+HEADER_MISMATCH: Final = -32020
+UNSUPPORTED_VERSION: Final = -32022
+REVISIONS: Final = ("2026-07-28", "2025-11-25")
+"""The protocol revisions that are spoken; what asks for none is taken for the last."""
+DEPTH_MAX: Final = 120
+CALL: Final = "tools/call"
+INITIALIZE: Final = "initialize"
+
+
+class NoMessage(BadRequest):
+    """What was sent is no message of the protocol: the JSON-RPC code, and what is wrong."""
+
+    def __init__(self, rpc: int, message: str, data: object = None, identifier: str | int | None = None) -> None:
+        super().__init__(message)
+        self.rpc = rpc
+        self.data = data
+        self.identifier = identifier
+
+
+@dataclass(slots=True)
+class Message:
+    """A request or a notification; `id` is None for the latter. Any: JSON."""
+
+    method: str
+    params: dict[str, Any]
+    id: str | int | None
+    whole: dict[str, Any]
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it calls a tool, and waits for what that gives."""
+        return self.method == CALL and self.id is not None
+
+
+def read_message(body: bytes) -> Message:
+    """The message. Raises NoMessage."""
+    if not body.strip():
+        raise NoMessage(PARSE_ERROR, "The body is empty; it must be one JSON-RPC message")
+    try:
+        whole = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise NoMessage(PARSE_ERROR, f"The body is no JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise _too_deep() from None
+    if isinstance(whole, list):
+        raise NoMessage(INVALID_REQUEST, "Batches are not taken; send one message at a time")
+    if not isinstance(whole, dict) or whole.get("jsonrpc") != "2.0" or not isinstance(whole.get("method"), str):
+        raise NoMessage(INVALID_REQUEST, 'The body must be a JSON-RPC message: {"jsonrpc": "2.0", "method": …}')
+    identifier = whole.get("id")
+    if "id" in whole and (isinstance(identifier, bool) or not isinstance(identifier, str | int)):
+        raise NoMessage(INVALID_REQUEST, "id must be a text or an integer")
+    if _depth(whole) > DEPTH_MAX:
+        raise _too_deep()
+    params = whole.get("params", {})
+    if not isinstance(params, dict):
+        raise NoMessage(INVALID_PARAMS, "params must be an object")
+    message = Message(whole["method"], params, identifier, whole)
+    if message.method == CALL:
+        _check_call(params)
+    return message
+
+
+def _too_deep() -> NoMessage:
+    return NoMessage(INVALID_REQUEST, f"The body is nested deeper than {DEPTH_MAX} levels")
+
+
+def _check_call(params: dict[str, Any]) -> None:  # Any: JSON
+    if not isinstance(params.get("name"), str):
+        raise NoMessage(INVALID_PARAMS, "params.name must be the name of a tool")
+    if not isinstance(params.get("arguments", {}), dict):
+        raise NoMessage(INVALID_PARAMS, "params.arguments must be an object")
+    if not isinstance(params.get("_meta", {}), dict):
+        raise NoMessage(INVALID_PARAMS, "params._meta must be an object")
+
+
+def _depth(value: object) -> int:
+    """How deep objects and lists stand in one another."""
+    depth, level = 0, [value]
+    while level:
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+            if isinstance(inner, dict | list)
+        ]
+        depth += 1
+    return depth
+
+
+def refusal(code: int, words: str, data: object = None, identifier: str | int | None = None) -> bytes:
+    """A JSON-RPC error."""
+    error: dict[str, object] = {"code": code, "message": words}
+    return orjson.dumps({"jsonrpc": "2.0", "id": identifier, "error": error | ({} if data is None else {"data": data})})
+
+
+def answered(identifier: str | int | None, result: dict[str, Any]) -> bytes:  # Any: JSON
+    """A JSON-RPC result."""
+    return orjson.dumps({"jsonrpc": "2.0", "id": identifier, "result": result})
+
+
+def check_envelope(message: Message, told: Mapping[str, str | None]) -> None:
+    """Look whether a call of the newer revision says of itself what its headers say.
+
+    Raises NoMessage.
+    """
+    meta, name = message.params.get("_meta", {}), message.params["name"]
+    if missing := [key for key in (_VERSION_IN_META, _CAPABILITIES_IN_META) if key not in meta]:
+        raise NoMessage(INVALID_PARAMS, f"params._meta needs {' and '.join(missing)}", identifier=message.id)
+    for header, value in (
+        ("MCP-Protocol-Version", meta[_VERSION_IN_META]),
+        ("Mcp-Method", message.method),
+        ("Mcp-Name", name),
+    ):
+        if told[header.lower()] != value:
+            words = f"The header {header} does not match the message"
+            raise NoMessage(HEADER_MISMATCH, words, identifier=message.id)
+
+
+_VERSION_IN_META: Final = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES_IN_META: Final = "io.modelcontextprotocol/clientCapabilities"
+
+
+def check_revision(header: str | None) -> None:
+    """Raises NoMessage for a protocol revision that is not spoken."""
+    if header is not None and header not in REVISIONS:
+        told = {"supported": list(REVISIONS), "requested": header[:40]}
+        words = f"This protocol revision is not spoken; there are {' and '.join(REVISIONS)}"
+        raise NoMessage(UNSUPPORTED_VERSION, words, told)

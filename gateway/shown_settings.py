@@ -1,0 +1,47 @@
+"""Settings as an operator is shown them: by the names of their variables, with what is secret masked."""
+
+from pydantic import AliasChoices, SecretStr
+
+from gateway.settings import Settings
+
+
+def variable_of(name: str) -> str:
+    """The variable of a setting, first of those that it may have; the name itself where there is no such setting."""
+    field = Settings.model_fields.get(name)
+    if field is None:
+        return name
+    alias = field.validation_alias
+    return str((alias.choices[0] if isinstance(alias, AliasChoices) else alias) or f"CRM_{name.upper()}")
+
+
+def shown(settings: Settings) -> dict[str, str]:
+    """Every setting under its variable's name, with what is secret in it masked (decision 119)."""
+    result = {}
+    for name in Settings.model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, SecretStr):
+            secret = value.get_secret_value()
+            value = _masked(secret) if "://" in secret else secret and "***"
+        elif isinstance(value, tuple):
+            value = ",".join(value)
+        elif isinstance(value, str):
+            value = _masked(value)
+        result[variable_of(name)] = "" if value is None else str(value)
+    return result
+
+
+_TELLING = {"host", "port", "ssl"}
+"""Parameters of a database's address that say where it is; any other may be a secret."""
+
+
+def _masked(text: str) -> str:
+    """The text; an address without its password and without what its parameters say."""
+    if "://" not in text:
+        return text
+    address, question, query = text.partition("?")
+    scheme, separator, rest = address.partition("://")
+    credentials, at, host = rest.rpartition("@")
+    user, colon, _ = credentials.partition(":")
+    parameters = [pair.partition("=") for pair in query.split("&")]
+    hidden = "&".join(n + e + (v if n in _TELLING else "***" if v else "") for n, e, v in parameters)
+    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{host}{question}{hidden}"

@@ -1,0 +1,1 @@
+"""Synchronisation: what becomes of the changes that accounts elsewhere tell of."""

@@ -1,0 +1,89 @@
+"""Settling what is stored once more, without the provider: what a member decided, and what is to be shown less."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from contract.integrations import IntegrationItemDecision, IntegrationSkipReason, SyncVisibility
+from jobs.sync.identity import address_key, uid_hash
+from jobs.sync.judge import Rules, Verdict, skipped
+from jobs.sync.match import external, matched
+from jobs.sync.meetings import TAKEN, Connection, Meetings, Slot
+from jobs.sync.merge import as_document, from_document, restricted
+from jobs.sync.records import known_of
+from jobs.sync.writing import Outcome, as_changed
+from providers.accounts.ports import Occurrence
+from storage.queries import sync
+from storage.tables import SyncItem, SyncOccurrence
+from storage.tenancy.sessions import TenantSession
+
+
+async def decide(
+    session: TenantSession,
+    connection: Connection,
+    rules: Rules,
+    occurrence: SyncOccurrence,
+    decision: IntegrationItemDecision,
+    present: datetime,
+) -> Outcome:
+    """Take an occurrence anyway, or leave it out, from what is stored; the caller holds the lock."""
+    item = (await sync.items_by_id(session, [occurrence.item_id]))[occurrence.item_id]
+    there = as_changed(occurrence, decision=decision.value)
+    is_taken = decision is IntegrationItemDecision.TAKE
+    verdict = Verdict() if is_taken else skipped(IntegrationSkipReason.REMOVED_HERE)
+    meetings = Meetings(session, connection, rules, present)
+    await meetings.find([uid_hash(item.uid)], [occurrence])
+    slot = _slot(item, there, verdict)
+    known = await known_of(session, {address_key(guest.email) for guest in slot.said.guests})
+    slot = replace(slot, match=matched(external(slot.said.guests, rules.own, rules.internal), known))
+    return await meetings.settle([slot], [], keeps_worked_on=False)
+
+
+async def narrow(
+    session: TenantSession, connection: Connection, rules: Rules, stream_id: str, after: str, present: datetime
+) -> tuple[str | None, Outcome]:
+    """Keep less of a batch of items behind this one, and of their meetings; the last of the batch, if there is one."""
+    items = await sync.items_behind(session, stream_id, after)
+    if not items:
+        return None, Outcome()
+    addresses = {address_key(email) for item in items for email in _addresses(item)}
+    known = await known_of(session, addresses)
+
+    def less(kept: dict[str, object]) -> dict[str, object]:
+        return as_document(restricted(from_document(kept), connection.visibility, known.contacts, wanted=True))
+
+    narrowed = [
+        as_changed(
+            item,
+            body={"said": less(item.body["said"]), "single": {k: less(v) for k, v in item.body["single"].items()}},
+        )
+        for item in items
+    ]
+    await session.update_each(narrowed, "body")
+    by_id = {item.id: item for item in narrowed}
+    rows = await sync.occurrences(session, "item_id", by_id)
+    meetings = Meetings(session, connection, rules, present)
+    await meetings.find([], rows)
+    slots = [_slot(by_id[row.item_id], row, _verdict(row)) for row in rows if row.meeting_id is not None]
+    outcome = await meetings.settle(slots, [])
+    if connection.visibility is SyncVisibility.NOTHING:
+        await sync.forget_subjects(session, list(by_id))
+    return items[-1].id, outcome
+
+
+def _addresses(item: SyncItem) -> Sequence[str]:
+    kept = [item.body["said"], *item.body["single"].values()]
+    return [guest[0] for each in kept for guest in each.get("guests", ())]
+
+
+def _verdict(row: SyncOccurrence) -> Verdict:
+    """What was decided of it, as before: a duplicate is one again."""
+    return Verdict(explanation=row.explanation if row.outcome == TAKEN else None)
+
+
+def _slot(item: SyncItem, row: SyncOccurrence, verdict: Verdict) -> Slot:
+    said = from_document(item.body["single"].get(row.recurrence, item.body["said"]))
+    starts_at = row.starts_at or item.seen_at
+    occurrence = Occurrence(row.recurrence, starts_at, row.ends_at or starts_at, row.all_day)
+    slot = Slot(item.id, item.uid, uid_hash(item.uid), row.stream_id, occurrence, said, said, row, verdict)
+    return replace(slot, is_recurring=row.is_recurring, has_time=row.starts_at is not None)

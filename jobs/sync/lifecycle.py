@@ -1,0 +1,159 @@
+"""The beginning and the end of a run: whether the connection may go on, and what is said of how it went."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from contract.integrations import (
+    IntegrationProblemCode,
+    IntegrationRunMode,
+    IntegrationRunStatus,
+    IntegrationStatus,
+    SyncVisibility,
+)
+from contract.scopes import ScopeGroup
+from jobs.sync.events import happened
+from jobs.sync.rules import effective
+from jobs.work import Run, finish
+from providers.accounts.ports import AccountError
+from storage.base import now
+from storage.new_rows import new_row
+from storage.queries import integrations, jobs, members, sync
+from storage.tables import Integration, SyncRun, SyncStream
+from storage.tenancy.sessions import TenantSession
+
+_FIRST_WAIT, _LONGEST_WAIT = 2.0, 600.0
+_SOON = frozenset({IntegrationProblemCode.RATE_LIMITED, IntegrationProblemCode.PROVIDER_UNAVAILABLE})
+"""Problems that pass by themselves, after which it is tried again soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that is under way: the connection and its streams as they were, and what it shows."""
+
+    integration: Integration
+    streams: Sequence[SyncStream]
+    run: SyncRun
+    visibility: SyncVisibility
+    was_asked: bool
+
+
+async def begin(run: Run, integration_id: str) -> Begun | None:
+    """Note that a run begins; None where the connection is not to be read."""
+    async with run.writing() as session:
+        integration = await session.find(Integration, id=integration_id, lock=True)
+        if integration is None:
+            return None
+        integration = await _as_its_owner_may(session, integration, run.job_id)
+        if integration.status != IntegrationStatus.ACTIVE.value:
+            await integrations.cancel_runs(session, integration.id)
+            return None
+        streams = await sync.streams(session, integration.id)
+        policy = await integrations.policy(session)
+        queued = await integrations.unfinished_run(session, integration.id)
+        was_asked = queued is not None
+        if queued is None:
+            first = any(stream.wants_full for stream in streams if stream.enabled)
+            mode = IntegrationRunMode.FULL if first else IntegrationRunMode.INCREMENTAL
+            queued = new_row(SyncRun, integration_id=integration.id, mode=mode.value)
+            [queued] = await session.insert(queued)
+        running = IntegrationRunStatus.RUNNING.value
+        queued = await session.update(queued, status=running, started_at=queued.started_at or now(), skipped=0)
+        return Begun(integration, streams, queued, effective(integration, policy), was_asked)
+
+
+async def _as_its_owner_may(session: TenantSession, integration: Integration, request_id: str) -> Integration:
+    """The connection, paused while its owner may not write, and going on once the owner may again."""
+    if integration.owner_id is None:
+        return integration
+    found = await members.membership(session, integration.owner_id)
+    may = found is not None and found.ended_at is None and ScopeGroup.CRM_MANAGE.passes(frozenset(found.scopes))
+    active, paused = IntegrationStatus.ACTIVE.value, IntegrationStatus.PAUSED.value
+    if integration.status == active and not may:
+        integration = await session.update(integration, status=paused, is_suspended=True, next_sync_at=None)
+        await happened(session, integration, "integration_paused", request_id)
+    elif integration.status == paused and integration.is_suspended and may:
+        integration = await session.update(integration, status=active, is_suspended=False)
+        await happened(session, integration, "integration_resumed", request_id)
+    return integration
+
+
+async def end_where_gone(run: Run, integration_id: str) -> None:
+    """End the job of a connection that is there no more, which else would be repeated for ever."""
+    async with run.writing() as session:
+        job = await jobs.find(session, run.job_id, lock=True)
+        if job is not None and await session.find(Integration, id=integration_id) is None:
+            await finish(session, job)
+            run.is_finished = True
+
+
+async def succeeded(run: Run, begun: Begun, calls: int, *, has_changed: bool, wait: int | None) -> bool:
+    """The run was read to its end; whether another one waits."""
+    async with run.writing() as session:
+        integration = await session.find(Integration, id=begun.integration.id, lock=True)
+        current = await session.find(SyncRun, id=begun.run.id)
+        if integration is None or current is None:
+            return False
+        moment = now()
+        done = IntegrationRunStatus.SUCCEEDED.value
+        current = await session.update(current, status=done, finished_at=moment, calls=current.calls + calls)
+        await session.update(
+            integration,
+            last_synced_at=moment,
+            next_sync_at=moment + timedelta(seconds=integration.poll_seconds if wait is None else wait),
+            failures=0,
+            **_NO_PROBLEM,
+        )
+        await integrations.forget_runs(session, integration.id)
+        if has_changed or begun.was_asked or current.mode == IntegrationRunMode.FULL.value:
+            counts = {name: getattr(current, name) for name in ("created", "updated", "removed", "skipped")}
+            await happened(session, integration, "integration_synced", current.id, mode=current.mode, **counts)
+        return await integrations.queued_run(session, integration.id) is not None
+
+
+_NO_PROBLEM = {"problem_code": None, "problem_message": None, "problem_since": None, "retry_at": None}
+
+
+async def failed(run: Run, begun: Begun, error: AccountError, calls: int) -> timedelta:
+    """The run ended early; how long to wait for the next one."""
+    async with run.writing() as session:
+        integration = await session.find(Integration, id=begun.integration.id, lock=True)
+        current = await session.find(SyncRun, id=begun.run.id)
+        if integration is None or current is None or integration.status != IntegrationStatus.ACTIVE.value:
+            await integrations.cancel_runs(session, begun.integration.id)
+            return timedelta(seconds=begun.integration.poll_seconds)
+        moment = now()
+        ended = IntegrationRunStatus.FAILED.value
+        await session.update(
+            current, status=ended, finished_at=moment, problem=error.code.value, calls=current.calls + calls
+        )
+        wait = _wait(integration, error)
+        is_new = integration.problem_code != error.code.value
+        integration = await session.update(
+            integration, failures=integration.failures + 1, **_problem(integration, error, moment, wait)
+        )
+        await integrations.forget_runs(session, integration.id)
+        if is_new:
+            await happened(session, integration, "integration_failed", current.id, problem=error.code.value)
+        return wait
+
+
+def _wait(integration: Integration, error: AccountError) -> timedelta:
+    if error.retry_after is not None:
+        return timedelta(seconds=error.retry_after)
+    if error.code in _SOON:
+        return timedelta(seconds=min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(integration.failures, 20)))
+    return timedelta(seconds=integration.poll_seconds)
+
+
+def _problem(integration: Integration, error: AccountError, moment: datetime, wait: timedelta) -> dict[str, object]:
+    same = integration.problem_code == error.code.value
+    due = None if error.is_final else moment + wait
+    return {
+        "problem_code": error.code.value,
+        "problem_message": error.words,
+        "problem_since": integration.problem_since if same else moment,
+        "retry_at": due,
+        "next_sync_at": due,
+        "status": (IntegrationStatus.ACTION_REQUIRED if error.is_final else IntegrationStatus.ACTIVE).value,
+    }

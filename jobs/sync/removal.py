@@ -1,0 +1,48 @@
+"""Removing a connection that was disconnected: its items in batches, and what it brought where that is wanted."""
+
+from jobs.sync.events import synchronised
+from jobs.sync.meetings import Meetings
+from jobs.sync.rules import rules_of
+from jobs.work import Run, work
+from storage.base import FIRST_ID, now
+from storage.queries import sync
+from storage.tables import Integration, SyncItem
+
+KIND = "integration_removal"
+
+
+@work(KIND, seconds=3_600.0)
+async def remove(run: Run, integration_id: str, delete_synced: bool = False) -> None:
+    """Delete the connection with all that it followed; its meetings stay, or go with `delete_synced`."""
+    async with run.reading() as session:
+        streams = await sync.streams(session, integration_id)
+    for stream in streams:
+        while await _batch(run, integration_id, stream.id, delete_synced=delete_synced):
+            pass
+    async with run.finishing() as session:
+        await sync.lock(session)
+        integration = await session.find(Integration, id=integration_id, lock=True)
+        if integration is not None:
+            await session.delete(integration)
+
+
+async def _batch(run: Run, integration_id: str, stream_id: str, *, delete_synced: bool) -> bool:
+    """A batch in a transaction; whether there was any. What another connection shows goes on with that one."""
+    async with run.writing() as session:
+        policy = await sync.lock(session)
+        integration = await session.find(Integration, id=integration_id, lock=True)
+        items = await sync.items_behind(session, stream_id, FIRST_ID)
+        if integration is None or not items:
+            return False
+        ids = [item.id for item in items]
+        rows = await sync.occurrences(session, "item_id", ids)
+        connection, rules = await rules_of(session, integration, policy, now())
+        shared = await sync.shown_elsewhere(session, integration_id, [r.meeting_id for r in rows if r.meeting_id])
+        kept = {each.meeting_id for each in await sync.worked_on(session, [r.meeting_id for r in rows if r.meeting_id])}
+        lost = [row for row in rows if row.meeting_id in shared or (delete_synced and row.meeting_id not in kept)]
+        meetings = Meetings(session, connection, rules, now())
+        await meetings.find([], lost)
+        outcome = await meetings.settle([], lost)
+        await sync.delete_each(session, SyncItem, ids)
+        await synchronised(session, integration, run.job_id, outcome)
+        return True

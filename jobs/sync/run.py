@@ -1,0 +1,319 @@
+"""One run of a connection: what changed is read in pages, each kept in a transaction of its own; then the sweep.
+
+A run that is cut off anywhere is repeated: what it had kept is found by its key, and nothing is there twice. A pass
+that did not reach the provider's end removes nothing.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from contract.integrations import (
+    CONFIRM_SECONDS,
+    LARGE_REMOVAL,
+    PROGRESS_SECONDS,
+    VISIBILITY_WIDTH,
+    IntegrationProblemCode,
+    IntegrationRunMode,
+    SyncVisibility,
+)
+from jobs.sync import sources
+from jobs.sync.again import narrow
+from jobs.sync.events import happened, synchronised
+from jobs.sync.judge import Rules
+from jobs.sync.lifecycle import Begun, begin, end_where_gone, failed, succeeded
+from jobs.sync.meetings import Connection, Meetings
+from jobs.sync.pages import Pass, keep
+from jobs.sync.rules import rules_of, window_of
+from jobs.sync.writing import Outcome
+from jobs.work import Retry, Run, work
+from providers.accounts.ports import AccountError, Asked, Cursor, Gone, More, Seen, StartOver, Told
+from storage.base import FIRST_ID, now
+from storage.queries import integrations, sync
+from storage.tables import Integration, SyncItem, SyncRun, SyncStream
+from storage.tenancy.sessions import TenantSession
+
+KIND = "integration_sync"
+_ENOUGH = 10_000  # attempts of a job: a first run that is killed often goes on all the same
+_SECONDS = 3_600.0
+_ANEW = timedelta(days=1)
+"""How long a stream goes without everything being read anew, so that the days that are followed move on."""
+_OCCURRENCES_MAX = 400
+"""The occurrences of one transaction; the one item that has more has one of its own."""
+
+
+class Stopped(Exception):
+    """The connection was paused or removed meanwhile."""
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What the run has done so far."""
+
+    calls: int = 0
+    processed: int = 0
+    has_changed: bool = False
+    wants_confirmation: bool = False
+    told_at: float = field(default_factory=time.monotonic)
+
+
+@work(KIND, attempts=_ENOUGH, seconds=_SECONDS)
+async def synchronise(run: Run, integration_id: str) -> None:
+    """Read what changed, and make meetings of it. Raises Retry where it is to go on at another time than usual."""
+    begun = await begin(run, integration_id)
+    if begun is None:
+        await end_where_gone(run, integration_id)
+        return
+    so_far = _Sum()
+    try:
+        await _narrow(run, begun)
+        for stream in begun.streams:
+            if stream.enabled:
+                await _stream(run, begun, stream, so_far)
+    except Stopped:
+        async with run.writing() as session:
+            await integrations.cancel_runs(session, integration_id)
+        return
+    except AccountError as error:
+        after = await failed(run, begun, error, so_far.calls)
+        raise Retry(error.words, after=after) from None
+    wait = CONFIRM_SECONDS if so_far.wants_confirmation else None
+    waits = await succeeded(run, begun, so_far.calls, has_changed=so_far.has_changed, wait=wait)
+    if waits:
+        raise Retry("Another run was asked for", after=timedelta())
+    if wait is not None:
+        raise Retry("A large removal is confirmed first", after=timedelta(seconds=wait))
+
+
+async def _narrow(run: Run, begun: Begun) -> None:
+    """Show less of what is stored at once, where the owner or the policy says so by now."""
+    if VISIBILITY_WIDTH[SyncVisibility(begun.integration.shown)] <= VISIBILITY_WIDTH[begun.visibility]:
+        return
+    for stream in begun.streams:
+        after: str | None = FIRST_ID
+        while after is not None:  # a transaction for each batch
+            async with run.writing() as session:
+                integration, connection, rules = await _locked(run, session, begun)
+                after, outcome = await narrow(session, connection, rules, stream.id, after, now())
+                await synchronised(session, integration, begun.run.id, outcome)
+    async with run.writing() as session:
+        integration, _, _ = await _locked(run, session, begun)
+        await session.update(integration, shown=begun.visibility.value)
+
+
+async def _locked(
+    run: Run, session: TenantSession, begun: Begun, told: Told | None = None
+) -> tuple[Integration, Connection, Rules]:
+    """The connection, locked, with its rules. Raises Stopped."""
+    policy = await sync.lock(session)
+    integration = await session.find(Integration, id=begun.integration.id, lock=True)
+    if integration is None or integration.status != "active":
+        raise Stopped
+    connection, rules = await rules_of(session, integration, policy, now(), () if told is None else told.addresses)
+    return integration, connection, rules
+
+
+async def _stream(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> None:
+    """Read one stream to its end."""
+    present = now()
+    window_from, window_until = window_of(present)
+    anew = stream.confirmed_at is None or stream.confirmed_at < present - _ANEW or stream.window_from != window_from
+    thorough = stream.wants_full or anew or begun.run.mode == IntegrationRunMode.FULL.value
+    cursor = sources.opened_cursor(run.ports.pepper, stream.id, stream.cursor)
+    asked = Asked(None if thorough else cursor, thorough, window_from, window_until)
+    told = Told()
+
+    async def content() -> bytes:
+        async with run.reading() as session:
+            sealed = await integrations.content(session, stream.id)
+        if sealed is None:
+            raise AccountError(IntegrationProblemCode.FEED_UNREACHABLE, "The content of the feed is gone: replace it.")
+        return sources.opened_content(run.ports.pepper, stream.id, sealed)
+
+    secret = sources.opened_secret(run.ports.pepper, begun.integration.id, begun.integration.sealed)
+    reader = sources.reader_of(run.ports, secret, content, now)
+    generation, shown, end = stream.generation, 0, None
+    try:
+        async for changes in reader.read(asked, told):
+            page = [each for each in changes if isinstance(each, Seen | Gone)]
+            expected = next((each.expected for each in changes if isinstance(each, More)), None)
+            end = next((each for each in changes if isinstance(each, Cursor)), None)
+            if any(isinstance(each, StartOver) for each in changes):
+                async with run.writing() as session:
+                    await _update(session, stream, wants_full=True, cursor=None)
+                raise AccountError(IntegrationProblemCode.PROVIDER_ANSWER, "Everything is read again.", retry_after=0)
+            if generation == stream.generation and not (end and end.is_unchanged):
+                generation += told.is_complete
+            for part in _parts(page):
+                shown += len(part)
+                await _page(run, begun, stream, generation, part, expected, told, so_far)
+    finally:
+        so_far.calls += told.calls
+    if end is None:
+        words = "The provider's answer has no end; it is read again by itself."
+        raise AccountError(IntegrationProblemCode.PROVIDER_ANSWER, words)
+    is_whole = told.is_complete and not end.is_unchanged
+    if is_whole and not await _sweep(run, begun, stream, generation, shown, told, so_far):
+        return
+    await _ended(run, begun, stream, generation, end, asked)
+
+
+def _parts(page: Sequence[Seen | Gone]) -> Sequence[Sequence[Seen | Gone]]:
+    """The page in parts, none of which has too many occurrences for a transaction."""
+    parts: list[list[Seen | Gone]] = []
+    number = _OCCURRENCES_MAX
+    for each in page:
+        size = len(each.occurrences) if isinstance(each, Seen) else 1
+        if number + size > _OCCURRENCES_MAX:
+            parts.append([])
+            number = 0
+        parts[-1].append(each)
+        number += size
+    return parts
+
+
+async def _page(
+    run: Run,
+    begun: Begun,
+    stream: SyncStream,
+    generation: int,
+    page: Sequence[Seen | Gone],
+    expected: int | None,
+    told: Told,
+    so_far: _Sum,
+) -> None:
+    async with run.writing() as session:
+        integration, connection, rules = await _locked(run, session, begun, told)
+        going = Pass(stream.id, generation, run.ports.pepper, rules, now(), begun.run.id)
+        done = await keep(session, connection, going, page)
+        if generation != stream.generation:
+            await _update(session, stream, generation=generation)
+        so_far.processed += done.processed
+        outcome = done.outcome
+        so_far.has_changed = so_far.has_changed or bool(outcome.created or outcome.updated or outcome.removed)
+        current = await session.find(SyncRun, id=begun.run.id)
+        if current is None:
+            raise Stopped
+        await session.update(
+            current,
+            processed=so_far.processed,
+            expected=expected,
+            created=current.created + len(outcome.created),
+            updated=current.updated + len(outcome.updated),
+            removed=current.removed + len(outcome.removed),
+            skipped=current.skipped + done.skipped,
+        )
+        await synchronised(session, integration, begun.run.id, outcome, done.events)
+        if time.monotonic() - so_far.told_at >= PROGRESS_SECONDS:
+            so_far.told_at = time.monotonic()
+            await _progressed(session, integration, begun, so_far.processed, expected)
+
+
+async def _progressed(
+    session: TenantSession, integration: Integration, begun: Begun, processed: int, expected: int | None
+) -> None:
+    share = percentage(processed, expected)
+    data = {"processed": processed, "expected": expected, "percentage": share}
+    await happened(session, integration, "integration_progressed", begun.run.id, **data)
+
+
+def percentage(processed: int, expected: int | None) -> int | None:
+    """How far a run has come, in percent: never all of it before its end."""
+    return None if not expected else min(99, processed * 100 // expected)
+
+
+async def _sweep(
+    run: Run, begun: Begun, stream: SyncStream, generation: int, shown: int, told: Told, so_far: _Sum
+) -> bool:
+    """Remove what the pass did not meet. False where that is so much that another pass has to confirm it."""
+    window_from, _ = window_of(now())
+    async with run.writing() as session:
+        await _locked(run, session, begun)
+        missing = await sync.count_stale(session, stream.id, generation, window_from)
+        total = await sync.count_items(session, stream.id)
+        if told.confirms_removals and _is_large(missing, total, shown):
+            newly = missing
+            if stream.doubted is not None:
+                newly = await sync.count_stale(session, stream.id, generation, window_from, stream.doubted)
+            if stream.doubted is None or (newly and _is_large(newly, total, shown)):
+                await _update(session, stream, generation=generation, doubted=generation, wants_full=True)
+                so_far.wants_confirmation = True
+                return False
+    while await _sweep_batch(run, begun, stream, generation, window_from, so_far):
+        pass
+    return True
+
+
+def _is_large(missing: int, total: int, shown: int) -> bool:
+    """Whether a removal has to be confirmed: of more than half, or of all, as nothing is shown (decision 364)."""
+    return missing > 0 and (shown == 0 or (missing >= LARGE_REMOVAL and missing * 2 > total))
+
+
+async def _sweep_batch(
+    run: Run, begun: Begun, stream: SyncStream, generation: int, since: datetime, so_far: _Sum
+) -> bool:
+    """One batch in a transaction; whether there was any."""
+    async with run.writing() as session:
+        integration, connection, rules = await _locked(run, session, begun)
+        ids = await sync.stale(session, stream.id, generation, since)
+        if not ids:
+            await sync.forget_old(session, stream.id, generation)
+            return False
+        outcome = await let_go(session, connection, rules, ids, since)
+        so_far.has_changed = so_far.has_changed or bool(outcome.removed or outcome.updated)
+        current = await session.find(SyncRun, id=begun.run.id)
+        if current is not None:
+            removed, updated = current.removed + len(outcome.removed), current.updated + len(outcome.updated)
+            await session.update(current, removed=removed, updated=updated)
+        await synchronised(session, integration, begun.run.id, outcome)
+        return True
+
+
+async def let_go(
+    session: TenantSession, connection: Connection, rules: Rules, item_ids: Sequence[str], since: datetime
+) -> Outcome:
+    """Delete items with their occurrences; the meetings of those that lie before the days that are followed stay."""
+    rows = await sync.occurrences(session, "item_id", item_ids)
+    lost = [row for row in rows if row.starts_at is None or row.starts_at >= since]
+    meetings = Meetings(session, connection, rules, now())
+    await meetings.find([], lost)
+    outcome = await meetings.settle([], lost)
+    await sync.delete_each(session, SyncItem, item_ids)
+    return outcome
+
+
+async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, end: Cursor, asked: Asked) -> None:
+    """The stream was read to its end: that is where it goes on from."""
+    cursor = sources.sealed_cursor(run.ports.pepper, stream.id, end.text)
+    moment = now()
+    confirmed = moment if asked.thorough else stream.confirmed_at
+    if end.is_unchanged:
+        async with run.writing() as session:
+            await _locked(run, session, begun)
+            await _update(session, stream, synced_at=moment, cursor=cursor)
+        return
+    async with run.writing() as session:
+        integration, _, _ = await _locked(run, session, begun)
+        await _update(
+            session,
+            stream,
+            cursor=cursor,
+            generation=generation,
+            doubted=None,
+            wants_full=False,
+            window_from=asked.window_from,
+            window_until=asked.window_until,
+            synced_at=moment,
+            confirmed_at=confirmed,
+        )
+        if asked.thorough:
+            await session.update(integration, shown=begun.visibility.value)
+
+
+async def _update(session: TenantSession, stream: SyncStream, **changes: object) -> None:
+    """Change the stream, unless it is gone."""
+    current = await session.find(SyncStream, id=stream.id)
+    if current is None:
+        raise Stopped
+    await session.update(current, **changes)

@@ -1,0 +1,1 @@
+"""Holds the uses of libraries below their documented surface: one module per library, and nothing elsewhere."""

@@ -1,0 +1,67 @@
+"""The words of questions about lists: what they say of a list, and what says nothing."""
+
+from typing import Final
+
+from providers.embedded.words import each, phrases
+
+IDLE: Final = each(
+    "show list give display please what which are is there do have has got the all a an our any can could you we"
+    " want to see find get of us let currently now every that still would like need tell on right been were was"
+    " did who out in with for at where whose"
+)
+ALONE: Final = each("of on in with for at to been tell out")
+"""Of the idle ones those that lead to something: they are read only together with it."""
+SHOWN: Final = phrases(
+    "show me|give me|tell me|get me|list me|find me|let me see|i want to see|i would like to see|i need"
+)
+MINE: Final = phrases(
+    "my|mine|i own|do i own|assigned to me|owned by me|of mine|belonging to me|that are mine|do i have|i have|am i in"
+)
+WITH: Final = frozenset({"with", "at", "for", "of", "from", "about", "on"})
+IN: Final = frozenset({"in", "at"})
+ARTICLES: Final = frozenset({"the", "a", "an", "our", "my"})
+OVER: Final = (
+    ("gte", phrases("of at least|at least|worth at least|no less than")),
+    ("lte", phrases("of at most|at most|up to|worth up to|no more than")),
+    ("gt", phrases("over|above|more than|worth more than|bigger than|larger than|greater than|exceeding|worth over")),
+    ("lt", phrases("under|below|less than|worth less than|smaller than|worth under")),
+)
+CLOSING: Final = phrases(
+    "closing|close|due to close|due|expected to close|set to close|to close|with a close date|with close date"
+)
+CREATED: Final = phrases("created|added|captured|entered|that came in|came in|made")
+UPDATED: Final = phrases("updated|changed|modified|edited|touched")
+LATE: Final = phrases(
+    "overdue|past their close date|past close date|past their closing day|past due|that are late|late"
+)
+RANKED: Final = {
+    **dict.fromkeys(("top", "biggest", "largest"), ("VALUE", "DESC")),
+    "smallest": ("VALUE", "ASC"),
+    **dict.fromkeys(("newest", "latest"), ("CREATED_AT", "DESC")),
+    "oldest": ("CREATED_AT", "ASC"),
+}
+SORTED: Final = phrases("sorted by|ordered by|sort by|order by")
+ORDERS: Final = (
+    ("VALUE", "DESC", phrases("value|amount|size|deal value")),
+    ("CLOSE_DATE", "ASC", phrases("close date|closing date|closing day")),
+    ("CREATED_AT", "DESC", phrases("creation date|creation|created")),
+    ("UPDATED_AT", "DESC", phrases("last update|update|updated")),
+    ("NAME", "ASC", phrases("name")),
+)
+CODES: Final = {"eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "euro": "EUR", "dollar": "USD", "pound": "GBP"}
+FIRST_MAX: Final = 50
+NAME_MAX: Final = 8
+TO_A_DATE: Final = frozenset({"in", "on", "within", "during", "for", "over", "of", "from"})
+PIPELINE_OF_MINE: Final = phrases(
+    "my pipeline|show my pipeline|show me my pipeline|what is in my pipeline|my sales pipeline"
+)
+STARTERS: Final = (
+    *CLOSING,
+    *CREATED,
+    *UPDATED,
+    *SORTED,
+    *MINE[1:],
+    *LATE,
+    *(one for _, known in OVER for one in known),
+)
+"""Phrases that begin another part of a question, where a name is read."""

@@ -1,0 +1,122 @@
+"""Plans of answers: what is asked of the tools, step by step, and what is said in the end."""
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from providers.chat_models import OfferedTool, Result
+from providers.embedded.words import Word
+
+Arguments = dict[str, Any]  # Any: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call of a tool."""
+
+    tool: str
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave; `why` are the words of its errors. Any: JSON."""
+
+    is_ok: bool
+    data: Any = None
+    is_truncated: bool = False
+    why: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Calls that are made together, and what is said before."""
+
+    requests: Sequence[Request]
+    text: str = ""
+
+
+Lines = Sequence[str]
+Plan = Generator[Step, Sequence[Outcome], Lines]
+"""Yields steps, is sent their outcomes, and returns the answer's lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Which of several records is meant: the number that it was told by, and its line there."""
+
+    number: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: its words, whose it is, when and where, and the tools that may answer it."""
+
+    text: str
+    words: Sequence[Word]
+    subject: str
+    now: datetime
+    zone: ZoneInfo
+    tools: Mapping[str, OfferedTool] = field(default_factory=dict)
+    pick: Pick | None = None
+
+    @property
+    def today(self) -> date:
+        """The member's day."""
+        return self.now.astimezone(self.zone).date()
+
+    def may(self, request: Request) -> bool:
+        """Whether the tool is offered, for the kind that it is asked with."""
+        offered = self.tools.get(request.tool)
+        kind = request.arguments.get("kind")
+        if offered is None or kind is None:
+            return offered is not None
+        kinds = offered.input_schema.get("properties", {}).get("kind", {}).get("enum")
+        return kinds is None or kind in kinds
+
+
+def outcome_of(result: Result) -> Outcome:
+    """What a result says. It may stand within a frame, so its JSON is looked for."""
+    at = min((place for sign in "{[" if (place := result.content.find(sign)) >= 0), default=-1)
+    try:
+        found = json.JSONDecoder().raw_decode(result.content, max(at, 0))[0]
+    except (ValueError, RecursionError):
+        found = None
+    content = found if isinstance(found, dict) else {}
+    errors = content.get("errors") if isinstance(content.get("errors"), list) else found
+    told = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else content
+    if not result.ok:
+        return Outcome(False, why=str(told.get("message") or ""), code=str(told.get("code") or "").lower())
+    data = content["data"] if "data" in content and "operation" in content else found
+    return Outcome(True, data, is_truncated=content.get("truncated") is True)
+
+
+def one(request: Request, text: str = "") -> Generator[Step, Sequence[Outcome], Outcome]:
+    """What a single call gives."""
+    [outcome] = yield Step([request], text)
+    return outcome
+
+
+def refused(outcome: Outcome) -> Lines:
+    """What is said of a call that gave nothing."""
+    if outcome.code == "forbidden":
+        return ["Your credential does not permit that."]
+    why = outcome.why.rstrip(".")
+    return [f"That did not work: {why}." if why else "That did not work."]
+
+
+def nodes_of(data: Any) -> list[dict[str, Any]]:  # Any: JSON
+    """The rows of a page."""
+    nodes = data.get("nodes") if isinstance(data, dict) else None
+    return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+
+
+def has_more(data: Any) -> bool:  # Any: JSON
+    """Whether there are rows behind the page."""
+    page = data.get("pageInfo") if isinstance(data, dict) else None
+    return isinstance(page, dict) and page.get("hasNextPage") is True

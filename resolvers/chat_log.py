@@ -1,0 +1,142 @@
+"""Writes what happens in a run, for the process that works on it, under a lease (decision 331)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
+from typing import TypeVar
+
+from contract.chat import ChatRunStatus
+from contract.errors import Unavailable
+from resolvers.shared.context import Services
+from storage.base import JsonDict, now
+from storage.queries import chat_runs as statements
+from storage.queries.chat_runs import Said
+from storage.queries.records import lock_organization
+from storage.queries.watches import watch
+from storage.statements import AnyValue
+from storage.tables import ChatRun, ChatWatch
+from storage.tenancy.sessions import TenantSession
+
+_AGAIN_SECONDS = 0.5
+T = TypeVar("T")
+
+Also = Callable[[TenantSession], Awaitable[None]]
+"""What is written in the same transaction."""
+
+
+class RunLost(Exception):
+    """The run is another process's by now, has ended, or was deleted: nothing more is to be written."""
+
+
+class RunLog:
+    """The events of one run, each stored before anybody sees it; a database that is away is waited for."""
+
+    def __init__(self, services: Services, run: ChatRun, first_step: int = 0) -> None:
+        self.run = run
+        """As it is stored."""
+        self._database = services.database
+        self._lease = services.chat.lease
+        self._turn = asyncio.Lock()
+        self._until = monotonic() + self._lease.total_seconds()
+        self._worked = run.worked_ms / 1000
+        self._began = monotonic()
+        self.next_step = first_step
+
+    @property
+    def worked_seconds(self) -> float:
+        """How long the run has been worked on."""
+        return self._worked + monotonic() - self._began
+
+    async def patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        """What the call gives; a database that is away is waited for as long as the lease may hold."""
+        until = monotonic() + self._lease.total_seconds()
+        while True:
+            try:
+                return await call()
+            except Unavailable:
+                if monotonic() >= until:
+                    raise
+                await asyncio.sleep(_AGAIN_SECONDS)
+
+    async def tell(
+        self,
+        *events: Said,
+        values: dict[str, AnyValue] | None = None,
+        steps: Sequence[JsonDict] = (),
+        also: Also | None = None,
+    ) -> None:
+        """Store events, with what becomes of the run and what is kept of its steps. Raises RunLost."""
+        telling = asyncio.ensure_future(self._tell(events, values or {}, steps, also))
+        try:
+            await asyncio.shield(telling)
+        except asyncio.CancelledError:  # what is being written is known to be, or not to be, before anything follows
+            await asyncio.wait({telling})
+            raise
+
+    async def _tell(
+        self, events: Sequence[Said], values: dict[str, AnyValue], steps: Sequence[JsonDict], also: Also | None
+    ) -> None:
+        async with self._turn:
+            changed = {
+                "status": ChatRunStatus.RUNNING.value,
+                "leased_until": now() + self._lease,
+                "worked_ms": int(self.worked_seconds * 1000),
+                **values,
+            }
+            await self._written(lambda: self._write(events, changed, steps, also), len(events))
+            number = self.run.last_sequence + len(events)
+            self.run = self.run._replace(**changed, last_sequence=number)  # type: ignore[attr-defined]  # a named tuple
+            self.next_step += len(steps)
+            self._until = monotonic() + self._lease.total_seconds()
+
+    async def renew(self) -> None:
+        """Keep the run. Raises RunLost."""
+        async with self._turn, self._database.writing(self.run.org_id) as session:
+            if not await statements.renew(session, self.run, now() + self._lease):
+                raise RunLost
+        self._until = monotonic() + self._lease.total_seconds()
+
+    async def read(self) -> ChatRun:
+        """The run as it is stored. Raises RunLost where it is no longer this process's."""
+        async with self._database.reading(self.run.org_id) as session:
+            run = await session.find(ChatRun, id=self.run.id, subject=self.run.subject)
+        if run is None or run.holder != self.run.holder or run.finished_at is not None:
+            raise RunLost
+        return run
+
+    async def give_back(self) -> None:
+        """Let another process take the run up at once."""
+        async with self._database.writing(self.run.org_id) as session:
+            await lock_organization(session)
+            moment = now()
+            if await statements.give_back(session, self.run, moment):
+                await watch(session, ChatWatch, moment)
+
+    async def _write(
+        self, events: Sequence[Said], values: dict[str, AnyValue], steps: Sequence[JsonDict], also: Also | None
+    ) -> bool:
+        async with self._database.writing(self.run.org_id) as session:
+            if not await statements.advance(session, self.run, events, values):
+                return False
+            if steps:
+                await statements.add_steps(session, self.run, self.next_step, steps)
+            if also is not None:
+                await also(session)
+        return True
+
+    async def _written(self, write: Callable[[], Awaitable[bool]], number: int) -> None:
+        """Write, again and again while the database is away, as long as the lease may hold. Raises RunLost."""
+        is_doubtful = False
+        while True:
+            try:
+                if await write():
+                    return
+                # The commit whose answer did not come may have been made.
+                if is_doubtful and number and (await self.read()).last_sequence == self.run.last_sequence + number:
+                    return
+                raise RunLost
+            except Unavailable:
+                is_doubtful = True
+                if monotonic() >= self._until:
+                    raise RunLost from None
+                await asyncio.sleep(_AGAIN_SECONDS)

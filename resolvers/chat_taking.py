@@ -1,0 +1,85 @@
+"""Takes up the runs of chats whose process is no more: any process that serves does, after the lease (decision 331)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from contract.chat import CHAT_ATTEMPTS_MAX, CHAT_RUNS_PER_PROCESS, ERROR_WORDS, ChatErrorCode, ChatEventType
+from contract.chat import ChatRunStatus as Status
+from contract.error_origin import origin_of
+from resolvers.chat_work import Work, finished
+from resolvers.shared.context import Services
+from storage.base import new_id, now
+from storage.queries import chat_runs as statements
+from storage.queries.records import lock_organization
+from storage.queries.watches import organizations_to_look_at, put_off
+from storage.tables import ChatRun, ChatWatch
+from storage.tenancy.sessions import TenantSession
+
+_PAUSE_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+async def keep_taking(services: Callable[[], Services], stopping: asyncio.Event) -> None:
+    """Look again and again for runs that nobody works on; what the database does not let it do yet it tries again."""
+    in_trouble = False
+    while not stopping.is_set():
+        try:
+            await take(services())
+            in_trouble = False
+        except Exception as error:
+            if not in_trouble:
+                _log.error("no runs can be taken up type=%s at=%s", type(error).__name__, origin_of(error))
+            in_trouble = True
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def take(services: Services) -> None:
+    """Take up the runs whose leases are over, of any organization; a read alone where no organization has one."""
+    async with services.database.directory() as session:
+        found = await organizations_to_look_at(session, ChatWatch, now())
+    for org_id in found:  # a transaction of each organization's own, as everything is
+        await _take(services, org_id)
+
+
+async def _take(services: Services, org_id: str) -> None:
+    begun: list[ChatRun] = []
+    async with services.database.writing(org_id) as session:
+        await lock_organization(session)
+        moment = now()
+        for run in await statements.abandoned(session, moment):  # of an organization there are fifty at most
+            if run.attempts >= CHAT_ATTEMPTS_MAX and run.holder is not None:
+                await _interrupt(session, run)
+            elif services.chat_runs.number + len(begun) < CHAT_RUNS_PER_PROCESS and _can_answer(services, run):
+                attempts = run.attempts + (run.holder is not None)
+                until = moment + services.chat.lease
+                values = {"holder": new_id(), "leased_until": until, "attempts": attempts}
+                begun.append(await session.update(run, **values))
+            else:  # another process looks as well
+                await session.update(run, leased_until=moment + services.chat.lease)
+        await put_off(session, ChatWatch, await statements.next_lease(session))
+    for run in begun:
+        services.chat_runs.start(Work(services, run, is_resumed=True).run())
+
+
+def _can_answer(services: Services, run: ChatRun) -> bool:
+    """Whether this process asks the same model."""
+    model = services.chat_model
+    return model is not None and (model.provider, model.name) == (run.provider, run.model)
+
+
+async def _interrupt(session: TenantSession, run: ChatRun) -> None:
+    """End a run that was taken up often enough."""
+    code = ChatErrorCode.INTERRUPTED
+    error = {"code": code.value, "message": ERROR_WORDS[code], "retryable": True}
+    events = [(ChatEventType.ERROR, error), finished(Status.FAILED, code, None)]
+    await statements.append(session, run, run.last_sequence, events)
+    await session.update(
+        run,
+        status=Status.FAILED.value,
+        error_code=code.value,
+        finished_at=now(),
+        leased_until=None,
+        last_sequence=run.last_sequence + len(events),
+    )

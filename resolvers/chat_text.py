@@ -1,0 +1,116 @@
+"""The text of an answer, from what the model says to the events that tell it (decision 332)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from time import monotonic
+
+from contract.chat import (
+    CHAT_ANSWER_BYTES,
+    CHAT_DELTA_CHARACTERS,
+    CHAT_DELTA_SECONDS,
+    CHAT_DELTA_SECONDS_MAX,
+    ChatEventType,
+)
+from providers.shown_text import Citation, Shown, ShownText, ShownWarning
+from resolvers.chat_log import RunLog
+from storage.base import JsonDict
+from storage.queries.chat_runs import Said
+
+BETWEEN = "\n\n"
+"""What stands between the texts of two steps."""
+_WORDS = {
+    ShownWarning.LINK_REMOVED: "A link, an image or HTML was left out of the text",
+    ShownWarning.UNCITED: "A record was named that no tool of this thread gave; its name was left out",
+}
+
+
+class AnswerText:
+    """What the answer says so far. `text` and `citations` are all of it, those of earlier steps too."""
+
+    def __init__(self, log: RunLog, seen: Mapping[tuple[str, str], str], text: str, citations: list[JsonDict]) -> None:
+        self.text, self.citations = text, citations
+        self._log = log
+        self._seen = seen
+        self._warned: set[ShownWarning] = set()
+        self._filter: ShownText | None = None
+        self._began = 0
+        self._untold: list[Said] = []
+        self._pending = ""
+        self._last, self._took = 0.0, 0.0
+        self.is_full = len(text.encode()) >= CHAT_ANSWER_BYTES
+
+    @property
+    def of_step(self) -> tuple[str, list[JsonDict]]:
+        """What this step has shown: its text, and its citations, which count from the beginning of the answer."""
+        return self.text[self._began :], [each for each in self.citations if each["start"] >= self._began]
+
+    def begin(self) -> None:
+        """A step of the model begins."""
+        self._filter = None
+        self._began = len(self.text)
+
+    def feed(self, text: str) -> None:
+        """Some more of what the model says in this step."""
+        if self._filter is None:
+            start = len(self.text) + (len(BETWEEN) if self.text else 0)
+            self._filter = ShownText(self._seen, start=start, warned=self._warned)
+        self._take(self._filter.feed(text))
+
+    def end(self) -> None:
+        """The step is over: what was held back comes."""
+        if self._filter is not None:
+            self._take(self._filter.end())
+
+    def _take(self, shown: Shown) -> None:
+        text = shown.text
+        if text and self.text and len(self.text) == self._began:
+            text = BETWEEN + text
+        room = CHAT_ANSWER_BYTES - len(self.text.encode())
+        if len(text.encode()) > room:
+            text = text.encode()[: max(0, room)].decode(errors="ignore")
+            if not self.is_full:
+                self.is_full = True
+                self._untold.append(warning("truncated", "The answer is cut here: it has become too long"))
+        self.text += text
+        self._pending += text
+        for citation in shown.citations:
+            if citation.end <= len(self.text):
+                self._cite(citation)
+        self._untold += [warning(each.value, _WORDS[each]) for each in shown.warnings]
+
+    def _cite(self, citation: Citation) -> None:
+        cited = asdict(citation)
+        self.citations.append(cited)
+        self._untold.append((ChatEventType.CITATION, {"message_id": self._log.run.answer_id, **cited}))
+
+    def due(self) -> float | None:
+        """The seconds until what is not told is to be told; None where there is nothing."""
+        if not self._pending and not self._untold:
+            return None
+        if len(self._pending) >= CHAT_DELTA_CHARACTERS:
+            return 0.0
+        pause = min(max(CHAT_DELTA_SECONDS, 2 * self._took), CHAT_DELTA_SECONDS_MAX)
+        return max(0.0, self._last + pause - monotonic())
+
+    def taken(self) -> list[Said]:
+        """The events of what is not told yet, which the caller tells now."""
+        events: list[Said] = []
+        for at in range(0, len(self._pending), CHAT_DELTA_CHARACTERS):
+            piece = self._pending[at : at + CHAT_DELTA_CHARACTERS]
+            events.append((ChatEventType.TEXT_DELTA, {"message_id": self._log.run.answer_id, "text": piece}))
+        events += self._untold
+        self._pending, self._untold = "", []
+        return events
+
+    async def flush(self) -> None:
+        """Tell what is not told yet. Raises RunLost."""
+        if events := self.taken():
+            began = monotonic()
+            await self._log.tell(*events)
+            self._last = monotonic()
+            self._took = self._last - began
+
+
+def warning(code: str, words: str) -> Said:
+    """An event that stops nothing."""
+    return ChatEventType.WARNING, {"code": code, "message": words}

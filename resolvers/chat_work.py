@@ -1,0 +1,363 @@
+"""Works on one run of a chat in this process, step by step, under a lease (decisions 330 to 334).
+
+Each event is stored before the next step begins: whoever reads the run, in whichever process, reads it from the table.
+What ends the work early is looked for beside it: the caller's word, another holder, the end of the process.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from contract.chat import (
+    CHAT_OUTPUT_TOKENS,
+    CHAT_STEPS_MAX,
+    CHAT_TOOL_CALLS_MAX,
+    ERROR_WORDS,
+    RETRYABLE,
+    ChatErrorCode,
+    ChatEventType,
+    ChatRole,
+    ChatRunStatus,
+)
+from contract.error_origin import origin_of
+from contract.errors import GatewayError, RateLimited, Unauthenticated, Unavailable
+from contract.scopes import ScopeGroup
+from contract.vocabulary import CredentialKind
+from identity.principal import Principal
+from identity.resume import Origin, resume
+from providers.chat_models import Answered, Call, Conversation, Delta, OfferedTool, Result, Stopped, Text, Usage
+from providers.models import ModelAway, ModelError, ModelMisconfigured, ModelSlow
+from resolvers.chat_calls import Calls, RunEnds
+from resolvers.chat_conversation import RULES, Progress, progress_of
+from resolvers.chat_log import RunLog, RunLost
+from resolvers.chat_text import AnswerText, warning
+from resolvers.shared.access import Rule
+from resolvers.shared.context import Context, Services
+from storage.base import JsonDict, now
+from storage.new_rows import new_row
+from storage.queries import chat_threads, model_usage
+from storage.queries.chat_runs import Said
+from storage.tables import ChatMessage, ChatRun, ChatThread
+from storage.tenancy.sessions import TenantSession
+
+_LOOK_SECONDS = 0.4
+_READS = Rule(ScopeGroup.CRM_READ)
+_NARROWED = warning("tools_narrowed", "The caller may use fewer tools than when this answer began")
+_STOPPED = {
+    "truncated": "The model's answer was cut at its longest",
+    "filtered": "The provider of the model withheld a part of the answer",
+}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a run ends."""
+
+    status: ChatRunStatus
+    code: ChatErrorCode | None = None
+
+
+def _failed(code: ChatErrorCode) -> _Ending:
+    return _Ending(ChatRunStatus.FAILED, code)
+
+
+class Work:
+    """One run, from wherever it stands to its last event."""
+
+    def __init__(self, services: Services, run: ChatRun, *, is_resumed: bool = False) -> None:
+        self._services = services
+        self._log = RunLog(services, run)
+        self._is_resumed = is_resumed
+        self._progress: Progress | None = None
+        self._text: AnswerText | None = None
+        self._usage = [run.input_tokens, run.output_tokens]
+        self._is_estimated = run.is_estimated
+        self._is_narrowed = False
+
+    async def run(self) -> None:
+        """Work until there is an end, whichever comes first, and write it."""
+        try:
+            ending = await self._ending()
+            await self._finish(ending)
+        except RunLost:
+            return
+        except asyncio.CancelledError:  # the process ends: another one goes on
+            await self._give_back()
+        except Exception as error:
+            line = "no end of run=%s could be written type=%s at=%s"
+            _log.error(line, self._log.run.id, type(error).__name__, origin_of(error))
+
+    async def _give_back(self) -> None:
+        try:
+            await self._log.give_back()
+        except GatewayError:  # its lease will run out
+            return
+
+    async def _ending(self) -> _Ending:
+        answering, looking = asyncio.create_task(self._answered()), asyncio.create_task(self._look())
+        tasks = {answering, looking}
+        left = self._services.chat.run_seconds - self._log.worked_seconds
+        try:
+            done, _ = await asyncio.wait(tasks, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if not done:
+            return _failed(ChatErrorCode.RUN_TIMEOUT)
+        try:
+            return (answering if answering in done else looking).result()
+        except RunLost:
+            raise
+        except RunEnds as end:
+            return _failed(end.code)
+        except ModelError as error:
+            return _failed(_code_of(error))
+        except Unauthenticated:
+            return _failed(ChatErrorCode.UNAUTHENTICATED)
+        except RateLimited:
+            return _failed(ChatErrorCode.RATE_LIMITED)
+        except Exception as error:
+            line = "internal error request_id=%s type=%s at=%s"
+            _log.error(line, self._log.run.request_id, type(error).__name__, origin_of(error))
+            return _failed(ChatErrorCode.INTERNAL)
+
+    async def _look(self) -> _Ending:
+        """Keep the lease, and give the end that comes from elsewhere. Raises RunLost."""
+        third = self._services.chat.lease.total_seconds() / 3
+        renewed = monotonic()
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                if (await self._log.read()).cancel_requested_at is not None:
+                    return _Ending(ChatRunStatus.CANCELLED)
+                if monotonic() - renewed >= third:
+                    renewed = monotonic()
+                    await self._log.renew()
+            except Unavailable:  # a database that is away ends nothing; the lease does, if it is away for long
+                continue
+
+    async def _answered(self) -> _Ending:
+        """Ask the model and call tools in turn, until it says no more. Raises RunEnds, RunLost and ModelError."""
+        run = self._log.run
+        progress = self._progress = await self._log.patiently(lambda: progress_of(self._services.database, run))
+        self._log.next_step = progress.steps
+        self._text = AnswerText(self._log, progress.seen, progress.text, progress.citations)
+        calls = Calls(self._log, progress)
+        if self._is_resumed:
+            resumed = {"attempt": run.attempts, "discard_after": progress.void_after}
+            await self._log.tell((ChatEventType.RUN_RESUMED, resumed))
+        before: list[Said] = []
+        step: list[JsonDict] = []
+        while True:
+            for call in list(progress.open):
+                if self._log.run.tool_calls >= CHAT_TOOL_CALLS_MAX and call.id not in progress.told_calls:
+                    raise RunEnds(ChatErrorCode.STEP_LIMIT)
+                ctx = await self._acting()
+                await calls.make(ctx, call, before, step)
+                before, step = [], []
+            if self._log.run.steps >= CHAT_STEPS_MAX:
+                raise RunEnds(ChatErrorCode.STEP_LIMIT)
+            answered = await self._ask(await self._acting(), progress)
+            if not answered.calls:
+                return _Ending(ChatRunStatus.SUCCEEDED)
+            step = [progress.said(answered, *self._text.of_step)]
+            before = self._text.taken()
+
+    async def _acting(self) -> Context:
+        """The caller as of now. Raises Unauthenticated, and RunEnds for one who may read no records any more."""
+        run = self._log.run
+        kind = CredentialKind(run.credential_kind)
+        scopes = frozenset(run.granted_scopes)
+        origin = Origin(run.org_id, run.subject, kind, run.credential_id, scopes, run.session_ends_at)
+
+        async def look() -> Principal:
+            return await resume(self._services.database, origin)
+
+        principal = await self._log.patiently(look)
+        if not _READS.admits(principal):
+            raise RunEnds(ChatErrorCode.FORBIDDEN)
+        via = {"via": "chat", "run_id": run.id}
+        ctx = Context(self._services, principal, run.request_id, via=via, look=look)
+        if principal.scopes != scopes and not self._is_narrowed:
+            before = Context(self._services, replace(principal, scopes=scopes), run.request_id)
+            if _offered(ctx) != _offered(before):
+                self._is_narrowed = True
+                await self._log.tell(_NARROWED)
+        return ctx
+
+    async def _ask(self, ctx: Context, progress: Progress) -> Answered:
+        """One step of the model: its text is told as it comes. Raises ModelError and RunLost."""
+        model, text, run = self._services.chat_model, self._text, self._log.run
+        if model is None or text is None:
+            raise RunEnds(ChatErrorCode.MODEL_UNAVAILABLE)
+        await self._check_tokens()
+        await self._log.tell(values={"steps": run.steps + 1})
+        conversation = Conversation(
+            RULES,
+            list(progress.turns),
+            _offered(ctx),
+            run.subject,
+            self._services.clock(),
+            run.time_zone,
+            CHAT_OUTPUT_TOKENS,
+        )
+        left = self._services.chat.run_seconds - self._log.worked_seconds
+        text.begin()
+        calls: list[Call] = []
+        said: list[str] = []
+        is_counted = False
+        first = run.tool_calls
+        async with aclosing(_ticking(model.answer(conversation, max(left, 0.1)), text)) as deltas:
+            async for delta in deltas:
+                match delta:
+                    case Text(piece):
+                        said.append(piece)
+                        text.feed(piece)
+                    case Call(_, tool, arguments):
+                        calls.append(Call(f"call_{first + len(calls) + 1}", tool, arguments))
+                    case Usage(read, written):
+                        is_counted = True
+                        self._usage = [self._usage[0] + read, self._usage[1] + written]
+                    case Stopped(code):
+                        await self._log.tell(*text.taken(), warning(code, _STOPPED[code]))
+                if text.is_full or len(calls) > CHAT_TOOL_CALLS_MAX:
+                    break
+        text.end()
+        if not is_counted:
+            self._estimate(conversation, said, calls)
+        return Answered("".join(said), () if text.is_full else tuple(calls))
+
+    async def _check_tokens(self) -> None:
+        """Raises RunEnds where the organization has no tokens left for this day, with those of this run."""
+        limit, run = self._services.chat.tokens_per_day, self._log.run
+        if not limit or not any(self._usage):
+            return
+
+        async def spent() -> int:
+            async with self._services.database.reading(run.org_id) as session:
+                return await model_usage.spent(session, now().date().isoformat())
+
+        if await self._log.patiently(spent) + sum(self._usage) >= limit:
+            raise RunEnds(ChatErrorCode.MODEL_BUDGET_SPENT)
+
+    def _estimate(self, conversation: Conversation, said: list[str], calls: list[Call]) -> None:
+        """Reckon with a token for four bytes, where the model did not count."""
+        self._is_estimated = True
+        asked = [conversation.rules, *(tool.description for tool in conversation.tools)]
+        asked += [turn.content if isinstance(turn, Result) else turn.text for turn in conversation.turns]
+        told = [*said, *(str(call.arguments) for call in calls)]
+        for place, texts in enumerate((asked, told)):
+            self._usage[place] += sum(len(each.encode()) for each in texts) // 4
+
+    async def _finish(self, ending: _Ending) -> None:
+        """Write the end, with what was said until then. Raises RunLost."""
+        run, text, code = self._log.run, self._text, ending.code
+        events: list[Said] = []
+        has_text = False
+        if text is not None:
+            text.end()
+            events += text.taken()
+            has_text = bool(text.text)
+        used: JsonDict = {"input_tokens": self._usage[0], "output_tokens": self._usage[1]}
+        used |= {"is_estimated": self._is_estimated, "points": run.points}
+        events.append((ChatEventType.USAGE, used))
+        if code is not None:
+            error = {"code": code.value, "message": ERROR_WORDS[code], "retryable": code in RETRYABLE}
+            events.append((ChatEventType.ERROR, error))
+        message_id = run.answer_id if has_text else None
+        events.append(finished(ending.status, code, message_id))
+        values = {
+            "status": ending.status.value,
+            "error_code": code,
+            "finished_at": now(),
+            "leased_until": None,
+            "input_tokens": self._usage[0],
+            "output_tokens": self._usage[1],
+            "is_estimated": self._is_estimated,
+        }
+
+        async def also(session: TenantSession) -> None:
+            if has_text:
+                await self._keep_answer(session)
+            read, written = self._usage[0] - run.input_tokens, self._usage[1] - run.output_tokens
+            if read or written:
+                day = now().date().isoformat()
+                await model_usage.settle(session, day, run, read, written, is_estimated=self._is_estimated)
+
+        await self._log.tell(*events, values=values, also=also)
+
+    async def _keep_answer(self, session: TenantSession) -> None:
+        """Keep the text as the thread's newest message."""
+        run, text = self._log.run, self._text
+        if text is None:
+            return
+        moment = now()
+        await session.insert(
+            new_row(
+                ChatMessage,
+                id=run.answer_id,
+                thread_id=run.thread_id,
+                subject=run.subject,
+                position=await chat_threads.next_position(session, run.thread_id),
+                run_id=run.id,
+                role=ChatRole.ASSISTANT.value,
+                text=text.text,
+                citations=text.citations,
+                created_at=moment,
+            )
+        )
+        thread = await session.find(ChatThread, id=run.thread_id, subject=run.subject, lock=True)
+        if thread is not None:
+            await session.update(thread, updated_at=moment)
+
+
+def finished(status: ChatRunStatus, code: ChatErrorCode | None, message_id: str | None) -> Said:
+    """The last event of a run."""
+    data = {"status": status.value, "error_code": code, "message_id": message_id}
+    return ChatEventType.RUN_FINISHED, data
+
+
+def _offered(ctx: Context) -> list[OfferedTool]:
+    """The tools that the model is told of."""
+    offered = ctx.tools.offered(ctx, reading=True)
+    return [OfferedTool(tool.name, tool.description, tool.input_schema) for tool in offered]
+
+
+async def _ticking(deltas: AsyncIterator[Delta], text: AnswerText) -> AsyncGenerator[Delta, None]:
+    """What the model says, with the text that is due told in between."""
+    following: asyncio.Future[Delta] | None = None
+    try:
+        while True:
+            following = following or asyncio.ensure_future(anext(deltas))
+            await asyncio.wait({following}, timeout=text.due())
+            if not following.done():
+                await text.flush()
+                continue
+            try:
+                delta = following.result()
+            except StopAsyncIteration:
+                return
+            following = None
+            yield delta
+            if text.due() == 0.0:
+                await text.flush()
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+        if (close := getattr(deltas, "aclose", None)) is not None:
+            await close()
+
+
+def _code_of(error: ModelError) -> ChatErrorCode:
+    if isinstance(error, ModelMisconfigured):
+        return ChatErrorCode.MODEL_MISCONFIGURED
+    if isinstance(error, ModelSlow):
+        return ChatErrorCode.MODEL_TIMEOUT
+    return ChatErrorCode.MODEL_UNAVAILABLE if isinstance(error, ModelAway) else ChatErrorCode.MODEL_INVALID_ANSWER

@@ -1,0 +1,121 @@
+"""What both surfaces show of a connection beside its columns: counts, problem, progress and channels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from contract.integrations import (
+    BY_PROVIDER,
+    IntegrationItemOutcome,
+    IntegrationOwnership,
+    IntegrationProblemCode,
+    IntegrationProvider,
+    IntegrationRunMode,
+    IntegrationSkipReason,
+    SyncVisibility,
+)
+from contract.scopes import ScopeGroup
+from jobs.sync.run import percentage
+from resolvers.integrations import Connected, run_under_way
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from storage.queries import integrations as statements
+
+
+@dataclass(frozen=True, slots=True)
+class SkipCount:
+    """How often a reason occurred."""
+
+    reason: IntegrationSkipReason
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What there is of a connection now."""
+
+    meetings: int
+    emails: int
+    skipped: int
+    skipped_by: tuple[SkipCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrationProblemView:
+    """What holds a connection up."""
+
+    code: IntegrationProblemCode
+    message: str
+    since: datetime
+    retry_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsView:
+    """What the owner of a connection chose, or what a new one starts with."""
+
+    visibility: SyncVisibility
+    auto_create_contacts: bool
+    take_internal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressView:
+    """How far the run that is under way has come."""
+
+    mode: IntegrationRunMode | None
+    percentage: int | None
+    processed: int
+    expected: int | None
+
+
+@requires(ScopeGroup.CRM_READ)
+async def counts_of_integration(ctx: Context, integration_id: str) -> Counts:
+    """How much a connection shows, and how much of it is left out, the most frequent reason first."""
+
+    async def load(ids: list[str]) -> list[Counts]:
+        async with ctx.reading() as session:
+            rows = await statements.counts(session, ids)
+        found: dict[str, list[tuple[str, str | None, int, int]]] = {i: [] for i in ids}
+        for row in rows:
+            found[row.integration_id].append((row.outcome, row.reason, row.items, row.shown))
+        return [_counted(found[i]) for i in ids]
+
+    return await ctx.loader("integration_counts", load).load(integration_id)
+
+
+def _counted(rows: Sequence[tuple[str, str | None, int, int]]) -> Counts:
+    skipped = [each for each in rows if each[0] == IntegrationItemOutcome.SKIPPED]
+    ordered = sorted(skipped, key=lambda each: (-each[2], each[1] or ""))
+    by = tuple(SkipCount(IntegrationSkipReason(reason), items) for _, reason, items, _ in ordered if reason)
+    return Counts(sum(each[3] for each in rows), 0, sum(each[2] for each in skipped), by)
+
+
+def problem_of(integration: Connected) -> IntegrationProblemView | None:
+    """What holds the connection up; None where nothing does."""
+    code, since = integration.problem_code, integration.problem_since
+    if code is None or since is None:
+        return None
+    words = integration.problem_message or ""
+    return IntegrationProblemView(IntegrationProblemCode(code), words, since, integration.retry_at)
+
+
+def settings_of(integration: Connected) -> SettingsView:
+    """What the owner chose."""
+    visibility = SyncVisibility(integration.visibility)
+    return SettingsView(visibility, integration.auto_create, integration.take_internal)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def progress_shown(ctx: Context, integration_id: str) -> ProgressView:
+    """How far the run that is under way has come; nothing while none is."""
+    run = await run_under_way(ctx, integration_id)
+    if run is None:
+        return ProgressView(None, None, 0, None)
+    share = percentage(run.processed, run.expected)
+    return ProgressView(IntegrationRunMode(run.mode), share, run.processed, run.expected)
+
+
+def ownership_of(provider: str) -> IntegrationOwnership:
+    """Whose a connection to the provider is."""
+    return BY_PROVIDER[IntegrationProvider(provider)].ownership

@@ -1,0 +1,123 @@
+"""Undoing a merge: the records come back under their identifiers, with what is as the merge left it (decision 436)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contract.errors import InvalidState, NotFound
+from contract.limits import MERGE_UNDO_DAYS
+from contract.scopes import ScopeGroup
+from contract.timeline import told_fields
+from contract.vocabulary import MergeableKind
+from resolvers.merging import LISTABLES
+from resolvers.shared import changes
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.node_lookup import NodeResult
+from resolvers.shared.result_codec import loads
+from storage.base import Record, now
+from storage.new_rows import as_row
+from storage.queries import merge_undoing as statements
+from storage.queries import records
+from storage.queries.duplicates import MODELS
+from storage.queries.history import Told
+from storage.queries.merging import Going, Links
+from storage.tables import Event, Merge
+from storage.tenancy.sessions import TenantSession
+
+
+@dataclass(frozen=True, slots=True)
+class Unmerged:
+    """A merge that was undone, the records that are back, and what stays as it is since it was changed after it."""
+
+    merge: Merge
+    restored: Sequence[NodeResult]
+    kept: Sequence[str]
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def undo_merge(ctx: Context, merge_id: str) -> Unmerged:
+    """Undo a merge within 30 days. Raises NotFound, or InvalidState for one that cannot be undone any more."""
+    async with ctx.writing() as session:
+        merge = await records.lock_for_update(session, Merge, merge_id)
+        if merge is None:
+            raise NotFound(field=("id",))
+        if merge.undone_at is not None:
+            raise InvalidState("The merge was undone already", field=("id",))
+        if merge.undo_until < now():
+            raise InvalidState(f"The merge was made more than {MERGE_UNDO_DAYS} days ago", field=("id",))
+        done = await _undone(ctx, session, merge)
+    ctx.forget()
+    return done
+
+
+async def _undone(ctx: Context, session: TenantSession, merge: Merge) -> Unmerged:
+    kind = MergeableKind(merge.kind)
+    into = await records.lock_for_update(session, MODELS[kind], merge.into_id)
+    if into is None and (later := await statements.later(session, merge)) is not None:
+        words = f"The record that stayed went into another by the merge {later.id}; undo that one first"
+        raise InvalidState(words, field=("id",))
+    before, going = loads(merge.before.encode()), Going(kind, merge.into_id, tuple(merge.from_ids))
+    links = Links(**loads(merge.moved.encode()))
+    data = {"merge_id": merge.id, "kind": merge.kind, "into_id": merge.into_id, "from_ids": list(merge.from_ids)}
+    event = changes.event_draft(ctx, "merge_undone", data)
+    await statements.drop_keys(session, going, links.keys)
+    told: list[Told] = []
+    kept: list[str] = []
+    if into is not None:
+        changed, kept = await _taken_back(session, kind, into, before["into"])
+        after = await session.update(into, **changed, **changes.next_version(into))
+        fields = told_fields(kind.value, as_row(into)._asdict(), as_row(after)._asdict())
+        fields |= {"from_ids": [list(merge.from_ids), None]}
+        told.append(Told(kind.value, into.id, fields, alone=True))
+    rows, left = await _restorable(session, kind, before["from"])
+    back = await session.insert(*rows)
+    await statements.forget_ids(session, kind, merge)
+    kept += left + await statements.move_back(session, going, links, event)
+    told += [Told(kind.value, row.id, {"into_id": [merge.into_id, None]}, alone=True) for row in back]
+    merge = await session.update(merge, undone_at=now())
+    await _append(session, event, told)
+    typename = LISTABLES[kind].typename
+    shown = merge._replace(choice={}, moved="", before="")  # type: ignore[attr-defined]  # a named tuple
+    return Unmerged(shown, [NodeResult(typename, row) for row in back], list(dict.fromkeys(kept)))
+
+
+async def _append(session: TenantSession, event: Event, told: Sequence[Told]) -> None:
+    await records.tell(session, event, told)
+    await records.append_events(session, [event])
+
+
+async def _restorable(
+    session: TenantSession, kind: MergeableKind, rows: Sequence[Any]
+) -> tuple[list[Record], list[str]]:
+    """The rows as they come back, a version later; an account that is gone meanwhile is named no more, and told."""
+    kept: list[str] = []
+    gone: set[str] = set()
+    if kind is MergeableKind.CONTACT and (named := [row.account_id for row in rows if row.account_id is not None]):
+        gone = await statements.missing_account(session, named)
+    taken = await statements.taken_keys(session, kind, [row.external_key for row in rows if row.external_key])
+    restored = []
+    for row in rows:
+        changed = changes.next_version(row)
+        if gone and row.account_id in gone:
+            changed["account_id"] = None
+            kept.append("account_id")
+        if row.external_key in taken:
+            changed["external_key"] = None
+            kept.append("external_key")
+        restored.append(row._replace(**changed))
+    return restored, kept
+
+
+async def _taken_back(
+    session: TenantSession, kind: MergeableKind, into: Record, fields: dict[str, list[Any]]
+) -> tuple[dict[str, Any], list[str]]:
+    """The fields that get their values of before the merge, and those that were changed after it.
+
+    A key in another system that is another record's by now is not taken back.
+    """
+    still = {name: before for name, (before, after) in fields.items() if getattr(into, name) == after}
+    key = still.get("external_key")
+    if key is not None and key in await statements.taken_keys(session, kind, [key]):
+        del still["external_key"]
+    return still, [name for name in fields if name not in still]

@@ -1,0 +1,113 @@
+"""What callers say of reports: names, kinds, and what a question is narrowed to (decisions 470 to 472)."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, ConfigDict, Field, StrictInt
+
+from contract.errors import Path, Problem, Problems
+from contract.limits import REPORT_DAYS_MAX, REPORT_DESCRIPTION_MAX, REPORT_LIST_MAX, REPORT_NAME_MAX
+from contract.vocabulary import ReportKind
+from reports.narrowing import LISTS, NOT_OF
+from resolvers.outreach_inputs import TimeZone
+from resolvers.shared.inputs import CalendarDate, Currency, Input, Line, Reference, bounded, shown, storable, trimmed
+from storage.base import JsonDict
+from storage.queries import reports as statements
+from storage.tenancy.sessions import TenantSession
+
+_YEARS = range(1900, 9000)
+"""The years that days are in: each begins and ends at a moment that there is."""
+
+
+def _in_years(day: date) -> date:
+    if day.year not in _YEARS:
+        raise ValueError(f"must be in the years {_YEARS.start} to {_YEARS.stop - 1}")
+    return day
+
+
+_Day = Annotated[CalendarDate, AfterValidator(_in_years)]
+_Name = Annotated[str, trimmed(REPORT_NAME_MAX), AfterValidator(storable), AfterValidator(shown)]
+_Description = Annotated[str, bounded(REPORT_DESCRIPTION_MAX), AfterValidator(storable)]
+_SOME: Final = Field(min_length=1, max_length=REPORT_LIST_MAX)
+
+
+class ReportParameters(Input):
+    """What the question is narrowed to."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    first: Annotated[_Day | None, Field(alias="from", description="The first day; excludes last_days.")] = None
+    last: Annotated[_Day | None, Field(alias="to", description="The last day, included.")] = None
+    last_days: Annotated[
+        Annotated[StrictInt, Field(ge=1, le=REPORT_DAYS_MAX)] | None,
+        Field(description="Days back from the day of the run, which is the last one; excludes from and to."),
+    ] = None
+    owner_ids: Annotated[Annotated[list[Line], _SOME] | None, Field(description="Only records of these members.")] = (
+        None
+    )
+    account_ids: Annotated[
+        Annotated[list[Reference], _SOME] | None, Field(description="Only records on these accounts.")
+    ] = None
+    stage_ids: Annotated[Annotated[list[Reference], _SOME] | None, Field(description="Only deals in these stages.")] = (
+        None
+    )
+    tags: Annotated[Annotated[list[Line], _SOME] | None, Field(description="Names of tags, any of which will do.")] = (
+        None
+    )
+    currency: Annotated[Currency | None, Field(description="Only amounts in this currency.")] = None
+    time_zone: Annotated[TimeZone, Field(description="An IANA time zone.")] = "UTC"
+
+
+class ReportCreate(Input):
+    """A new report."""
+
+    name: _Name
+    description: _Description | None = None
+    kind: ReportKind
+    parameters: ReportParameters | None = None
+
+
+class ReportUpdate(Input):
+    """What changes of a report; parameters are given as a whole."""
+
+    name: _Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
+    description: _Description | None = None
+    parameters: ReportParameters | None = None
+    owner_id: Line | None = None
+    expected_version: StrictInt | None = None
+
+
+def kept(parameters: ReportParameters | None) -> JsonDict:
+    """The parameters as a definition keeps them: every name, null where nothing was given."""
+    given = parameters or ReportParameters()
+    return given.model_dump(mode="json", by_alias=True)
+
+
+def check(kind: ReportKind, parameters: ReportParameters | None, at: Path) -> None:
+    """Raise Problems for what does not go together, or not with the kind; `at` is where the parameters stand."""
+    problems = [Problem((*at, name), words, "value_error", names) for name, words, names in _wrong(kind, parameters)]
+    if problems:
+        raise Problems(problems)
+
+
+def _wrong(kind: ReportKind, parameters: ReportParameters | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """What is wrong, each with the parameter that says it, and those that the words end with."""
+    if parameters is None:
+        return
+    if parameters.last_days is not None and (parameters.first is not None or parameters.last is not None):
+        yield "last_days", "does not go with", ("from", "to")
+    if parameters.first is not None and parameters.last is not None and parameters.first > parameters.last:
+        yield "to", "must not be before", ("from",)
+    for name in sorted(NOT_OF[kind]):
+        if getattr(parameters, name) is not None:
+            yield name, f"does not go with {kind.value}, whose records have none", ()
+
+
+async def check_named(session: TenantSession, parameters: Mapping[str, Any], at: Path) -> None:
+    """Raise Problems for each owner, account, stage and tag that the organization does not have. Any: JSON."""
+    named = {name: parameters[name] for name in LISTS if parameters[name]}
+    lost = await statements.lost(session, named)
+    if lost:
+        words = "does not exist in this organization"
+        raise Problems([Problem((*at, name, place), words, "reference") for name, place in lost])

@@ -1,0 +1,69 @@
+"""Follows a log that grows in the database: what is there behind a number, and then what comes, until its end."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Generic, Protocol, TypeVar
+
+from contract.errors import Unavailable
+from resolvers.shared.context import Context
+from storage.tenancy.sessions import TenantSession
+
+
+class Entry(Protocol):
+    """One entry of a log."""
+
+    @property
+    def sequence(self) -> int:
+        """Its number."""
+
+    @property
+    def type(self) -> str:
+        """Its kind."""
+
+
+EntryT = TypeVar("EntryT", bound=Entry)
+
+
+class LogState(Enum):
+    """What may still come of a log."""
+
+    GOING = auto()
+    OVER = auto()
+    GONE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Log(Generic[EntryT]):
+    """A log: its entries behind a number, its state, the entry that ends one that is gone, and the kind of the last."""
+
+    behind: Callable[[TenantSession, int], Awaitable[Sequence[EntryT]]]
+    state: Callable[[TenantSession], Awaitable[LogState]]
+    gone: Callable[[int], EntryT]
+    last: str
+
+
+async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterator[EntryT]:
+    """The entries behind a number as they come; of a log that is deleted meanwhile its end alone."""
+    state = LogState.GOING
+    with ctx.services.feed.channel(ctx.org_id) as channel:
+        while True:
+            mark = channel.mark
+            try:
+                async with ctx.reading() as session:
+                    entries = await log.behind(session, sequence)
+                    if not entries and state is not LogState.GOING:  # it ended before the last look: nothing will come
+                        if state is LogState.GONE:
+                            yield log.gone(sequence + 1)
+                        return
+                    if not entries:
+                        state = await log.state(session)
+            except Unavailable:  # the entries are where they were when the database is back
+                entries = ()
+            for entry in entries:
+                sequence = entry.sequence
+                yield entry
+                if entry.type == log.last:
+                    return
+            if not entries and state is LogState.GOING:
+                await channel.moved(mark)

@@ -1,0 +1,29 @@
+"""The port to the tools of chats and of the MCP door: what callers are offered, and what becomes of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from contract.tool_answers import ToolAnswer, ToolRead, ToolTold
+
+if TYPE_CHECKING:
+    from resolvers.shared.context import Context, Key
+
+
+class Tools(Protocol):
+    """The port. It is above the resolvers that it calls, so that what runs below them is given it."""
+
+    def offered(self, ctx: Context, *, reading: bool = False) -> list[ToolTold]:
+        """The tools that the caller may call now, in their order; of `reading` ones those that write nothing."""
+
+    async def read(self, ctx: Context, name: str, arguments: Mapping[str, Any]) -> ToolRead:
+        """A call as it would be run, which it is not. Raises UnknownTool and Forbidden. Any: JSON."""
+
+    async def call(
+        self, ctx: Context, name: str, arguments: Mapping[str, Any], *, key: Key | None = None, reading: bool = False
+    ) -> ToolAnswer:
+        """Call a tool. Raises UnknownTool, Forbidden and what the caller's budget refuses with. Any: JSON."""
+
+    def kinds(self, ctx: Context) -> list[dict[str, Any]]:
+        """The kinds of records that the caller may read, with their fields and vocabularies. Any: JSON."""

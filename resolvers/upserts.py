@@ -1,0 +1,145 @@
+"""Upserts: rows of another system become records, or change those that there are (decisions 411 to 414)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, SkipValidation, StrictBool
+
+from contract.errors import Conflict, Problem
+from contract.limits import UPSERT_ROWS_MAX
+from contract.scopes import ScopeGroup
+from contract.vocabulary import AccountMatch, BulkOutcome, BulkPolicy, ContactMatch, DealMatch, LeadMatch
+from resolvers import upsert_rows as kinds
+from resolvers.shared.access import requires
+from resolvers.shared.context import Context
+from resolvers.shared.inputs import Input
+from resolvers.upsert_records import Raced, written
+from resolvers.upsert_rows import Kind, Line, read
+from storage.db_errors import is_duplicate
+
+_Rows = Field(min_length=1, max_length=UPSERT_ROWS_MAX)
+
+
+class Upsert(Input):
+    """How rows are written."""
+
+    policy: BulkPolicy = BulkPolicy.SKIP_FAILED
+    dry_run: StrictBool = False
+
+
+class AccountsUpsert(Upsert):
+    """Accounts as another system has them. Each row is judged by itself."""
+
+    rows: Annotated[list[SkipValidation[kinds.AccountUpsert]], _Rows]
+    match_on: AccountMatch = AccountMatch.EXTERNAL_KEY
+
+
+class ContactsUpsert(Upsert):
+    """Contacts as another system has them. Each row is judged by itself."""
+
+    rows: Annotated[list[SkipValidation[kinds.ContactUpsert]], _Rows]
+    match_on: ContactMatch = ContactMatch.EXTERNAL_KEY
+
+
+class DealsUpsert(Upsert):
+    """Deals as another system has them. Each row is judged by itself."""
+
+    rows: Annotated[list[SkipValidation[kinds.DealUpsert]], _Rows]
+    match_on: DealMatch = DealMatch.EXTERNAL_KEY
+
+
+class LeadsUpsert(Upsert):
+    """Leads as another system has them. Each row is judged by itself."""
+
+    rows: Annotated[list[SkipValidation[kinds.LeadUpsert]], _Rows]
+    match_on: LeadMatch = LeadMatch.EXTERNAL_KEY
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What came of one row: where it stood, and the record with its key; or the problems, by their paths in the row."""
+
+    index: int
+    outcome: BulkOutcome
+    id: str | None
+    external_key: str | None
+    errors: Sequence[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Upserted:
+    """What came of the rows, in their order."""
+
+    results: Sequence[RowResult]
+    dry_run: bool
+
+    def number(self, outcome: BulkOutcome) -> int:
+        """How many rows came to this."""
+        return sum(result.outcome is outcome for result in self.results)
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def upsert_accounts(ctx: Context, input: AccountsUpsert) -> Upserted:
+    """Write rows of accounts in one transaction. Raises Problems where all are to be good and one is not."""
+    return await upsert(ctx, kinds.ACCOUNTS, input.rows, input.match_on, input)
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def upsert_contacts(ctx: Context, input: ContactsUpsert) -> Upserted:
+    """Write rows of contacts in one transaction. Raises Problems where all are to be good and one is not."""
+    return await upsert(ctx, kinds.CONTACTS, input.rows, input.match_on, input)
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def upsert_deals(ctx: Context, input: DealsUpsert) -> Upserted:
+    """Write rows of deals in one transaction. Raises Problems where all are to be good and one is not."""
+    return await upsert(ctx, kinds.DEALS, input.rows, input.match_on, input)
+
+
+@requires(ScopeGroup.CRM_MANAGE, writes=True)
+async def upsert_leads(ctx: Context, input: LeadsUpsert) -> Upserted:
+    """Write rows of leads in one transaction. Raises Problems where all are to be good and one is not."""
+    return await upsert(ctx, kinds.LEADS, input.rows, input.match_on, input)
+
+
+class _Dry(Exception):
+    """Ends the transaction of what is not to be written."""
+
+
+_TRIES = 3
+
+
+async def upsert(ctx: Context, kind: Kind, rows: Sequence[object], match: str, how: Upsert) -> Upserted:
+    """Write rows of a kind in one transaction; a dry run does all of it and takes it back (decision 413)."""
+    lines: list[Line] = []
+    try:
+        async with ctx.writing() as session:
+            for attempt in range(_TRIES):
+                lines = await read(kind, rows)
+                try:
+                    async with session.within():
+                        await written(ctx, session, kind, lines, match, all_of_them=how.policy is not _SKIP)
+                    break
+                except Exception as error:  # another request took a key between the look and the write
+                    if not (isinstance(error, Raced) or is_duplicate(error)):
+                        raise
+                    if attempt == _TRIES - 1:
+                        raise Conflict("Others write the same records at this moment") from None
+            if how.dry_run:
+                raise _Dry
+    except _Dry:
+        pass
+    ctx.forget()
+    return Upserted([_result(line, dry=how.dry_run) for line in lines], how.dry_run)
+
+
+_SKIP = BulkPolicy.SKIP_FAILED
+
+
+def _result(line: Line, *, dry: bool) -> RowResult:
+    if line.problems:
+        key = line.fields.get("external_key")
+        return RowResult(line.index, BulkOutcome.FAILED, None, key, tuple(line.problems))
+    is_there = line.outcome is not BulkOutcome.CREATED or not dry
+    return RowResult(line.index, line.outcome, line.after.id if is_there else None, line.after.external_key, ())

@@ -1,0 +1,116 @@
+"""Serves the upserts: up to 1,000 rows of another system in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from contract.errors import Problem
+from contract.limits import UPSERT_ROWS_MAX
+from contract.vocabulary import BulkOutcome
+from resolvers.shared.inputs import Input
+from resolvers.upserts import (
+    AccountsUpsert,
+    ContactsUpsert,
+    DealsUpsert,
+    LeadsUpsert,
+    Upserted,
+    upsert_accounts,
+    upsert_contacts,
+    upsert_deals,
+    upsert_leads,
+)
+from rest_compat.operations import Handler, RestOperation, RestRequest, RestResponse
+from rest_compat.schemas import JsonObject, enumerated, or_null, record_schema
+
+_COUNT: Final = {"type": "integer", "minimum": 0}
+ROW_PROBLEM_SCHEMA: Final = {
+    "type": "object",
+    "description": "What is wrong with a field of a row.",
+    "properties": {
+        "field": {
+            "type": "array",
+            "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "description": "The path within the row; empty for the row as a whole.",
+        },
+        "msg": {"type": "string"},
+        "type": {"type": "string"},
+    },
+    "required": ["field", "msg", "type"],
+}
+UPSERTED_SCHEMA: Final = record_schema(
+    {
+        "results": {
+            "type": "array",
+            "description": "One for each row, in their order.",
+            "items": record_schema(
+                {
+                    "index": {**_COUNT, "description": "The row's place in the body, from 0."},
+                    "outcome": enumerated(BulkOutcome),
+                    "id": or_null(
+                        {"type": "string", "format": "uuid"},
+                        "The record; null where the row failed, and where a dry run would create it.",
+                    ),
+                    "external_key": or_null({"type": "string"}, "The key in another system."),
+                    "errors": {"type": "array", "items": ROW_PROBLEM_SCHEMA},
+                },
+                "What came of one row.",
+            ),
+        },
+        **{outcome.value: _COUNT for outcome in BulkOutcome},
+        "dry_run": {"type": "boolean", "description": "Whether nothing was written on purpose."},
+    },
+    "What came of the rows.",
+)
+
+
+def problem_of(problem: Problem) -> JsonObject:
+    """Returns a problem of a row as paths tell it (decision 414)."""
+    return {"field": list(problem.path), "msg": problem.words(), "type": problem.type}
+
+
+def _shown(done: Upserted) -> JsonObject:
+    results = [
+        {
+            "index": result.index,
+            "outcome": result.outcome.value,
+            "id": result.id,
+            "external_key": result.external_key,
+            "errors": [problem_of(problem) for problem in result.errors],
+        }
+        for result in done.results
+    ]
+    counts = {outcome.value: done.number(outcome) for outcome in BulkOutcome}
+    return {"results": results, **counts, "dry_run": done.dry_run}
+
+
+def _operation(noun: str, resolver: Callable[..., Awaitable[Any]], body: type[Input], match: str) -> RestOperation:
+    async def upsert(call: RestRequest) -> RestResponse:
+        """Writes the rows; answers with what came of each."""
+        return RestResponse(_shown(await resolver(call.ctx, call.body)))
+
+    handler: Handler = upsert
+    return RestOperation(
+        "POST",
+        f"/{noun}/upsert",
+        handler,
+        f"Upsert {noun}",
+        resolver=resolver,
+        body=body,
+        answer="Upserted",
+        graphql_field=f"Mutation.{noun}Upsert",
+        description=f"1 to {UPSERT_ROWS_MAX:,} rows in one transaction, by external key{match} or id. What is wrong "
+        "with a row is in its result, whatever the status; with policy=all_or_nothing one bad row is a 422 and nothing "
+        "is written. A body has at most 4 MiB.",
+        response_headers=("X-Ignored-Fields",),
+        errors=(409,),
+        operation_id=f"upserts_{noun}",
+    )
+
+
+OPERATIONS: Final = (
+    _operation("accounts", upsert_accounts, AccountsUpsert, ", domain"),
+    _operation("contacts", upsert_contacts, ContactsUpsert, ", e-mail address"),
+    _operation("deals", upsert_deals, DealsUpsert, ""),
+    _operation("leads", upsert_leads, LeadsUpsert, ", e-mail address"),
+)

@@ -1,0 +1,204 @@
+"""Statements on duplicates: groups of records that share a key, and pairs that are known not to be one.
+
+A key is a group where two records or more have it. It is left out where all of them share a surer one, whose group has
+them all, and where every pair of them is dismissed. Groups are read in the order of their index, behind the cursor.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sqlalchemy import Integer, and_, bindparam, exists, func, literal_column, or_, select, true
+from sqlalchemy.orm import aliased
+from sqlmodel import col
+
+from contract.limits import NAMESAKES_MAX
+from contract.mergeable import SIGNS, TABLES
+from contract.vocabulary import DuplicateReason, MergeableKind
+from storage.base import PlainText, Record
+from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
+from storage.new_rows import model_named, new_row
+from storage.queries.dialects import unseen
+from storage.queries.filtering import in_list
+from storage.statements import ORG_PARAM
+from storage.tables import MatchGroup, MatchKey, NotDuplicate
+from storage.tenancy.sessions import TenantSession
+
+Pair = tuple[str, str]
+"""Two identifiers in order."""
+
+MODELS: Mapping[MergeableKind, type[Record]] = {kind: model_named(table) for kind, table in TABLES.items()}
+"""The tables of the kinds."""
+_NAMESAKES = next(sign for sign, reason in SIGNS.items() if reason is DuplicateReason.SAME_NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A key that so many records have."""
+
+    sign: str
+    size: int
+    key: str
+
+
+def _word(word: str) -> AnyColumn:
+    return literal_column(f"'{word}'", PlainText)
+
+
+def _number(number: int) -> AnyColumn:
+    return literal_column(str(number), Integer)
+
+
+def _having(entity: AnyEntity, kind: MergeableKind, key: AnyColumn) -> tuple[AnyColumn, ...]:
+    return entity.org_id == ORG_PARAM, entity.kind == _word(kind), entity.key == key
+
+
+def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
+    """Whether a key is a group to be shown."""
+    few = or_(col(MatchGroup.sign) != _word(_NAMESAKES), col(MatchGroup.size) <= _number(NAMESAKES_MAX))
+    own = col(MatchGroup.org_id) == ORG_PARAM, col(MatchGroup.kind) == _word(kind)
+    pairs = col(MatchGroup.size) * (col(MatchGroup.size) - _number(1)) / _number(2)
+    return (*own, col(MatchGroup.size) > _number(1), few, ~_is_within_a_surer_one(kind), _dismissed(kind) < pairs)
+
+
+def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
+    one: AnyEntity = aliased(MatchKey)
+    its: AnyEntity = aliased(MatchKey)
+    other: AnyEntity = aliased(MatchKey)
+    surer: AnyEntity = aliased(MatchGroup)
+    first = (
+        select(one.record_id)
+        .where(*_having(one, kind, col(MatchGroup.key)))
+        .order_by(one.record_id)
+        .limit(_number(1))
+        .correlate(MatchGroup)
+        .scalar_subquery()
+    )
+    own: AnyEntity = aliased(MatchKey)
+    both = and_(*_having(other, kind, own.key), other.record_id == its.record_id)
+    sharing = (
+        select(func.count())
+        .select_from(its)
+        .join(other, both)
+        .where(*_having(its, kind, col(MatchGroup.key)))
+        .correlate(MatchGroup, own)
+        .scalar_subquery()
+    )
+    counted = and_(*_having(surer, kind, own.key), surer.size >= col(MatchGroup.size))
+    return exists(
+        select(literal_column("1"))
+        .select_from(own)
+        .join(surer, counted)
+        .where(
+            own.org_id == ORG_PARAM,
+            own.kind == _word(kind),
+            own.record_id == first,
+            func.substr(own.key, _number(1), _number(1)) < col(MatchGroup.sign),
+            sharing == col(MatchGroup.size),
+        )
+        .correlate(MatchGroup)
+    )
+
+
+def _dismissed(kind: MergeableKind) -> AnyColumn:
+    """How many pairs of the records with the key are known not to be one."""
+    low: AnyEntity = aliased(MatchKey)
+    high: AnyEntity = aliased(MatchKey)
+    pair = and_(
+        col(NotDuplicate.org_id) == ORG_PARAM,
+        col(NotDuplicate.kind) == _word(kind),
+        col(NotDuplicate.low_id) == low.record_id,
+    )
+    ends = and_(*_having(high, kind, col(MatchGroup.key)), high.record_id == col(NotDuplicate.high_id))
+    return (
+        select(func.count())
+        .select_from(low)
+        .join(NotDuplicate, pair)
+        .join(high, ends)
+        .where(*_having(low, kind, col(MatchGroup.key)))
+        .correlate(MatchGroup)
+        .scalar_subquery()
+    )
+
+
+async def shared(
+    session: TenantSession, kind: MergeableKind, limit: int, *, after: Shared | None = None, offset: int = 0
+) -> list[Shared]:
+    """The next groups, the surest first, then the largest, then by key."""
+    is_behind = after is not None
+
+    def build() -> AnySelect:
+        sign, size, key = col(MatchGroup.sign), col(MatchGroup.size), col(MatchGroup.key)
+        at: dict[str, AnyColumn] = {
+            "sign": unseen(bindparam("c_sign", type_=PlainText)),
+            "size": unseen(bindparam("c_size", type_=Integer())),
+            "key": unseen(bindparam("c_key", type_=PlainText)),
+        }
+        smaller = or_(size < at["size"], and_(size == at["size"], key > at["key"]))
+        behind = and_(sign >= at["sign"], or_(sign > at["sign"], smaller)) if is_behind else true()
+        groups = select(sign, size, key).where(*_is_shown(kind), behind)
+        ordered = groups.order_by(sign, size.desc(), key)
+        return ordered.limit(bindparam("limit", type_=Integer())).offset(bindparam("offset", type_=Integer()))
+
+    values: Values = {"limit": limit, "offset": offset}
+    if after is not None:
+        values |= {"c_sign": after.sign, "c_size": after.size, "c_key": after.key}
+    rows = await session.fetch(("duplicates", kind, is_behind), build, **values)
+    return [Shared(row.sign, row.size, row.key) for row in rows]
+
+
+async def count(session: TenantSession, kind: MergeableKind) -> int:
+    """How many groups there are."""
+
+    def build() -> AnySelect:
+        return select(func.count().label("number")).select_from(MatchGroup).where(*_is_shown(kind))
+
+    [row] = await session.fetch(("duplicates counted", kind), build)
+    number: int = row.number
+    return number
+
+
+async def members(
+    session: TenantSession, kind: MergeableKind, keys: Sequence[str], most: int
+) -> dict[str, dict[str, frozenset[str]]]:
+    """The oldest records that have each of these keys, each with all keys that it has itself."""
+    model: AnyEntity = MODELS[kind]
+
+    def build() -> AnySelect:
+        own = and_(model.org_id == ORG_PARAM, model.id == col(MatchKey.record_id))
+        rank = func.row_number().over(partition_by=col(MatchKey.key), order_by=(model.created_at, model.id))
+        having = col(MatchKey.org_id) == ORG_PARAM, col(MatchKey.kind) == _word(kind)
+        ranked = (
+            select(col(MatchKey.key), col(MatchKey.record_id), rank.label("rank"))
+            .where(*having, own, in_list(col(MatchKey.key), "keys"))
+            .subquery("ranked")
+        )
+        other: AnyEntity = aliased(MatchKey)
+        its = and_(other.org_id == ORG_PARAM, other.kind == _word(kind), other.record_id == ranked.c.record_id)
+        columns: list[AnyColumn] = [ranked.c.key, ranked.c.record_id, other.key.label("own")]
+        within = ranked.c.rank <= bindparam("most", type_=Integer())
+        return select(*columns).where(its, within).order_by(ranked.c.key, ranked.c.rank)
+
+    found: dict[str, dict[str, set[str]]] = {key: {} for key in keys}
+    for row in await session.fetch(("members of duplicates", kind), build, keys=list(keys), most=most):
+        found[row.key].setdefault(row.record_id, set()).add(row.own)
+    return {key: {i: frozenset(own) for i, own in records.items()} for key, records in found.items()}
+
+
+async def dismissed_among(session: TenantSession, kind: MergeableKind, ids: Sequence[str]) -> set[Pair]:
+    """The pairs of these records that are known not to be one."""
+
+    def build() -> AnySelect:
+        low, high = col(NotDuplicate.low_id), col(NotDuplicate.high_id)
+        own = col(NotDuplicate.org_id) == ORG_PARAM, col(NotDuplicate.kind) == _word(kind)
+        return select(low, high).where(*own, in_list(low, "ids"), in_list(high, "ids"))
+
+    rows = await session.fetch(("dismissed pairs", kind), build, ids=list(ids))
+    return {(row.low_id, row.high_id) for row in rows}
+
+
+async def dismiss(session: TenantSession, kind: MergeableKind, ids: Iterable[str]) -> int:
+    """Note that no two of these records are one; how many pairs were not known before."""
+    pairs = combinations(sorted(set(ids)), 2)
+    drafts = [new_row(NotDuplicate, kind=kind.value, low_id=low, high_id=high) for low, high in pairs]
+    return len(await session.insert_each_missing(drafts))

@@ -1,0 +1,48 @@
+"""Statements of exports: the rows of a list by identifier, a batch at a time, up to the last there was at the start."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Integer, bindparam, literal_column
+from sqlmodel import col
+
+from contract.criteria import Condition
+from storage.base import Identifier
+from storage.expressions import AnySelect, Values
+from storage.queries.filtering import bind, narrowed
+from storage.queries.listables import Listable
+from storage.queries.row_size_limit import check_size_limit, with_size_limit
+from storage.rows import Row
+from storage.statements import ORG_PARAM, AnyRow
+from storage.tenancy.sessions import TenantSession
+
+
+async def last_id(session: TenantSession, listable: Listable[Row]) -> str | None:
+    """The largest identifier that a row of the list has; None where there is no row."""
+    entity = listable.entity
+
+    def build() -> AnySelect:
+        return listable.select(ORG_PARAM, entity.id).order_by(col(entity.id).desc()).limit(literal_column("1", Integer))
+
+    rows = await session.fetch(("last id", listable.name), build)
+    return rows[0].id if rows else None
+
+
+async def batch(
+    session: TenantSession, listable: Listable[Row], condition: Condition, after: str, last: str, size: int
+) -> Sequence[AnyRow]:
+    """So many rows behind one identifier and up to another, in their order, that meet the condition.
+
+    Raises ResponseTooLarge where several of them are too large to be read together.
+    """
+    values: Values = {"after": after, "last": last}
+    shape, entity = bind(listable, condition, values), listable.entity
+
+    def build() -> AnySelect:
+        rows = narrowed(listable.select(ORG_PARAM), listable, shape).where(
+            col(entity.id) > bindparam("after", type_=Identifier()),
+            col(entity.id) <= bindparam("last", type_=Identifier()),
+        )
+        limited = rows.order_by(col(entity.id)).limit(literal_column(str(size), Integer))
+        return limited if size == 1 else with_size_limit(limited)
+
+    return check_size_limit(await session.fetch(("export", listable, shape, size), build, **values))

@@ -1,0 +1,79 @@
+"""Statements on the keys that records have in other systems, those of merged records among them (decision 410)."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Text, bindparam, cast, func, literal, select, union_all
+from sqlmodel import col
+
+from contract.timeline import SUBJECTS
+from storage.base import Record
+from storage.expressions import AnyColumn, AnyEntity, AnySelect
+from storage.queries.list_conditions import TextList, any_of
+from storage.tables import ExternalKey
+from storage.tenancy.sessions import TenantSession
+
+
+async def ids_by_key(session: TenantSession, model: type[Record], keys: Sequence[str]) -> dict[str, str]:
+    """The identifiers of the records that these keys lead to, by the key; a record's own key goes before old ones."""
+    if not keys:
+        return {}
+    table: AnyEntity = model
+    wanted = col(table.org_id) == session.org_id, among(col(table.external_key), keys)
+    own: AnySelect = select(col(table.external_key).label("key"), col(table.id).label("id"), literal(0).label("rank"))
+    kept = (
+        select(col(ExternalKey.key), col(ExternalKey.record_id), literal(1))
+        .join(table, (col(table.org_id) == col(ExternalKey.org_id)) & (col(table.id) == col(ExternalKey.record_id)))
+        .where(
+            col(ExternalKey.org_id) == session.org_id,
+            col(table.org_id) == session.org_id,
+            col(ExternalKey.kind) == SUBJECTS[str(model.__tablename__)],
+            among(col(ExternalKey.key), keys),
+        )
+    )
+    rows = await session.rows(union_all(own.where(*wanted), kept))
+    return {row.key: row.id for row in sorted(rows, key=lambda row: row.rank, reverse=True)}
+
+
+async def ids_by_text(
+    session: TenantSession, column: AnyColumn, texts: Sequence[str], *conditions: AnyColumn
+) -> dict[str, str]:
+    """The identifiers of the oldest records with these texts in a column, by the text."""
+    if not texts:
+        return {}
+    model: AnyEntity = column.class_
+    oldest = func.min(cast(col(model.id), Text()), type_=Text()).label("id")
+    wanted = (
+        select(column.label("text"), oldest)
+        .where(col(model.org_id) == session.org_id, among(column, texts), *conditions)
+        .group_by(column)
+    )
+    return {row.text: row.id for row in await session.rows(wanted)}
+
+
+async def lock(session: TenantSession, model: type[Record], ids: Sequence[str]) -> dict[str, Record]:
+    """The records with these identifiers, locked against other writers in one order."""
+    if not ids:
+        return {}
+    own = select(model).where(col(model.org_id) == session.org_id, among(col(model.id), ids))
+    rows = await session.find_all(own.order_by(col(model.id)).with_for_update())
+    return {row.id: row for row in rows}
+
+
+_TURNS = 0x75707365
+"""The family of the locks by which upserts take turns; the rest of a lock's number stands for whose they are."""
+
+
+async def take_turn(session: TenantSession, model: type[Record]) -> None:
+    """Let the upserts of one kind of an organization come one after the other, until the transaction ends.
+
+    No index says that an address or a domain has one record, so that two which both find none would both make it.
+    SQLite has one writer anyway.
+    """
+    if session.dialect == "postgresql":
+        own = func.hashtext(bindparam(None, f"{session.org_id}:{model.__tablename__}", type_=Text()))
+        await session.rows(select(func.pg_advisory_xact_lock(_TURNS, own)))
+
+
+def among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
+    """Whether the column has one of the values, which are one parameter however many they are."""
+    return any_of(column, bindparam(None, list(values), type_=TextList()))

@@ -1,0 +1,41 @@
+"""Statements on when processes are to look after an organization's runs: a moment for each, in tables of the directory.
+
+Each kind of runs has a table; an organization without unfinished runs has no row there.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlmodel import col
+
+from storage.new_rows import new_row
+from storage.queries.records import insert_missing
+from storage.tables import AnalyticsWatch, ChatWatch
+from storage.tenancy.sessions import TenantSession
+
+Watch = type[AnalyticsWatch] | type[ChatWatch]
+
+
+async def watch(session: TenantSession, table: Watch, moment: datetime) -> None:
+    """Have processes look at the organization's runs at this moment, unless they will sooner; under its lock."""
+    if not await insert_missing(session, new_row(table, org_id=session.org_id, next_at=moment)):
+        own = col(table.org_id) == session.org_id, col(table.next_at) > moment
+        await session.execute(update(table).where(*own).values(next_at=moment))
+
+
+async def organizations_to_look_at(session: TenantSession, table: Watch, moment: datetime) -> Sequence[str]:
+    """The organizations that may have a run to look after by then (a session of the directory)."""
+    rows = await session.rows(select(col(table.org_id)).where(col(table.next_at) <= moment))
+    return [row.org_id for row in rows]
+
+
+async def put_off(session: TenantSession, table: Watch, moment: datetime | None) -> None:
+    """Note when to look next, or with None that there is nothing to look at; under the organization's lock."""
+    watched = await session.find(table, col(table.org_id) == session.org_id, lock=True)
+    if watched is None:
+        return
+    if moment is None:
+        await session.delete(watched)
+    else:
+        await session.update(watched, next_at=moment)

@@ -1,0 +1,237 @@
+"""Connections to accounts elsewhere, what they follow, what came of it, and what the organization allows."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, LargeBinary, UniqueConstraint, text
+from sqlmodel import Field
+
+from storage.base import Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
+from storage.columns import folds
+
+_STATUSES = "('pending', 'active', 'paused', 'action_required', 'disconnecting')"
+_VISIBILITIES = "('everything', 'subject_only', 'nothing')"
+
+
+class Integration(Record, table=True):
+    """A connection. `sealed` holds what is secret of it: tokens, the account's label, a feed's address.
+
+    `account_key` is a keyed hash of the account. `is_suspended` says that the service paused it, since its owner may
+    not write at present, and goes on by itself. `shown` is the visibility that what is stored has. `failures` counts
+    the runs that failed in a row.
+    """
+
+    __tablename__ = "integrations"
+    __events__ = {
+        "integration": "connected updated paused resumed disconnected failed synced progressed policy_updated",
+        "meetings": "synced held",
+    }
+    __table_args__ = (
+        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
+        UniqueConstraint("org_id", "provider", "account_key", "owner_id"),
+        CheckConstraint("provider IN ('google', 'microsoft', 'zoom', 'slack', 'ical')", name="provider"),
+        CheckConstraint(f"status IN {_STATUSES}", name="status"),
+        CheckConstraint(f"visibility IN {_VISIBILITIES} AND shown IN {_VISIBILITIES}", name="visibility"),
+        Index("ix_integrations_owner", "org_id", "owner_id", text("created_at DESC"), "id"),
+        Index("ix_integrations_created", "org_id", text("created_at DESC"), "id"),
+    )
+
+    provider: str = Field(sa_type=PlainText)
+    owner_id: str | None = Field(default=None, sa_type=PlainText)
+    name: str = Field(sa_type=PlainText)
+    account_key: str = Field(sa_type=PlainText)
+    sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
+    status: str = Field(default="active", sa_type=PlainText)
+    is_suspended: bool = False
+    problem_code: str | None = Field(default=None, sa_type=PlainText)
+    problem_message: str | None = Field(default=None, sa_type=PlainText)
+    problem_since: datetime | None = None
+    retry_at: datetime | None = None
+    failures: int = 0
+    visibility: str = Field(default="everything", sa_type=PlainText)
+    shown: str = Field(default="everything", sa_type=PlainText)
+    auto_create: bool = False
+    take_internal: bool = False
+    poll_seconds: int
+    last_synced_at: datetime | None = None
+    next_sync_at: datetime | None = None
+    created_at: datetime = Field(default_factory=now)
+    updated_at: datetime = Field(default_factory=now)
+    version: int = 1
+    folded_owner_id: str | None = folds("owner_id")
+
+
+class SyncStream(Record, table=True):
+    """One thing that a connection follows. `cursor` is sealed: where the provider's changes go on from.
+
+    Each full pass is a `generation`; what it did not meet has an older one. `doubted` is the generation of a pass that
+    would have removed more than half, which another has to confirm. `confirmed_at` is when the window was last moved.
+    """
+
+    __tablename__ = "sync_streams"
+    __table_args__ = (
+        tenant_key("integrations", "integration_id", ondelete="CASCADE"),
+        UniqueConstraint("org_id", "integration_id", "kind", "external_id"),
+        CheckConstraint("kind IN ('calendar', 'mail', 'recordings', 'channel')", name="kind"),
+    )
+
+    integration_id: str = Field(sa_type=Identifier)
+    kind: str = Field(default="calendar", sa_type=PlainText)
+    external_id: str = Field(default="", sa_type=PlainText)
+    name: str = Field(sa_type=PlainText)
+    enabled: bool = True
+    cursor: bytes | None = Field(default=None, sa_type=LargeBinary)
+    generation: int = 0
+    doubted: int | None = None
+    wants_full: bool = True
+    window_from: datetime | None = None
+    window_until: datetime | None = None
+    synced_at: datetime | None = None
+    confirmed_at: datetime | None = None
+
+
+class FeedContent(Tenant, table=True):
+    """The content of a feed that was uploaded, sealed."""
+
+    __tablename__ = "feed_contents"
+    __table_args__ = (tenant_key("sync_streams", "stream_id", ondelete="CASCADE"),)
+
+    stream_id: str = Field(sa_type=Identifier, primary_key=True)
+    sealed: bytes = Field(sa_type=LargeBinary)
+
+
+class SyncItem(Record, table=True):
+    """An event or a series as the provider showed it, as far as the visibility lets it be kept.
+
+    `body` has what was said of it and, by their recurrences, what was said of single occurrences otherwise. `hash`
+    stands for all that was shown. `sequence` and `changed_at` order its states.
+    """
+
+    __tablename__ = "sync_items"
+    __table_args__ = (
+        tenant_key("sync_streams", "stream_id", ondelete="CASCADE"),
+        UniqueConstraint("org_id", "stream_id", "external_id"),
+        Index(None, "org_id", "stream_id", "generation", "id"),
+    )
+
+    stream_id: str = Field(sa_type=Identifier)
+    external_id: str = Field(sa_type=PlainText)
+    uid: str = Field(sa_type=PlainText)
+    body: JsonDict = Field(sa_type=Document)
+    hash: str = Field(sa_type=PlainText)
+    sequence: int = 0
+    changed_at: datetime | None = None
+    generation: int = 0
+    seen_at: datetime = Field(default_factory=now)
+
+
+class SyncOccurrence(Record, table=True):
+    """One meeting to be: an occurrence of an item, which has one or, where it is a series, several.
+
+    `recurrence` is the start that it had at first, or empty. `subject` is empty for what is private. `meeting_id` is
+    the meeting that it is, or that it is a duplicate of.
+    """
+
+    __tablename__ = "sync_occurrences"
+    __table_args__ = (
+        tenant_key("sync_items", "item_id", ondelete="CASCADE"),
+        tenant_key("integrations", "integration_id", ondelete="CASCADE"),
+        tenant_key("activities", "meeting_id"),
+        UniqueConstraint("org_id", "item_id", "recurrence"),
+        CheckConstraint("outcome IN ('taken', 'skipped')", name="outcome"),
+        CheckConstraint("decision IN ('take', 'ignore')", name="decision"),
+        Index("ix_sync_occurrences_start", "org_id", "integration_id", text("starts_at DESC"), "id"),
+        Index(None, "org_id", "meeting_id"),
+        Index(None, "org_id", "integration_id", "outcome", "reason"),
+    )
+
+    integration_id: str = Field(sa_type=Identifier)
+    stream_id: str = Field(sa_type=Identifier)
+    item_id: str = Field(sa_type=Identifier)
+    kind: str = Field(default="calendar", sa_type=PlainText)
+    recurrence: str = Field(default="", sa_type=PlainText)
+    subject: str | None = Field(default=None, sa_type=PlainText)
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    all_day: bool = False
+    is_recurring: bool = False
+    outcome: str = Field(sa_type=PlainText)
+    reason: str | None = Field(default=None, sa_type=PlainText)
+    explanation: str | None = Field(default=None, sa_type=PlainText)
+    decision: str | None = Field(default=None, sa_type=PlainText)
+    meeting_id: str | None = Field(default=None, sa_type=Identifier)
+    seen_at: datetime = Field(default_factory=now)
+    made_at: datetime = Field(default_factory=now)
+    folded_subject: str | None = folds("subject")
+
+
+class SyncedMeeting(Record, table=True):
+    """What synchronisation knows of a meeting: its identity in all calendars, and whose its fields are.
+
+    Without `meeting_id` a member deleted the meeting here. `overridden` are the fields that members changed.
+    `pending_end` is the end of a meeting that does not count as held yet.
+    """
+
+    __tablename__ = "synced_meetings"
+    __table_args__ = (
+        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
+        tenant_key("activities", "meeting_id"),
+        UniqueConstraint("org_id", "uid_hash", "recurrence"),
+        UniqueConstraint("org_id", "meeting_id"),
+        Index(None, "org_id", "pending_end"),
+    )
+
+    uid: str = Field(sa_type=PlainText)
+    uid_hash: str = Field(sa_type=PlainText)
+    recurrence: str = Field(default="", sa_type=PlainText)
+    meeting_id: str | None = Field(default=None, sa_type=Identifier)
+    all_day: bool = False
+    time_zone: str | None = Field(default=None, sa_type=PlainText)
+    conference_url: str | None = Field(default=None, sa_type=PlainText)
+    cancelled_at: datetime | None = None
+    pending_end: datetime | None = None
+    overridden: list[str] = Field(default_factory=list, sa_type=Document)
+    participants: list[JsonDict] = Field(default_factory=list, sa_type=Document)
+    deal_candidates: list[str] = Field(default_factory=list, sa_type=Document)
+    made_at: datetime = Field(default_factory=now)
+
+
+class SyncRun(Record, table=True):
+    """One run of the synchronisation of a connection."""
+
+    __tablename__ = "sync_runs"
+    __table_args__ = (
+        tenant_key("integrations", "integration_id", ondelete="CASCADE"),
+        CheckConstraint("mode IN ('full', 'incremental')", name="mode"),
+        CheckConstraint("status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"),
+        Index("ix_sync_runs_newest", "org_id", "integration_id", text("queued_at DESC"), "id"),
+    )
+
+    integration_id: str = Field(sa_type=Identifier)
+    mode: str = Field(sa_type=PlainText)
+    status: str = Field(default="queued", sa_type=PlainText)
+    queued_at: datetime = Field(default_factory=now)
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    calls: int = 0
+    processed: int = 0
+    expected: int | None = None
+    created: int = 0
+    updated: int = 0
+    removed: int = 0
+    skipped: int = 0
+    problem: str | None = Field(default=None, sa_type=PlainText)
+
+
+class IntegrationPolicy(Tenant, table=True):
+    """What holds for all connections of the organization; without `internal_domains` the members' addresses say."""
+
+    __tablename__ = "integration_policies"
+    __table_args__ = (ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),)
+
+    internal_domains: list[str] | None = Field(default=None, sa_type=Document)
+    allowed_providers: list[str] = Field(default_factory=list, sa_type=Document)
+    default_visibility: str = Field(default="everything", sa_type=PlainText)
+    default_auto_create: bool = False
+    default_take_internal: bool = False
+    widest_visibility: str = Field(default="everything", sa_type=PlainText)
+    version: int = 1

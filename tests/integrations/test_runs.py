@@ -1,0 +1,212 @@
+"""Runs over a feed at an address: what changes there changes here, and a bad day of the feed removes nothing."""
+
+from __future__ import annotations
+
+import gzip
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+
+from contract.integrations import IntegrationProblemCode
+from storage.tables import Event, Integration, SyncItem, SyncStream
+from tests.support.feeds import at, by_address, connection, event, feed, items, meetings, replaced, upload, work
+from tests.support.statements import statements
+from tests.support.tenants import Tenant
+from tests.support.web import Asked, Reply, Web, open_web
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PATH = "/secret-address/calendar.ics"
+CALENDAR = {"Content-Type": "text/calendar"}
+
+
+def serving(*events: str, **more: Any) -> Reply:
+    return Reply(feed(*events).encode(), 200, CALENDAR | more)
+
+
+def open_feed(reply: Any) -> AbstractAsyncContextManager[Web]:
+    return open_web({PATH: reply})
+
+
+async def problem(tenant: Tenant, integration_id: str) -> str | None:
+    shown = (await connection(tenant, integration_id))["problem"]
+    return None if shown is None else str(shown["code"])
+
+
+async def test_changes_come_and_what_is_unchanged_costs_one_call(one: Tenant) -> None:
+    async with open_feed(serving(event("a"), event("b", subject="Other"), ETag='"1"')) as web:
+        integration_id = await by_address(one, web.url + PATH)
+        await work(one)
+        assert set(await meetings(one)) == {"Talk", "Other"}
+
+        def unchanged(asked: Asked) -> Reply:
+            assert asked.headers["if-none-match"] == '"1"'
+            return Reply(b"", 304, {})
+
+        web.replies[PATH] = unchanged
+        with statements(one.gateway.world.database) as sent:
+            await work(one, anyway=True)
+        assert not any("activities" in text or "sync_items" in text for text in map(str, sent))
+        [run] = [r for r in (await _runs(one, integration_id)) if r["mode"] == "incremental"]
+        assert (run["status"], run["calls"], run["processed"]) == ("succeeded", 1, 0)
+        compressed = {"Content-Encoding": "gzip"} | CALENDAR
+        moved = feed(event("a", start=at(5), subject="Moved"), event("b", "STATUS:CANCELLED", subject="Other"))
+        web.replies[PATH] = Reply(gzip.compress(moved.encode()), 200, compressed)
+        await work(one, anyway=True)
+        found = await meetings(one)
+        assert (set(found), found["Moved"]["dueAt"]) == ({"Moved"}, f"{at(5):%Y-%m-%dT%H:%M:%S}Z")
+
+
+async def _runs(tenant: Tenant, integration_id: str) -> list[Any]:
+    path = f"/integrations/{integration_id}/runs"
+    runs: list[Any] = (await tenant.gateway.rest("GET", path, tenant.headers())).json()
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Reply(b"<html>Sign in</html>"), IntegrationProblemCode.FEED_UNREADABLE),
+        (Reply(b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a", 200, CALENDAR), IntegrationProblemCode.FEED_UNREADABLE),
+        (Reply(b"", 404, {}), IntegrationProblemCode.FEED_UNREACHABLE),
+        (Reply(b"", 500, {}), IntegrationProblemCode.PROVIDER_UNAVAILABLE),
+        (Reply(b"", 429, {"Retry-After": "120"}), IntegrationProblemCode.RATE_LIMITED),
+        (Reply(b"", 429, {"Retry-After": "Tue, 24 Nov 2099 10:00:00 GMT"}), IntegrationProblemCode.RATE_LIMITED),
+        (Reply(b"x" * (10 * 1024 * 1024 + 1), 200, CALENDAR), IntegrationProblemCode.TOO_LARGE),
+    ],
+)
+async def test_a_bad_day_of_the_feed_removes_nothing_and_passes(
+    one: Tenant, reply: Reply, code: IntegrationProblemCode
+) -> None:
+    async with open_feed(serving(event("a"))) as web:
+        integration_id = await by_address(one, web.url + PATH)
+        await work(one)
+        web.replies[PATH] = reply
+        for _ in range(2):
+            await work(one, anyway=True)
+        shown = await connection(one, integration_id)
+        assert (shown["status"], shown["problem"]["code"]) == ("active", code.value)
+        assert "127.0.0.1" not in shown["problem"]["message"]
+        assert shown["problem"]["retry_at"] is not None
+        assert set(await meetings(one)) == {"Talk"}
+        types = [type for (type,) in await one.rows(Event.type)]
+        assert types.count("integration_failed") == 1
+        web.replies[PATH] = serving(event("a", subject="Back"))
+        await work(one, anyway=True)
+        assert (await problem(one, integration_id), set(await meetings(one))) == (None, {"Back"})
+
+
+async def test_an_empty_feed_and_a_large_removal_wait_for_another_pass_that_agrees(one: Tenant) -> None:
+    many = [event(f"e{number}", subject=f"T {number}", start=at(number % 50 + 1)) for number in range(50)]
+    async with open_feed(serving(*many)) as web:
+        integration_id = await by_address(one, web.url + PATH)
+        await work(one)
+        assert len(await meetings(one)) == 50
+        web.replies[PATH] = serving()
+        await work(one, anyway=True)
+        assert len(await meetings(one)) == 50
+        web.replies[PATH] = serving(*many)
+        await work(one, anyway=True)
+        assert len(await meetings(one)) == 50
+        web.replies[PATH] = serving(*many[:10])
+        await work(one, anyway=True)
+        assert len(await meetings(one)) == 50
+        await work(one, anyway=True)
+        assert len(await meetings(one)) == 10
+        web.replies[PATH] = serving(*many[:8])
+        await work(one, anyway=True)
+        assert len(await meetings(one)) == 8
+        assert await problem(one, integration_id) is None
+
+
+async def test_a_page_takes_as_many_statements_for_many_as_for_few(one: Tenant, two: Tenant) -> None:
+    sizes = []
+    for tenant, number in ((one, 8), (two, 80)):
+        with statements(tenant.gateway.world.database) as sent:
+            await upload(tenant, *(event(f"e{n}", subject=f"T {n}") for n in range(number)))
+        sizes.append(len(list(sent)))
+        assert len(await meetings(tenant)) == number
+    assert sizes[0] == sizes[1]
+
+
+async def test_an_older_state_that_comes_late_changes_nothing(one: Tenant) -> None:
+    integration_id = await upload(one, event("a", "SEQUENCE:3", subject="New"))
+    await replaced(one, integration_id, event("a", "SEQUENCE:2", subject="Old"))
+    assert set(await meetings(one)) == {"New"}
+    await replaced(one, integration_id, event("a", "SEQUENCE:4", subject="Newer"))
+    assert set(await meetings(one)) == {"Newer"}
+
+
+async def test_outlooks_forms_of_an_identifier_are_one_meeting(one: Tenant) -> None:
+    head = "040000008200E00074C5B7101A82E008"
+    tail = "A0B1C2D3E4F5A6B7000000000000000010000000" + "AB" * 16
+    first = await upload(one, event(f"{head}00000000{tail}", subject="Joint"))
+    second = await upload(one, event(f"{head}07EA0B18{tail}", subject="Joint"), role="admin")
+    wrapped = b"vCal-Uid\x01\x00\x00\x00" + b"plain@google.example\x00"
+    await replaced(
+        one, first, event(f"{head}00000000{tail}", subject="Joint"), event("plain@google.example", subject="G")
+    )
+    other = f"{head}00000000{'00' * 16}{len(wrapped):02x}000000{wrapped.hex()}"
+    third = await upload(one, event(other, subject="G"))
+    found = await meetings(one)
+    assert {s["integrationId"] for s in found["Joint"]["sync"]["sources"]} == {first, second}
+    assert {s["integrationId"] for s in found["G"]["sync"]["sources"]} == {first, third}
+
+
+async def test_the_address_is_in_no_table_log_or_event(one: Tenant, caplog: pytest.LogCaptureFixture) -> None:
+    async with open_feed(serving(event("a"))) as web:
+        integration_id = await by_address(one, web.url + PATH)
+        await work(one)
+        web.replies[PATH] = Reply(b"", 500, {})
+        await work(one, anyway=True)
+        columns = (Integration.sealed, Integration.account_key, Integration.problem_message, Integration.name)
+        kept = await one.rows(*columns)
+        kept += await one.rows(SyncStream.cursor, SyncStream.name) + await one.rows(Event.data)
+        kept += await one.rows(SyncItem.body, SyncItem.hash)
+        assert all("secret-address" not in str(value) for row in kept for value in row)
+        assert "secret-address" not in caplog.text
+        label = (await connection(one, integration_id))["account_label"]
+        assert label == "127.0.0.1"
+
+
+async def test_who_lost_the_scope_is_paused_and_goes_on_with_it(one: Tenant) -> None:
+    from contract.scopes import Role
+    from storage.queries import members
+
+    integration_id = await upload(one, event("a"))
+
+    async def scopes(*names: str) -> None:
+        async with one.gateway.world.database.writing(one.id) as session:
+            await members.put_membership(session, one.subject(), role=None, scopes=names)
+
+    await scopes("contacts:read")
+    await work(one, anyway=True)
+    assert (await connection(one, integration_id, "admin"))["status"] == "paused"
+    await scopes(*Role.MEMBER.scopes)
+    await work(one, anyway=True)
+    assert (await connection(one, integration_id))["status"] == "active"
+
+
+async def test_what_ends_meanwhile_counts_as_held(one: Tenant) -> None:
+    from sqlalchemy import update
+
+    from storage.base import now
+    from storage.tables import SyncedMeeting
+
+    await upload(one, event("a"))
+    async with one.gateway.world.database.writing(one.id) as session:
+        ended = update(SyncedMeeting).where(SyncedMeeting.org_id == one.id).values(pending_end=now())  # type: ignore[arg-type]
+        await session.execute(ended)
+    await work(one, anyway=True)
+    assert (await meetings(one))["Talk"]["state"] == "COMPLETED"
+    assert [data for type, data in await one.rows(Event.type, Event.data) if type == "meetings_held"]
+
+
+async def test_the_items_are_of_this_organization_alone(one: Tenant, two: Tenant) -> None:
+    mine = await upload(one, event("a"))
+    await upload(two, event("a", subject="Theirs"))
+    assert set(await meetings(one)) == {"Talk"}
+    assert set(await items(one, mine)) == {"Talk"}
+    answer = await two.gateway.rest("GET", f"/integrations/{mine}/items", two.headers("admin"))
+    assert answer.status_code == 404

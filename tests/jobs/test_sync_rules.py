@@ -1,0 +1,157 @@
+"""What decides without any I/O: occurrences of series, verdicts, identities, and hostile feeds in bounded time."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from contract.integrations import IntegrationSkipReason as Reason
+from contract.integrations import ParticipantResponse
+from gateway.demo.calendar import made
+from jobs.sync.judge import Rules, judged
+from jobs.sync.match import Known, Match, is_person, matched, names_of
+from jobs.sync.merge import as_document, from_document
+from providers.accounts.ical import waiting
+from providers.accounts.ical_reading import read_feed
+from providers.accounts.ports import Guest, Said
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+WINDOW = (NOW - timedelta(days=90), NOW + timedelta(days=365))
+RULES = Rules(frozenset({"me@in.example"}), frozenset({"in.example"}), False, *WINDOW)
+GUEST = Guest("Bob@out.example")
+
+
+def starts(*lines: str) -> list[str]:
+    text = "\r\n".join(["BEGIN:VCALENDAR", "BEGIN:VEVENT", "UID:a", *lines, "END:VEVENT", "END:VCALENDAR", ""])
+    [seen] = read_feed(text.encode(), *WINDOW).seen
+    assert seen.problem is None, seen.note
+    return [f"{o.starts_at:%m-%dT%H:%M}" for o in seen.occurrences]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            ("DTSTART;TZID=America/New_York:20261030T090000", "RRULE:FREQ=WEEKLY;COUNT=2"),
+            ["10-30T13:00", "11-06T14:00"],
+        ),
+        (
+            ("DTSTART;TZID=Australia/Sydney:20261002T090000", "RRULE:FREQ=WEEKLY;COUNT=2"),
+            ["10-01T23:00", "10-08T22:00"],
+        ),
+        (
+            ("DTSTART;TZID=Europe/Berlin:20270327T023000", "RRULE:FREQ=DAILY;COUNT=3"),
+            ["03-27T01:30", "03-28T01:30", "03-29T00:30"],
+        ),
+        (("DTSTART:20261101T100000Z", "RRULE:FREQ=DAILY;UNTIL=20261102T100000Z"), ["11-01T10:00", "11-02T10:00"]),
+        (("DTSTART:20261101T100000Z", "RDATE:20261105T100000Z", "EXDATE:20261101T100000Z"), ["11-05T10:00"]),
+        (("DTSTART;VALUE=DATE:20261101", "RRULE:FREQ=MONTHLY;COUNT=2"), ["11-01T00:00", "12-01T00:00"]),
+        (("DTSTART;TZID=W. Europe Standard Time:20261101T100000",), ["11-01T09:00"]),
+    ],
+)
+def test_the_starts_of_a_series(lines: tuple[str, ...], expected: list[str]) -> None:
+    assert starts(*lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (Said(guests=(GUEST,)), None),
+        (Said(is_private=True, guests=(GUEST,)), Reason.PRIVATE),
+        (Said(is_meeting=False, guests=(GUEST,)), Reason.NOT_A_MEETING),
+        (Said(guests=(GUEST, Guest("ME@in.example", response=ParticipantResponse.DECLINED))), Reason.DECLINED),
+        (Said(guests=(Guest("me@in.example"),)), Reason.NO_EXTERNAL_ATTENDEE),
+        (Said(guests=(Guest("you@deep.in.example"),)), Reason.INTERNAL_DOMAIN),
+        (Said(guests=(Guest("you@notin.example"),)), None),
+    ],
+)
+def test_the_verdicts(said: Said, reason: Reason | None) -> None:
+    verdict = judged(said, NOW, RULES)
+    assert (verdict.reason, verdict.explanation is None) == (reason, reason is None)
+
+
+def test_the_order_of_the_verdicts() -> None:
+    everything = Said(is_private=True, is_cancelled=True, is_meeting=False)
+    assert judged(everything, NOW, RULES, problem="unreadable", note="Why").reason is Reason.UNREADABLE
+    assert judged(everything, NOW, RULES, is_removed=True).reason is Reason.REMOVED_HERE
+    assert judged(everything, NOW, RULES).reason is Reason.PRIVATE
+    assert judged(Said(is_cancelled=True), NOW, RULES).is_gone
+    assert judged(Said(is_private=True), NOW, RULES, decision="take").reason is None
+    assert judged(Said(guests=(GUEST,)), NOW, RULES, decision="ignore").reason is Reason.REMOVED_HERE
+    old = NOW - timedelta(days=91)
+    assert judged(Said(guests=(GUEST,)), old, RULES).reason is Reason.OUTSIDE_WINDOW
+    assert judged(Said(guests=(GUEST,)), old, RULES, was_taken=True).reason is None
+
+
+def test_the_record_that_a_meeting_is_about() -> None:
+    known = Known({"bob@out.example": ("c", "a")}, {"out.example": "a", "gmail.com": "g"}, {"a": [("d", frozenset())]})
+    assert matched(["bob@out.example"], known) == Match("c", "a", "d")
+    assert matched(["eve@out.example"], known) == Match(None, "a", "d")
+    assert matched(["eve@gmail.com"], known) == Match()
+    assert names_of(Guest("x@y.example", "Park, Ada")) == names_of(Guest("x@y.example", "Ada Park")) == ("Ada", "Park")
+    assert [is_person(Guest(f"{name}@x.example")) for name in ("no-reply", "noreply", "nora")] == [False, False, True]
+
+
+def test_what_was_said_is_kept_and_read_back() -> None:
+    said = Said("S", "T", "P", "https://x.example", None, "UTC", (GUEST, Guest("a@b.example", "A", is_organizer=True)))
+    assert from_document(as_document(said)) == said
+
+
+def test_how_long_to_wait() -> None:
+    assert waiting("120", NOW) == 120
+    assert waiting("Tue, 24 Nov 2026 12:01:00 GMT", NOW) == 60
+    assert waiting("Tue, 24 Nov 2099 12:01:00 GMT", NOW) == 3_600
+    assert [waiting(text, NOW) for text in (None, "", "soon")] == [None] * 3
+
+
+def _event(*lines: str) -> str:
+    return "\r\n".join(["BEGIN:VEVENT", *lines, "END:VEVENT", ""])
+
+
+_ENDLESS = [
+    _event(f"UID:{n}", "DTSTART:19000101T000000Z", "RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30") for n in range(50)
+]
+_ZONE = "BEGIN:VTIMEZONE\r\nTZID:Mine\r\nEND:VTIMEZONE\r\n"
+HOSTILE = {
+    "a line of ten megabytes": _event("UID:a", "DTSTART:20261124T100000Z", "SUMMARY:" + "a" * 10_000_000),
+    "nested parts": "BEGIN:VEVENT\r\n" * 100_000,
+    "an alarm in an alarm": _event(
+        "UID:a", "DTSTART:20261124T100000Z", *["BEGIN:VALARM"] * 5_000, *["END:VALARM"] * 5_000
+    ),
+    "rules that never match": "".join(_ENDLESS),
+    "every second": _event("UID:a", "DTSTART:20261124T100000Z", "RRULE:FREQ=SECONDLY"),
+    "a zone without rules": _ZONE + _event("UID:a", "DTSTART;TZID=Mine:20261124T100000"),
+    "the year 1": _event("UID:a", "DTSTART:00010101T000000Z"),
+    "the year 9999": _event("UID:a", "DTSTART:99991231T235959Z", "DURATION:P9999999W"),
+    "no sense": _event("UID:a", "DTSTART:yes", "RRULE:FREQ=;;;=,", "EXDATE:no", "ATTENDEE:"),
+    "folded lines": _event("UID:a", "DTSTART:20261124T1000", " 00Z", "SUM", "\tMARY:Folded"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_feeds_are_read_in_bounded_time(name: str) -> None:
+    content = f"BEGIN:VCALENDAR\r\n{HOSTILE[name]}END:VCALENDAR\r\n".encode()
+    began = time.process_time()
+    feed = read_feed(content, *WINDOW)
+    assert time.process_time() - began < 30
+    assert feed.wrong is not None or all(len(seen.occurrences) <= 1_000 for seen in feed.seen)
+    if name == "folded lines":
+        assert [seen.said.subject for seen in feed.seen] == ["Folded"]
+
+
+def test_encodings_other_than_utf_8_are_read() -> None:
+    text = f"BEGIN:VCALENDAR\r\n{_event('UID:a', 'DTSTART:20261124T100000Z', 'SUMMARY:Frühstück')}END:VCALENDAR\r\n"
+    for content in (text.encode("cp1252"), b"\xef\xbb\xbf" + text.encode()):
+        assert [seen.said.subject for seen in read_feed(content, *WINDOW).seen] == ["Frühstück"]
+
+
+def test_the_demos_calendar_changes_every_minute() -> None:
+    first, second = (made("guest=a%40b.example", NOW + timedelta(minutes=minutes)) for minutes in (0, 1))
+    before, after = ({s.uid: s for s in read_feed(content, *WINDOW).seen} for content in (first, second))
+    assert [uid for uid in before if before[uid].occurrences != after[uid].occurrences] == ["demo-call@crm.example"]
+    assert len(before["demo-weekly@crm.example"].occurrences) == 8
+    assert before["demo-private@crm.example"].said.is_private
+    assert before["demo-off@crm.example"].said.is_cancelled
+    assert before["demo-fair@crm.example"].occurrences[0].all_day
