@@ -19,6 +19,7 @@ from gateway.runtime import Runtime
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.questions.plans import Declined, Plan, Question
 from resolvers.shared.context import Context
+from tests.support.event_streams import hung_up
 from tests.support.gateway import Gateway
 from tests.support.world import Headers
 
@@ -74,33 +75,7 @@ def use(monkeypatch: pytest.MonkeyPatch, reader: Reader, *, going: bool = True) 
 
 async def cut(app: ASGIApp, request: httpx.Request, events: int) -> list[Event]:
     """The first events of a stream, after which the client hangs up."""
-    messages = [{"type": "http.request", "body": request.read()}]
-    enough, sent = asyncio.Event(), []
-
-    async def receive() -> Any:
-        if messages:
-            return messages.pop()
-        await enough.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-        if b"".join(m.get("body", b"") for m in sent).count(b"\nevent: ") >= events:
-            enough.set()
-            await asyncio.sleep(0)
-
-    path, _, query = request.url.raw_path.partition(b"?")
-    scope = {
-        "type": "http",
-        "method": request.method,
-        "path": path.decode(),
-        "query_string": query,
-        "headers": [(name.lower(), value) for name, value in request.headers.raw],
-    }
-    async with asyncio.timeout(60):
-        await app(scope, receive, send)
-    assert sent[0]["status"] == 200, sent
-    return events_of(b"".join(m.get("body", b"") for m in sent).decode())[:events]
+    return events_of(await hung_up(app, request, events))[:events]
 
 
 @dataclass

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from gateway.app import application
 from gateway.runtime import Runtime
 from providers.chat_models import ChatModel
+from tests.support.event_streams import hung_up
 from tests.support.gateway import Gateway
 from tests.support.world import Headers
 
@@ -61,34 +62,7 @@ def text_of(events: list[Event]) -> str:
 
 async def cut(app: ASGIApp, request: httpx.Request, events: int) -> list[Event]:
     """The first events of a stream, after which the client hangs up."""
-    messages = [{"type": "http.request", "body": request.read()}]
-    enough, sent = asyncio.Event(), []
-
-    async def receive() -> Any:
-        if messages:
-            return messages.pop()
-        await enough.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-        body = b"".join(m.get("body", b"") for m in sent)
-        if body.count(b"event: ") >= events:
-            enough.set()
-            await asyncio.sleep(0)
-
-    path, _, query = request.url.raw_path.partition(b"?")
-    scope = {
-        "type": "http",
-        "method": request.method,
-        "path": path.decode(),
-        "query_string": query,
-        "headers": [(name.lower(), value) for name, value in request.headers.raw],
-    }
-    async with asyncio.timeout(60):
-        await app(scope, receive, send)
-    assert sent[0]["status"] == 200, sent
-    return events_of(b"".join(m.get("body", b"") for m in sent).decode())[:events]
+    return events_of(await hung_up(app, request, events))[:events]
 
 
 @dataclass
@@ -159,7 +133,8 @@ class Chatter:
         return found
 
     async def messages(self, thread: str) -> list[dict[str, Any]]:
-        answer = await self.call("GET", f"/chat/threads/{thread}/messages")
+        """The first messages of a thread, as many as one page takes."""
+        answer = await self.call("GET", f"/chat/threads/{thread}/messages?limit=500")
         assert answer.status_code == 200, answer.text
         found: list[dict[str, Any]] = answer.json()
         return found
