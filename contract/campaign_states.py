@@ -5,8 +5,8 @@ A campaign in any state may be deleted; one that is ACTIVE is stopped first.
 
 from typing import Final
 
-from contract.vocabulary import CampaignAction as Do
-from contract.vocabulary import CampaignStatus as Is
+from contract.outreach_vocabulary import CampaignAction as Do
+from contract.outreach_vocabulary import CampaignStatus as Is
 
 Cell = Is | str
 """The state that the action leads to (the same one: nothing happens), or why it is refused."""

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from contract.outreach_vocabulary import CampaignStatus, EnrollmentStatus
 from contract.scopes import ScopeGroup
 from contract.vocabulary import (
     ActivitySource,
-    CampaignStatus,
     CaptureSource,
     DealStatus,
-    EnrollmentStatus,
     GeoScope,
     HealthTrend,
     LeadStatus,

@@ -1,11 +1,13 @@
-"""The error tree. Every refusal that a client may see is one of these; anything else is masked."""
+"""The error tree: every refusal that a client may see is a `GatewayError`; anything else is masked.
+
+Refusals of a request for its form are in `http_errors.py`, those of files in `file_errors.py`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from contract.guard_layers import GuardLayer
-from contract.limits import BODY_MAX_BYTES
 from contract.scopes import ScopeGroup
 
 Path = tuple[str | int, ...]
@@ -206,28 +208,6 @@ class NotFound(GatewayError):
     message = "Not found"
 
 
-class MethodNotAllowed(GatewayError):
-    """The method cannot carry the operation."""
-
-    status = 405
-    code = "METHOD_NOT_ALLOWED"
-
-
-class NotAcceptable(GatewayError):
-    """The client takes none of the media types that there are."""
-
-    status = 406
-    code = "NOT_ACCEPTABLE"
-
-
-class TooSlow(GatewayError):
-    """The request did not come in time."""
-
-    status = 408
-    code = "REQUEST_TIMEOUT"
-    message = "The request did not arrive in time"
-
-
 class InvalidState(GatewayError):
     """The record's state does not allow the operation."""
 
@@ -284,105 +264,12 @@ class PreconditionFailed(GatewayError):
     message = "The record has changed since it was read"
 
 
-class TooLarge(GatewayError):
-    """The body, or a file, is over its limit."""
-
-    status = 413
-    code = "PAYLOAD_TOO_LARGE"
-    message = "The body is larger than 1 MiB"
-
-
-class BodyTooLarge(TooLarge):
-    """The body is over so many bytes."""
-
-    def __init__(self, most: int = BODY_MAX_BYTES) -> None:
-        super().__init__(f"The body is larger than {most // 2**20} MiB")
-
-
-class QuotaExceeded(GatewayError):
-    """The files of the organization would take up more than they may."""
-
-    status = 413
-    code = "QUOTA_EXCEEDED"
-
-    def __init__(self, quota: int) -> None:
-        super().__init__(f"The organization's files would take up more than the {quota} bytes that they may")
-
-
 class ResponseTooLarge(GatewayError):
     """The answer is over the limit; what a mutation did stands (decision 87)."""
 
     status = 413
     code = "RESPONSE_TOO_LARGE"
     message = "The answer is larger than 5 MB; ask for fewer rows or fields"
-
-
-class AddressTooLong(GatewayError):
-    """The request's address is over the limit."""
-
-    status = 414
-    code = "URI_TOO_LONG"
-    message = "The address is longer than 16 KiB"
-
-
-class TusVersion(GatewayError):
-    """The request speaks another version of the tus protocol, or names none."""
-
-    status = 412
-    code = "PRECONDITION_FAILED"
-    message = "Uploads speak version 1.0.0 of the tus protocol: send Tus-Resumable: 1.0.0"
-
-
-class UnsupportedMedia(GatewayError):
-    """The body's content type is not one that the operation takes."""
-
-    status = 415
-    code = "UNSUPPORTED_MEDIA_TYPE"
-
-
-class RangeNotSatisfiable(GatewayError):
-    """The part of a file that is asked for begins behind its end."""
-
-    status = 416
-    code = "RANGE_NOT_SATISFIABLE"
-    message = "Range not satisfiable"
-
-    def __init__(self, size: int = 0) -> None:
-        super().__init__()
-        self.size = size
-
-
-class ChecksumMismatch(GatewayError):
-    """A part of an upload is not what its checksum says; the status is that of the tus protocol."""
-
-    status = 460
-    code = "CHECKSUM_MISMATCH"
-    message = "The part does not match its checksum"
-
-
-class UploadHeld(GatewayError):
-    """Another request sends a part of the same upload."""
-
-    status = 423
-    code = "LOCKED"
-    message = "Another request is sending a part of this upload"
-    retry_after = 1
-
-
-class ForbiddenOrigin(GatewayError):
-    """A page of an origin that the settings do not name has sent the request."""
-
-    status = 403
-    code = "FORBIDDEN_ORIGIN"
-    message = "Pages of this origin may not call; the operator can name it in CRM_CORS_ORIGINS"
-
-
-class Misdirected(GatewayError):
-    """The request was sent to a name that is none of the service's (decision 161)."""
-
-    status = 421
-    code = "MISDIRECTED_REQUEST"
-    message = "The service is not known under the name in Host"
 
 
 class TooManyStreams(GatewayError):
@@ -434,14 +321,6 @@ class AuthenticationLimited(GatewayError):
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__()
         self.retry_after = retry_after
-
-
-class HeadersTooLarge(GatewayError):
-    """The request's headers are over the limit, in bytes or in number."""
-
-    status = 431
-    code = "HEADERS_TOO_LARGE"
-    message = "The headers are larger than 32 KiB, or more than 100"
 
 
 class NotConfigured(GatewayError):

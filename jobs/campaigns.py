@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from contract.vocabulary import SYSTEM_ACTOR, CampaignStatus, MailboxStatus, ProviderSync
+from contract.outreach_vocabulary import CampaignStatus, MailboxStatus, ProviderSync
+from contract.vocabulary import SYSTEM_ACTOR
 from jobs import queue
 from jobs.sequences import REMOVE, REMOVE_LEAD
 from providers.sequencing import Outline, Step

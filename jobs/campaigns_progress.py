@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from contract.campaign_states import RUNS
-from contract.vocabulary import CampaignStatus, EnrollmentStatus
+from contract.outreach_vocabulary import CampaignStatus, EnrollmentStatus
 from jobs.campaigns import ASK, ask_later, block, note_change, outline_of
 from jobs.sequences import ATTEMPTS, failure_of
 from jobs.work import Run, work

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from contract.campaign_states import RUNS
-from contract.vocabulary import CampaignStatus, ProviderSync
+from contract.outreach_vocabulary import CampaignStatus, ProviderSync
 from jobs.campaigns import TELL, ask_later, block, clean_up, outline_of, take_off_each
 from jobs.sequences import ATTEMPTS, failure_of
 from jobs.work import Retry, Run, WorkFailed, work

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from contract.vocabulary import SYSTEM_ACTOR, DomainStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, MailboxStatus
+from contract.vocabulary import SYSTEM_ACTOR
 from jobs import queue
 from jobs.sequences import ATTEMPTS, failure_of
 from jobs.work import Retry, Run, work

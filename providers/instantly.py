@@ -11,7 +11,7 @@ from typing import Final, Literal
 from urllib.parse import quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
 from providers.calls import Calls
 from providers.instantly_zones import ZONES
 from providers.provider_http import DEADLINE, PAUSE, Api, field_of, list_of, text_of

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from contract.limits import PROVIDER_SECONDS
-from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
 
 
 class SequencingError(Exception):

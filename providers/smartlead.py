@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
-from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
 from providers.calls import Calls
 from providers.provider_http import DEADLINE, PAUSE, Api, Method, Params, field_of, list_of, text_of
 from providers.remote_sequencing import ASKS_AGAIN, PAGE, PAGES_MAX, html_of, is_of, lead_body, mark, title_of

@@ -11,8 +11,8 @@ from datetime import timedelta
 from contract.campaign_states import CHANGEABLE, RUNS, TRANSITIONS
 from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems, ProviderFailed
+from contract.outreach_vocabulary import CampaignAction, CampaignStatus
 from contract.scopes import ScopeGroup
-from contract.vocabulary import CampaignAction, CampaignStatus
 from jobs import campaigns as provider
 from providers.sequencing import Gone, SequencingError, patience
 from resolvers.outreach_inputs import CampaignCreate, CampaignUpdate

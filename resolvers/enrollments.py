@@ -7,8 +7,8 @@ from datetime import timedelta
 from contract.campaign_states import CHANGEABLE, RUNS
 from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems
+from contract.outreach_vocabulary import CampaignStatus
 from contract.scopes import ScopeGroup
-from contract.vocabulary import CampaignStatus
 from jobs import campaigns as provider
 from resolvers.outreach_inputs import EnrollmentInput, Enrollments, address_key
 from resolvers.shared.access import requires

@@ -6,7 +6,8 @@ from typing import Annotated
 from pydantic import Field, StrictInt, StrictStr
 
 from contract.criteria import All, AttachedTo, Compare, Condition, ListQuery, Op, Selection
-from contract.errors import InvalidState, NotFound, Problem, Problems, QuotaExceeded
+from contract.errors import InvalidState, NotFound, Problem, Problems
+from contract.file_errors import QuotaExceeded
 from contract.limits import ATTACHED_TOGETHER_MAX, FILES_ON_RECORD_MAX
 from contract.scopes import ScopeGroup
 from resolvers.folders import expect, found_folder

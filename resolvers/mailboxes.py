@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from contract.errors import InvalidState, Problem, Problems, ProviderFailed
 from contract.limits import EMAIL_MAX
+from contract.outreach_vocabulary import DomainStatus, MailboxStatus
 from contract.scopes import ScopeGroup
-from contract.vocabulary import DomainStatus, MailboxStatus
 from jobs import outreach_domains as orders
 from providers.sequencing import Refused
 from resolvers.outreach_inputs import MailboxCreate

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from contract.errors import ProviderFailed
+from contract.outreach_vocabulary import DomainStatus
 from contract.scopes import ScopeGroup
-from contract.vocabulary import DomainStatus
 from jobs import outreach_domains as orders
 from providers.sequencing import Refused
 from resolvers.outreach_inputs import DomainName

@@ -9,7 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, StrictStr, WithJsonSchema
 
-from contract.errors import TooLarge, Unavailable
+from contract.errors import Unavailable
+from contract.http_errors import TooLarge
 from contract.limits import (
     FILE_NAME_MAX,
     LEFTOVER_HOURS,

@@ -15,14 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from contract.errors import (
-    BadRequest,
-    ChecksumMismatch,
-    Conflict,
-    TooLarge,
-    Unavailable,
-    UploadHeld,
-)
+from contract.errors import BadRequest, Conflict, Unavailable
+from contract.file_errors import ChecksumMismatch, UploadHeld
+from contract.http_errors import TooLarge
 from contract.limits import (
     UPLOAD_CHECKED_MAX_BYTES,
     UPLOAD_HOLD_SECONDS,

@@ -6,7 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, StrictStr
 
-from contract.errors import Expired, InvalidState, NotFound, QuotaExceeded, TooLarge
+from contract.errors import Expired, InvalidState, NotFound
+from contract.file_errors import QuotaExceeded
+from contract.http_errors import TooLarge
 from contract.limits import UPLOAD_HOURS, UPLOADS_MAX
 from contract.scopes import ScopeGroup
 from resolvers.files import AttachTo, add_file, to_attach

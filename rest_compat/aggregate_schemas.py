@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from contract.outreach_vocabulary import CampaignStatus, EnrollmentStatus
 from contract.vocabulary import (
     ActivitySource,
-    CampaignStatus,
     CaptureSource,
     DealStatus,
-    EnrollmentStatus,
     GeoScope,
     HealthTrend,
     LeadStatus,

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, quote
 
 from starlette.types import Receive
 
-from contract.errors import Problem, Problems, TooLarge, UnsupportedMedia
+from contract.errors import Problem, Problems
+from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import BODY_MAX_BYTES
 from rest_compat.schemas import JsonObject
 from transport.bodies import read_body

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from contract.aggregates import CampaignAggregateOrderField, CampaignDimension
-from contract.vocabulary import CampaignStatus
+from contract.outreach_vocabulary import CampaignStatus
 from resolvers.campaign_aggregates import CAMPAIGN_SUBJECT, aggregate_campaigns
 from resolvers.campaigns import get_campaign
 from rest_compat.aggregates import AggregateQuery, Named, answered

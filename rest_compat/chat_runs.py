@@ -10,7 +10,8 @@ import orjson
 from pydantic import Field
 
 from contract.chat import ChatEventType
-from contract.errors import NotAcceptable, NotFound, Problem, Problems
+from contract.errors import NotFound, Problem, Problems
+from contract.http_errors import NotAcceptable
 from resolvers.chat_runs import ChatSend, Event, cancel_run, event_id, get_run, send, watch_run
 from resolvers.shared.inputs import Input
 from rest_compat.chat_documents import run_document

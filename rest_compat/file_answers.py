@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, Protocol
 from urllib.parse import quote
 
-from contract.errors import RangeNotSatisfiable
+from contract.http_errors import RangeNotSatisfiable
 from contract.normal_form import normal_form
 from providers.artifacts import Pieces
 from rest_compat.etags import has_seen, tags

@@ -10,7 +10,8 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from contract.criteria import Condition
-from contract.errors import BodyTooLarge, NotFound, Path, Problem, Problems, TooLarge
+from contract.errors import NotFound, Path, Problem, Problems
+from contract.http_errors import BodyTooLarge, TooLarge
 from contract.limits import (
     ATTACHED_TOGETHER_MAX,
     BODY_BYTES_PER_SECOND,

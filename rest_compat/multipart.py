@@ -10,7 +10,8 @@ from typing import Literal
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from contract.errors import Problem, Problems, TooLarge, UnsupportedMedia
+from contract.errors import Problem, Problems
+from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import ONE_REQUEST_FIELDS_MAX_BYTES
 
 _Event = tuple[Literal["begin", "data", "end"], bytes]

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from pydantic.json_schema import models_json_schema
 
-from contract import errors as e
-from contract.errors import GatewayError
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from resolvers.shared.idempotency import HEADER, REPLAYED
 from resolvers.shared.inputs import Input
@@ -26,14 +24,14 @@ from rest_compat.documents import Document
 from rest_compat.files import MULTIPART, FileForm
 from rest_compat.integration_schemas import SCHEMAS as INTEGRATION_SCHEMAS
 from rest_compat.merge_schemas import MERGES
-from rest_compat.openapi_headers import HEADERS, REQUEST_HEADERS, REQUIRED
+from rest_compat.openapi_headers import HEADERS, REQUEST_HEADERS, REQUIRED, header_refs
 from rest_compat.openapi_headers import SCHEMAS as HEADER_SCHEMAS
+from rest_compat.openapi_refusals import budget_of, refusal_of, refused_with
 from rest_compat.operations import HIDDEN, RestOperation
 from rest_compat.routes import OPERATIONS
-from rest_compat.schemas import SCHEMAS, JsonObject, Schema, record_schema
+from rest_compat.schemas import SCHEMAS, JsonObject, Schema, record_schema, reference_to
 from rest_compat.uploads import BYTES
 from rest_compat.upserts import UPSERTED_SCHEMA
-from transport.budget_headers import BUDGET_HEADERS
 
 _DESCRIPTION: Final = (
     "The documented paths of a multi-tenant sales CRM. Each request acts in one organization: that of an `ak_` key, or "
@@ -73,31 +71,6 @@ _NOTES: Final = {
     "champion_id": "Contact id of the internal champion.",
     "expires_at": "ISO 8601, in the future; without it the credential lasts until it is revoked.",
 }
-# Which Python knows these two by which name depends on its version; the rest it knows by one.
-_PHRASES: Final = {413: "Content Too Large", 422: "Unprocessable Content", 460: "Checksum Mismatch"}
-_ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
-    400: (e.OrganizationRequired, e.OrganizationHeader),
-    401: (e.Unauthenticated,),
-    403: (e.Forbidden, e.NotInPerson, e.OrganizationMismatch),
-    404: (e.NotFound,),
-    406: (e.NotAcceptable,),
-    409: (e.InvalidState, e.KeyInUse),
-    410: (e.Gone, e.Expired),
-    412: (e.PreconditionFailed, e.TusVersion),
-    413: (e.TooLarge, e.QuotaExceeded),
-    415: (e.UnsupportedMedia,),
-    416: (e.RangeNotSatisfiable,),
-    423: (e.UploadHeld,),
-    460: (e.ChecksumMismatch,),
-    431: (e.HeadersTooLarge,),
-    429: (e.RateLimited, e.AuthenticationLimited, e.TooManyRuns),
-    500: (GatewayError,),
-    501: (e.NotConfigured,),
-    503: (e.Unavailable,),
-    504: (e.TimedOut,),
-}
-
-
 _EVENT: Final = record_schema(
     {
         "id": {"type": "string", "description": "The number of the step."},
@@ -173,7 +146,7 @@ def _operation(operation: RestOperation) -> JsonObject:
         )
         if operation.listed is not None:
             media = described["requestBody"]["content"]["application/json"]
-            media["schema"] = _ref(f"{operation.body.__name__}/properties/{operation.listed}")
+            media["schema"] = reference_to(f"{operation.body.__name__}/properties/{operation.listed}")
     return described
 
 
@@ -221,15 +194,15 @@ def _resolved(kind: JsonObject, schema: JsonObject) -> JsonObject:
 
 
 def _body(model: str, media_type: str, *, required: bool, example: Mapping[str, object] | None = None) -> JsonObject:
-    content = {"schema": _ref(model), "example": examples.BODIES[model] if example is None else example}
+    content = {"schema": reference_to(model), "example": examples.BODIES[model] if example is None else example}
     return {"required": required, "content": {media_type: content}}
 
 
 def _responses(operation: RestOperation) -> JsonObject:
     success: JsonObject = {
         "description": HTTPStatus(operation.status).phrase,
-        "headers": _header_refs(
-            "X-Request-Id", *_replayed(operation), *operation.response_headers, *_budget(operation)
+        "headers": header_refs(
+            "X-Request-Id", *_replayed(operation), *operation.response_headers, *budget_of(operation)
         ),
     }
     if operation.answer is not None:
@@ -257,24 +230,24 @@ def _responses(operation: RestOperation) -> JsonObject:
         }
         success["content"] = content
     if "Range" in operation.request_headers:
-        headers = {**success["headers"], **_header_refs("Content-Range")}
+        headers = {**success["headers"], **header_refs("Content-Range")}
         responses["206"] = {**success, "description": HTTPStatus(206).phrase, "headers": headers}
     if operation.empty is not None:
         responses[str(operation.empty)] = {
             "description": HTTPStatus(operation.empty).phrase,
             "headers": success["headers"],
         }
-    for status in _refusals(operation):
-        responses[str(status)] = _refusal(operation, status)
+    for status in refused_with(operation):
+        responses[str(status)] = refusal_of(operation, status)
     return responses
 
 
 def _answer(answer: str | Document) -> tuple[object, Schema]:
     """Returns the example and the schema of an operation's response."""
     if isinstance(answer, Document):
-        return answer.example, _ref(answer.name)
+        return answer.example, reference_to(answer.name)
     example = health.SNAPSHOT.example if answer == "LatestHealth" else examples.ANSWERS[answer]
-    return example, _ref(answer)
+    return example, reference_to(answer)
 
 
 def _documents() -> dict[str, Schema]:
@@ -286,74 +259,6 @@ def _documents() -> dict[str, Schema]:
 
 def _replayed(operation: RestOperation) -> tuple[str, ...]:
     return (REPLAYED,) if operation.writes else ()
-
-
-def _refusals(operation: RestOperation) -> list[int]:
-    """Lists the error statuses: those that follow from rule and inputs, and those that the operation names."""
-    statuses = set(operation.errors) | {500}
-    if operation.rule is not None:
-        # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.
-        statuses |= {400, 401, 403, 429, 431, 503} | ({422} if operation.path_parameters or operation.query else set())
-    if operation.writes:
-        statuses |= {409, 422}
-    if operation.form is not None:
-        statuses |= {429, 431, 503}
-    if operation.body is not None or operation.raw is not None:
-        statuses |= {413, 415, 422}
-    return sorted(statuses)
-
-
-def _refusal(operation: RestOperation, status: int) -> JsonObject:
-    headers = () if operation.rule is None or status in _UNMETERED else _budget(operation)
-    described: JsonObject = {
-        "description": _PHRASES.get(status) or HTTPStatus(status).phrase,
-        "headers": _header_refs("X-Request-Id", *_REFUSAL_HEADERS.get(status, ()), *headers),
-    }
-    if status == 304:
-        return described
-    content: JsonObject
-    if status == 422:
-        content = {"schema": _ref("ValidationError"), "example": examples.VALIDATION}
-    elif status == 503 and operation.answer == "Readiness":
-        content = {"schema": _ref("Readiness"), "example": examples.NOT_READY}
-    else:
-        needs_organization = operation.rule is None or operation.rule.organization
-        kinds = [k for k in _ERRORS[status] if needs_organization or k is not e.OrganizationRequired]
-        kinds = [k for k in kinds if k is not e.TooManyRuns or status in operation.errors]
-        kinds = [k for k in kinds if operation.rule is not None or k not in (e.OrganizationRequired, e.Forbidden)]
-        if operation.rule is None or not operation.rule.in_person:
-            kinds = [k for k in kinds if k is not e.NotInPerson]
-        if status == 409 and status not in operation.errors:
-            kinds = [e.KeyInUse]
-        content = {"schema": _ref("Error"), "examples": {k.__name__: {"value": _example(operation, k)} for k in kinds}}
-    described["content"] = {"application/json": content}
-    return described
-
-
-_REFUSAL_HEADERS: Final = {
-    304: ("ETag",),
-    401: ("WWW-Authenticate",),
-    410: ("Location",),
-    416: ("Content-Range",),
-    429: ("Retry-After",),
-    503: ("Retry-After",),
-}
-# Among these are refusals of callers that nobody knows, or that are in no organization to have a budget in; and of
-# requests that are not read to their end.
-_UNMETERED: Final = frozenset({400, 401, 403, 429, 431, 503})
-
-
-def _budget(operation: RestOperation) -> tuple[str, ...]:
-    """Returns the headers of a response that the caller's budget is charged for."""
-    return () if operation.rule is None and operation.form is None else BUDGET_HEADERS
-
-
-def _example(operation: RestOperation, kind: type[GatewayError]) -> JsonObject:
-    message = "The body must be JSON, and not compressed" if kind is e.UnsupportedMedia else kind.message
-    body = examples.refusal(message, kind.code.lower())
-    if kind is e.Forbidden and operation.rule is not None and operation.rule.group is not None:
-        body |= {"required_scopes": sorted(operation.rule.group.value), "granted_scopes": ["outreach:read"]}
-    return body
 
 
 def _models() -> dict[str, Schema]:
@@ -386,16 +291,8 @@ def _clean(schema: Any) -> Any:  # Any: a JSON value, and the same again
     }
 
 
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
 def _header(description: str) -> JsonObject:
     return {"description": description, "schema": {"type": "string"}}
-
-
-def _header_refs(*names: str) -> JsonObject:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 _READ: Final = {MULTIPART: _form(FileForm), BYTES: {"type": "string", "format": "binary"}}

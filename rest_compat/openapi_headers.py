@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from contract.limits import UPLOAD_METADATA_MAX_BYTES
+from rest_compat.schemas import JsonObject
 
 REQUEST_HEADERS: Final = {
     "If-Match": "The ETags of the versions that may be changed, or `*`; another version is a 412.",
@@ -66,3 +67,8 @@ HEADERS: Final = {
     "RateLimit-Reset": "The seconds until it is full again.",
     "X-Request-Cost": "The points that this request cost.",
 }
+
+
+def header_refs(*names: str) -> JsonObject:
+    """Refers to the descriptions of headers by their names."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

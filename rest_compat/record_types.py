@@ -9,7 +9,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from contract.vocabulary import CampaignStatus, TaggedKind
+from contract.outreach_vocabulary import CampaignStatus
+from contract.vocabulary import TaggedKind
 from resolvers.accounts import get_account, list_accounts
 from resolvers.campaigns import delete_campaign, get_campaign, list_campaigns, pause_campaign, resume_campaign
 from resolvers.contacts import get_contact, list_contacts

@@ -12,7 +12,9 @@ from typing import Final
 
 from starlette.requests import ClientDisconnect
 
-from contract.errors import Problem, Problems, TooLarge, TusVersion, UnsupportedMedia
+from contract.errors import Problem, Problems
+from contract.file_errors import TusVersion
+from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import UPLOAD_METADATA_MAX_BYTES
 from resolvers.shared.inputs import parse
 from resolvers.upload_parts import BrokenOff, Part, append, digest_of

@@ -8,7 +8,8 @@ from strawberry import UNSET
 from contract.aggregates import CampaignAggregateOrderField, CampaignDimension, texts_of
 from contract.catalog import DateGrain
 from contract.limits import GROUPS_DEFAULT
-from contract.vocabulary import CampaignStatus, EnrollmentStatus, SortDirection
+from contract.outreach_vocabulary import CampaignStatus, EnrollmentStatus
+from contract.vocabulary import SortDirection
 from resolvers import campaign_aggregates, campaigns
 from resolvers.aggregates import Figures
 from schema.aggregates import Period, grouping_of, wanted

@@ -6,7 +6,8 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import CampaignStatus, ProviderSync, TaggedKind
+from contract.outreach_vocabulary import CampaignStatus, ProviderSync
+from contract.vocabulary import TaggedKind
 from resolvers import campaigns, enrollments
 from resolvers.outreach_inputs import CampaignCreate, CampaignUpdate
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing

@@ -6,7 +6,7 @@ import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
-from contract.vocabulary import EnrollmentStatus
+from contract.outreach_vocabulary import EnrollmentStatus
 from resolvers import contacts, enrollments
 from resolvers.outreach_inputs import Enrollments
 from schema.connections import Node

@@ -5,7 +5,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import MailboxStatus
+from contract.outreach_vocabulary import MailboxStatus
 from resolvers import mailboxes, outreach_domains
 from resolvers.outreach_inputs import MailboxCreate
 from schema.connections import Node

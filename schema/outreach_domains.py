@@ -5,7 +5,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import DomainStatus
+from contract.outreach_vocabulary import DomainStatus
 from resolvers import outreach_domains
 from resolvers.outreach_inputs import DomainName
 from schema.connections import Node

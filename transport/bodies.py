@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from contract.errors import BodyTooLarge
+from contract.http_errors import BodyTooLarge
 from contract.limits import BODY_MAX_BYTES, UPSERT_BODY_MAX_BYTES, UPSERT_PATHS
 
 _DIGITS_MAX = 18

@@ -20,9 +20,9 @@ from contract.errors import (
     Gone,
     NotFound,
     Problems,
-    RangeNotSatisfiable,
     Unauthenticated,
 )
+from contract.http_errors import RangeNotSatisfiable
 
 _log = logging.getLogger(__name__)
 

@@ -10,14 +10,8 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import (
-    DocumentRefused,
-    GatewayError,
-    MethodNotAllowed,
-    NotAcceptable,
-    Unauthenticated,
-    UnsupportedMedia,
-)
+from contract.errors import DocumentRefused, GatewayError, Unauthenticated
+from contract.http_errors import MethodNotAllowed, NotAcceptable, UnsupportedMedia
 from contract.limits import ANONYMOUS_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
 from gateway.graphql.encoding import encoded

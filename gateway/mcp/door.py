@@ -15,16 +15,8 @@ from starlette.types import Message as Sent
 from starlette.types import Receive, Scope, Send
 
 from contract.costs import LEAST
-from contract.errors import (
-    BadRequest,
-    Forbidden,
-    ForbiddenOrigin,
-    MethodNotAllowed,
-    OrganizationRequired,
-    Problems,
-    Unauthenticated,
-    UnsupportedMedia,
-)
+from contract.errors import BadRequest, Forbidden, OrganizationRequired, Problems, Unauthenticated
+from contract.http_errors import ForbiddenOrigin, MethodNotAllowed, UnsupportedMedia
 from contract.scopes import ScopeGroup
 from gateway.mcp.calls import answer_call
 from gateway.mcp.messages import (

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from contract.errors import Misdirected
+from contract.http_errors import Misdirected
 from gateway.addresses import is_loopback_name
 from gateway.middleware.error_responses import refused
 from gateway.settings import Settings

@@ -13,7 +13,8 @@ import httptools
 from starlette.responses import Response
 from uvicorn import Config
 
-from contract.errors import AddressTooLong, BadRequest, GatewayError, HeadersTooLarge, TooSlow
+from contract.errors import BadRequest, GatewayError
+from contract.http_errors import AddressTooLong, HeadersTooLarge, TooSlow
 from contract.integrations import FEED_BYTES_MAX
 from contract.limits import (
     ADDRESS_MAX_BYTES,

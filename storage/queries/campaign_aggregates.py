@@ -7,7 +7,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from contract.catalog import ColumnKind
-from contract.vocabulary import EnrollmentStatus
+from contract.outreach_vocabulary import EnrollmentStatus
 from storage.expressions import AnyEntity
 from storage.queries.aggregate_parts import different, equals, number_of
 from storage.queries.aggregates import Dimension, Order, Part, Source

@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import ColumnElement, Integer, TextClause, delete, func, literal_column, or_, select, text, update
 from sqlmodel import col
 
-from contract.vocabulary import EnrollmentStatus, MailboxStatus
+from contract.outreach_vocabulary import EnrollmentStatus, MailboxStatus
 from storage.expressions import AnySelect
 from storage.joined_rows import DueRow
 from storage.queries.filtering import in_list

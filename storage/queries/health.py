@@ -28,7 +28,7 @@ from contract.health_facts import (
     Windows,
     windows,
 )
-from contract.vocabulary import EnrollmentStatus
+from contract.outreach_vocabulary import EnrollmentStatus
 from storage.expressions import AnySelect, Values
 from storage.queries.filtering import id_matches, in_list
 from storage.queries.listables import ACCOUNTS, CONTACTS, DEALS, FACTORS, MEETINGS, SNAPSHOTS

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlmodel import col
 
-from contract.vocabulary import CampaignStatus, DomainStatus, EnrollmentStatus, MailboxStatus
+from contract.outreach_vocabulary import CampaignStatus, DomainStatus, EnrollmentStatus, MailboxStatus
 from storage.expressions import AnyColumn
 from storage.rows import ContactRow
 from storage.tables import Campaign, CampaignMailbox, Contact, Enrollment, Mailbox, OutreachDomain

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
-from contract.vocabulary import CampaignStatus, ProviderSync
+from contract.outreach_vocabulary import CampaignStatus, ProviderSync
 from storage.base import Identifier, JsonDict, Record, Tenant, tenant_key
 from storage.columns import (
     FILTER,

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 from sqlmodel import Field
 
-from contract.vocabulary import EnrollmentStatus
+from contract.outreach_vocabulary import EnrollmentStatus
 from storage.base import Identifier, JsonDict, PlainText, Record, now, tenant_key
 from storage.columns import LINE, MOMENT, OBJECT, REFERENCE, WHOLE, column, reference
 

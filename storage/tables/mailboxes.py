@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 
 from contract.limits import MAILBOX_DAILY_LIMIT
-from contract.vocabulary import MailboxStatus
+from contract.outreach_vocabulary import MailboxStatus
 from storage.base import Record, now, tenant_key
 from storage.columns import EMAIL, LINE, MADE_AT, MOMENT, REFERENCE, WHOLE, column
 

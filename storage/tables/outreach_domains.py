@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, UniqueConstraint
 
-from contract.vocabulary import DomainStatus
+from contract.outreach_vocabulary import DomainStatus
 from storage.base import Record, now
 from storage.columns import FLAG, LINE, MADE_AT, MOMENT, column
 

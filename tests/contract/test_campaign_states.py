@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from contract.campaign_states import TRANSITIONS
-from contract.vocabulary import CampaignAction, CampaignStatus
+from contract.outreach_vocabulary import CampaignAction, CampaignStatus
 from tests.support.campaign_table import TABLE
 
 

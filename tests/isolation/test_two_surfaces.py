@@ -13,8 +13,9 @@ import httpx
 import pytest
 
 import rest_compat.routes as routes
+from contract.outreach_vocabulary import CampaignStatus
 from contract.scopes import Role
-from contract.vocabulary import CampaignStatus, CredentialKind
+from contract.vocabulary import CredentialKind
 from storage.base import now
 from storage.tables import (
     Account,

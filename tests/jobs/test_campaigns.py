@@ -11,7 +11,7 @@ from sqlalchemy import delete, select
 from sqlmodel import col
 
 from contract.errors import InvalidState, NotFound, ProviderFailed
-from contract.vocabulary import CampaignStatus, EnrollmentStatus
+from contract.outreach_vocabulary import CampaignStatus, EnrollmentStatus
 from providers.local_sequencing import LocalSequencing
 from providers.sequencing import Garbage, Gone, Move, Progress, Refused, State, Unreachable
 from resolvers.campaigns import (

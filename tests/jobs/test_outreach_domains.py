@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from contract.errors import ProviderFailed
-from contract.vocabulary import DomainStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, MailboxStatus
 from providers.sequencing import DomainState, Refused, Unreachable
 from resolvers.mailboxes import provision_mailbox
 from resolvers.outreach_domains import purchase_domain

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
 from providers.local_sequencing import LocalSequencing, filled, midnight
 from providers.sequencing import Lead, Message, Move, Outline, Progress, Recipient, Running, State, Step
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contract.vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, EnrollmentStatus, MailboxStatus
 from providers.sequencing import Garbage, Gone, Lead, Move, Outline, Refused, Running, State, Step
 from providers.smartlead import SmartleadSequencing
 from tests.support.loopback import Asked, Loopback, Reply, serving

@@ -11,7 +11,7 @@ import httpx
 from sqlalchemy import update
 from sqlmodel import col
 
-from contract.vocabulary import DomainStatus, MailboxStatus
+from contract.outreach_vocabulary import DomainStatus, MailboxStatus
 from identity.authenticate import Identity
 from jobs.attempts import Attempt, Claim
 from providers.ports import Ports
