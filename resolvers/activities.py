@@ -24,7 +24,7 @@ from storage.expressions import AnyColumn
 from storage.new_rows import new_row
 from storage.queries import activities as statements
 from storage.queries import files, listables, records, tags
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import ActivityRow
 from storage.tables import Activity
 from storage.tables.activities import LINKS

@@ -13,7 +13,7 @@ from contract.vocabulary import ExportFormat, ExportKind, TaggedKind
 from reports.csv_cells import looks_like_number, text_cell
 from storage.columns import JSON, OBJECT, OBJECTS, columns_of
 from storage.queries import listables
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import Row
 from storage.statements import AnyRow
 

@@ -21,7 +21,8 @@ from storage.new_rows import new_row
 from storage.queries import health, merged_ids
 from storage.queries.along import key_of
 from storage.queries.history import Told
-from storage.queries.listables import FACTORS, SNAPSHOTS, Listable
+from storage.queries.listable import Listable
+from storage.queries.listables import FACTORS, SNAPSHOTS
 from storage.queries.records import lock_each
 from storage.rows import HealthFactorRow, HealthSnapshotRow, Row
 from storage.tables import Account, HealthFactor, HealthSnapshot

@@ -29,7 +29,7 @@ from storage.base import Record, now
 from storage.new_rows import new_row
 from storage.queries import history, listables, merged_ids, records
 from storage.queries import leads as statements
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import AccountRow, ContactRow, DealRow, LeadRow, RecordRow
 from storage.tables import Account, Contact, Deal, Event, Lead
 from storage.tenancy.sessions import TenantSession

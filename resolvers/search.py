@@ -23,7 +23,7 @@ from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.threads import aside
 from storage.queries import listables, paging
 from storage.queries import search as statements
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import RecordRow
 from storage.search_index import words_of
 from storage.tables import SEARCHED

@@ -14,7 +14,7 @@ from contract.scopes import ScopeGroup
 from identity.principal import Principal
 from resolvers.shared.context import Context
 from resolvers.shared.idempotency import key_needed, once
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import Row
 
 P = ParamSpec("P")

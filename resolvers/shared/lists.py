@@ -12,7 +12,7 @@ from resolvers.shared.context import Context
 from storage.base import as_uuid
 from storage.expressions import AnyColumn
 from storage.queries import along, merged_ids, paging
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import Row
 
 RowT = TypeVar("RowT", bound=Row, covariant=True)

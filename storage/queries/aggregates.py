@@ -30,7 +30,7 @@ from contract.vocabulary import SortDirection
 from storage.base import now
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.queries.filtering import bind, narrowed
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.queries.periods import beginning, local_day, zone_of
 from storage.rows import Row
 from storage.statements import ORG_PARAM

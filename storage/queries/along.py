@@ -37,7 +37,7 @@ from storage.base import Decoded
 from storage.expressions import AnyColumn, AnySelect, AnyType
 from storage.queries import listables
 from storage.queries.filtering import id_matches
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.queries.paging import order_by
 from storage.queries.row_size_limit import is_long
 from storage.rows import Row

@@ -32,7 +32,8 @@ from storage.queries.campaign_aggregates import CAMPAIGN_SOURCE
 from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.exact import microseconds, whole_seconds
 from storage.queries.lead_aggregates import LEAD_SOURCE
-from storage.queries.listables import ACCOUNTS, CONTACTS, ENROLLMENTS, RESEARCH_RESULTS, Listable
+from storage.queries.listable import Listable
+from storage.queries.listables import ACCOUNTS, CONTACTS, ENROLLMENTS, RESEARCH_RESULTS
 from storage.queries.meeting_aggregates import MEETING_SOURCE
 from storage.rows import Row
 from storage.statements import ORG_PARAM

@@ -13,7 +13,7 @@ from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.aggregate_parts import NONE, ONE
 from storage.queries.cells import DEALS, MEETINGS, Rollup
 from storage.queries.deal_aggregates import DEAL_SOURCE
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.queries.meeting_aggregates import MEETING_SOURCE
 from storage.queries.periods import beginning, local_day, zone_of
 from storage.rows import Row

@@ -20,7 +20,8 @@ from storage.queries.exact import (
     tenths_of_percent,
     whole_seconds,
 )
-from storage.queries.listables import DEALS, Listable
+from storage.queries.listable import Listable
+from storage.queries.listables import DEALS
 from storage.tables import Account, Deal, PipelineStage
 
 _ID, _DATE, _MOMENT = ColumnKind.ID, ColumnKind.DATE, ColumnKind.DATETIME

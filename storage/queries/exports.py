@@ -9,7 +9,7 @@ from contract.criteria import Condition
 from storage.base import Identifier
 from storage.expressions import AnySelect, Values
 from storage.queries.filtering import bind, narrowed
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.queries.row_size_limit import check_size_limit, with_size_limit
 from storage.rows import Row
 from storage.statements import ORG_PARAM, AnyRow

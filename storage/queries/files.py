@@ -13,7 +13,8 @@ from storage.new_rows import model_named, new_row
 from storage.queries.filtering import in_list
 from storage.queries.kinds import kinds_of
 from storage.queries.list_conditions import TextList, any_of
-from storage.queries.listables import ACCOUNTS, ACTIVITIES, CONTACTS, DEALS, LEADS, Listable
+from storage.queries.listable import Listable
+from storage.queries.listables import ACCOUNTS, ACTIVITIES, CONTACTS, DEALS, LEADS
 from storage.queries.records import missing_references
 from storage.rows import Row
 from storage.statements import ORG_PARAM

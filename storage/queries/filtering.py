@@ -49,7 +49,7 @@ from storage.queries.list_conditions import (
     tagged_with_few,
     used_on,
 )
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import Row
 
 

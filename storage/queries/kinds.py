@@ -6,7 +6,7 @@ from sqlalchemy import literal_column, select, union_all
 
 from storage.expressions import AnySelect
 from storage.queries.filtering import id_matches
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession

@@ -13,7 +13,8 @@ from storage.expressions import AnyColumn, AnyEntity
 from storage.queries import cells
 from storage.queries.aggregate_parts import COUNT, different, number_of
 from storage.queries.aggregates import Dimension, Order, Part, RolledUp, Source
-from storage.queries.listables import MEETINGS, Listable
+from storage.queries.listable import Listable
+from storage.queries.listables import MEETINGS
 from storage.tables import Account, Activity, Deal
 
 _ID, _MOMENT = ColumnKind.ID, ColumnKind.DATETIME

@@ -31,7 +31,7 @@ from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.dialects import AnyParameter, unseen
 from storage.queries.filtering import bind, id_matches, in_list, is_storable_text, narrowed, unseen_along
-from storage.queries.listables import Key, Listable
+from storage.queries.listable import Key, Listable
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
 from storage.rows import Row
 from storage.statements import ORG_PARAM

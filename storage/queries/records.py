@@ -15,7 +15,7 @@ from storage.new_rows import new_row
 from storage.queries import history, history_at_once
 from storage.queries.filtering import id_matches
 from storage.queries.history import Told
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.queries.paging import by_ids, page
 from storage.rows import Row
 from storage.statements import ORG_PARAM

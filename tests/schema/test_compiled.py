@@ -31,7 +31,7 @@ from schema.execution import Document, Executor, Request
 from schema.execution.planner import steps_of
 from schema.execution.sources import Reason
 from schema.execution.steps import Steps
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.seeding import Plan as Seeding
 from storage.seeding import seed
 from storage.seeding.plan import EPOCH

@@ -24,7 +24,7 @@ from schema.records import record, record_filter, record_input, record_order
 from schema.scalars import SCALARS
 from storage.base import Record
 from storage.columns import CREATE, FILTER, LINE, SORT, UPDATE, WHOLE, WRITE, column, created, folds, versioned
-from storage.queries.listables import record_listable
+from storage.queries.listable import record_listable
 
 
 class Apart(Record, registry=registry(metadata=MetaData())):

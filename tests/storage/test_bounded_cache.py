@@ -13,7 +13,7 @@ from storage import database as module
 from storage.bounded_cache import BoundedCache
 from storage.database import Database
 from storage.queries import listables, paging
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.statements import CompiledStatement
 from storage.tables import Activity, Deal
 from tests.support.world import World, open_world

@@ -26,7 +26,7 @@ from contract.vocabulary import SortDirection, TimelineKind
 from storage.base import new_id
 from storage.database import Database
 from storage.queries import credentials, health, listables, paging, timeline
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 from storage.seeding import Plan, seed
 from storage.seeding.generate import Rows
 from storage.seeding.load import Loader

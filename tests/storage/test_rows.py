@@ -9,7 +9,7 @@ from mypy import api
 
 from storage import row_stub, rows
 from storage.queries import listables
-from storage.queries.listables import Listable
+from storage.queries.listable import Listable
 
 _MISSPELT = """
 import strawberry
