@@ -3,19 +3,18 @@
 Columns, numbers and joins are those of the aggregates, so that both say the same.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, literal_column, select
 from sqlalchemy.orm import aliased
 from sqlmodel import UTCDateTime, col
 
-from contract.catalog import ColumnKind
 from contract.vocabulary import ActivityType
-from storage.expressions import AnyColumn, AnyEntity, AnyType
+from storage.expressions import AnyColumn, AnyEntity
 from storage.queries.aggregate_parts import different, equals, number_of
-from storage.queries.aggregates import Dimension, Part, RolledUp, Source
+from storage.queries.aggregates import Part, Source
+from storage.queries.analytics_fact import Fact, Facts, Join, Link, facts_of, named_facts, plain_facts, reference_fact
 from storage.queries.analytics_measures import (
     Measure,
     added,
@@ -32,10 +31,8 @@ from storage.queries.campaign_aggregates import CAMPAIGN_SOURCE
 from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.exact import microseconds, whole_seconds
 from storage.queries.lead_aggregates import LEAD_SOURCE
-from storage.queries.listable import Listable
 from storage.queries.listables import ACCOUNTS, CONTACTS, ENROLLMENTS, RESEARCH_RESULTS
 from storage.queries.meeting_aggregates import MEETING_SOURCE
-from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tables import (
     Account,
@@ -52,99 +49,11 @@ from storage.tables import (
     StageChange,
 )
 
-Join = tuple[AnyEntity, ColumnElement[bool]]
-"""What is joined, and under which condition."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A dimension: its value, the joins that it comes from, and, of records that have a name, identifier and order."""
-
-    column: AnyColumn
-    joins: tuple[str, ...] = ()
-    id: AnyColumn = None
-    order: AnyColumn = None
-    is_day: bool = False
-    """Whether it is a day in UTC, where the catalogue has a moment."""
-
-    @property
-    def type(self) -> AnyType:
-        """The type of its value."""
-        kind: AnyType = self.column.type
-        return kind
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The way to an entity: the condition on its rows, and the table between, with what leads on from there."""
-
-    entity: str
-    condition: ColumnElement[bool]
-    through: tuple[AnyEntity, ColumnElement[bool]] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Facts:
-    """An entity in the database."""
-
-    listable: Listable[Row]
-    dimensions: Mapping[str, Fact]
-    measures: Mapping[str, Measure]
-    parts: Mapping[str, Part]
-    joins: Mapping[str, Join]
-    links: Mapping[str, Link] = field(default_factory=dict)
-    currency: AnyColumn = None
-    repeats: frozenset[str] = frozenset()
-    """The joins that make several rows of one record."""
-    number: AnyColumn = None
-    """The number of records that a row stands for, where that is not one."""
-    rolled_up: RolledUp | None = None
-    """The roll-up that it is made of."""
-    among: Mapping[str, Callable[[ColumnElement[bool]], ColumnElement[bool]]] = field(default_factory=dict)
-    """Dimensions of which a record has several, each with what makes of a comparison whether one of them meets it."""
-
-    @property
-    def id(self) -> AnyColumn:
-        """The identifier of its records."""
-        return self.listable.entity.id
-
-
-def _named(source: Source) -> tuple[dict[str, Fact], dict[str, Join]]:
-    """The dimensions of a source as facts, with its joins and those of the records that dimensions name."""
-    entity = source.listable.entity
-    facts, joins = {}, dict(source.joins)
-    for name, dimension in source.dimensions.items():
-        facts[name] = _fact(name, dimension, entity, joins)
-    return facts, joins
-
-
-def _fact(name: str, dimension: Dimension, entity: AnyEntity, joins: dict[str, Join]) -> Fact:
-    if dimension.named_by is None:
-        return Fact(dimension.column, dimension.joins, is_day=dimension.kind is ColumnKind.DATE)
-    other, order = dimension.named_by
-    other, _ = joins.setdefault(name, (other, and_(other.org_id == entity.org_id, other.id == dimension.column)))
-    return Fact(other.name, (*dimension.joins, name), dimension.column, getattr(other, order))
-
-
-_NAMING: Final[Mapping[str, AnyEntity]] = {
-    name: aliased(model) for name, model in (("account", Account), ("deal", Deal), ("campaign", Campaign))
-}
-
-
-def _reference(name: str, column: AnyColumn, entity: AnyEntity) -> tuple[Fact, dict[str, Join]]:
-    joins: dict[str, Join] = {}
-    return _fact(name, Dimension(column, named_by=(_NAMING[name], "name")), entity, joins), joins
-
-
-def _plain(*columns: AnyColumn) -> dict[str, Fact]:
-    return {column.key: Fact(column) for column in columns}
-
-
-_DEALS, _DEAL_JOINS = _named(DEAL_SOURCE)
-_MEETINGS, _MEETING_JOINS = _named(MEETING_SOURCE)
-_LEADS, _LEAD_JOINS = _named(LEAD_SOURCE)
-_CONTACT_ACCOUNT, _CONTACT_JOINS = _reference("account", col(Contact.account_id), Contact)
-_ENROLLED_IN, _ENROLLMENT_JOINS = _reference("campaign", col(Enrollment.campaign_id), Enrollment)
+_DEALS, _DEAL_JOINS = named_facts(DEAL_SOURCE)
+_MEETINGS, _MEETING_JOINS = named_facts(MEETING_SOURCE)
+_LEADS, _LEAD_JOINS = named_facts(LEAD_SOURCE)
+_CONTACT_ACCOUNT, _CONTACT_JOINS = reference_fact("account", col(Contact.account_id), Contact)
+_ENROLLED_IN, _ENROLLMENT_JOINS = reference_fact("campaign", col(Enrollment.campaign_id), Enrollment)
 
 _MOVES = (
     select(
@@ -221,12 +130,6 @@ def _tagged(test: ColumnElement[bool]) -> ColumnElement[bool]:
     )
 
 
-def _facts_of(source: Source, dimensions: Mapping[str, Fact], joins: Mapping[str, Join], **more: Any) -> Facts:
-    # Any: the other fields
-    parts = source.parts
-    return Facts(source.listable, dimensions, parts=parts, joins=joins, repeats=source.repeats, **more)
-
-
 _OF_DEALS: Final = {
     "count": count_of_records(),
     "value_sum": amount("high", "low"),
@@ -246,9 +149,9 @@ _OF_MEETINGS: Final = {
     "account_count": counted("accounts"),
 }
 FACTS: Final[Mapping[str, Facts]] = {
-    "deals": _facts_of(
+    "deals": facts_of(
         DEAL_SOURCE,
-        {**_plain(col(Deal.name), col(Deal.value)), **_DEALS},
+        {**plain_facts(col(Deal.name), col(Deal.value)), **_DEALS},
         _DEAL_JOINS,
         measures=_OF_DEALS,
         links={
@@ -262,9 +165,9 @@ FACTS: Final[Mapping[str, Facts]] = {
         },
         currency=col(Deal.currency),
     ),
-    "meetings": _facts_of(
+    "meetings": facts_of(
         MEETING_SOURCE,
-        {**_plain(col(Activity.subject)), **_MEETINGS},
+        {**plain_facts(col(Activity.subject)), **_MEETINGS},
         _MEETING_JOINS,
         measures=_OF_MEETINGS,
         links={
@@ -276,7 +179,7 @@ FACTS: Final[Mapping[str, Facts]] = {
     "accounts": Facts(
         ACCOUNTS,
         {
-            **_plain(col(Account.name), col(Account.domain), col(Account.industry)),
+            **plain_facts(col(Account.name), col(Account.domain), col(Account.industry)),
             "owner": Fact(col(Account.owner_id)),
             "health_trend": Fact(_RANKED.c.trend, _HEALTH),
             "health_score": Fact(_RANKED.c.score, _HEALTH),
@@ -306,7 +209,7 @@ FACTS: Final[Mapping[str, Facts]] = {
         CONTACTS,
         {
             "name": Fact(_NAME),
-            **_plain(col(Contact.email), col(Contact.title)),
+            **plain_facts(col(Contact.email), col(Contact.title)),
             "account": _CONTACT_ACCOUNT,
             "owner": Fact(col(Contact.owner_id)),
             "created_at": Fact(col(Contact.created_at)),
@@ -331,9 +234,9 @@ FACTS: Final[Mapping[str, Facts]] = {
         },
         repeats=frozenset({"deals"}),
     ),
-    "leads": _facts_of(
+    "leads": facts_of(
         LEAD_SOURCE,
-        {**_plain(col(Lead.name), col(Lead.company)), **_LEADS},
+        {**plain_facts(col(Lead.name), col(Lead.company)), **_LEADS},
         _LEAD_JOINS,
         measures={
             "count": count_of_records(),
@@ -345,10 +248,10 @@ FACTS: Final[Mapping[str, Facts]] = {
         links={"account": Link("accounts", col(Account.id) == col(Lead.account_id))},
         among={"tag": _tagged},
     ),
-    "campaigns": _facts_of(
+    "campaigns": facts_of(
         CAMPAIGN_SOURCE,
         {
-            **_plain(col(Campaign.name), col(Campaign.created_at)),
+            **plain_facts(col(Campaign.name), col(Campaign.created_at)),
             "status": Fact(col(Campaign.status)),
         },
         CAMPAIGN_SOURCE.joins,
@@ -367,7 +270,7 @@ FACTS: Final[Mapping[str, Facts]] = {
         ENROLLMENTS,
         {
             "campaign": _ENROLLED_IN,
-            **_plain(col(Enrollment.status), col(Enrollment.email), col(Enrollment.enrolled_at)),
+            **plain_facts(col(Enrollment.status), col(Enrollment.email), col(Enrollment.enrolled_at)),
         },
         {"count": count_of_records()},
         {},
@@ -376,7 +279,7 @@ FACTS: Final[Mapping[str, Facts]] = {
     ),
     "research_results": Facts(
         RESEARCH_RESULTS,
-        _plain(
+        plain_facts(
             col(ResearchResult.company_name),
             col(ResearchResult.domain),
             col(ResearchResult.status),
@@ -397,10 +300,10 @@ def _rolled_up(source: Source, measures: Mapping[str, Measure]) -> Facts:
     rolled = source.rolled_up
     if rolled is None:
         raise TypeError(f"not rolled up: {source.listable.name}")
-    dimensions, joins = _named(rolled.source)
+    dimensions, joins = named_facts(rolled.source)
     known = {name: one for name, one in measures.items() if set(one.parts) <= rolled.source.parts.keys()}
     more = {"currency": rolled.source.currency, "number": rolled.source.number, "rolled_up": rolled}
-    return _facts_of(rolled.source, dimensions, joins, measures=known, **more)
+    return facts_of(rolled.source, dimensions, joins, measures=known, **more)
 
 
 ROLLED_UP: Final[Mapping[str, Facts]] = {

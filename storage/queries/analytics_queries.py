@@ -32,7 +32,8 @@ from contract.criteria import All, Any_, Compare, Not, Op
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.aggregate_parts import NONE
 from storage.queries.aggregates import Part
-from storage.queries.analytics_facts import FACTS, ROLLED_UP, STAY_JOINS, STAY_PARTS, STAY_STAGE, Fact, Facts, Join
+from storage.queries.analytics_fact import Fact, Facts, Join
+from storage.queries.analytics_facts import FACTS, ROLLED_UP, STAY_JOINS, STAY_PARTS, STAY_STAGE
 from storage.queries.filtering import compared
 from storage.queries.periods import beginning, local_day, zone_of
 from storage.statements import ORG_PARAM
