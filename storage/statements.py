@@ -80,9 +80,10 @@ class CompiledStatement:
     ) -> None:
         is_postgresql = dialect.name == "postgresql"
         columns = [*statement.exported_columns] if hasattr(statement, "exported_columns") else []
+        sent = statement
         if is_postgresql and isinstance(statement, Select):
-            statement = statement.with_only_columns(*map(_as_text, columns), maintain_column_froms=True)
-        self._compiled = compiled = Compiled(statement, dialect)
+            sent = statement.with_only_columns(*map(_as_text, columns), maintain_column_froms=True)
+        self._compiled = compiled = Compiled(sent, dialect, known=sent)
         self._names = names = compiled.names
         self._encoders = {name: encoder(compiled.types[name], dialect) for name in names}
         constants = {name: value for name, value in compiled.values().items() if value is not None}

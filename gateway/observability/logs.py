@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 import sys
 import time
 from collections.abc import Mapping
@@ -14,21 +13,10 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor
 
+from gateway.observability import terminal_log
+from gateway.observability.redaction import redact
 from gateway.settings import LogFormat, Settings
 from transport.request_log import RequestLog
-
-# Wherever they begin: in a log line a letter may stand right before, as the n of an escaped line's end. And never
-# looking far ahead: paths are the client's, and such a search would take time by the square of their length.
-_SECRETS = re.compile(
-    r"(ak|pat)_[A-Za-z0-9]+\.[A-Za-z0-9_-]+"  # keys and tokens
-    r"|eyJ[A-Za-z0-9_.-]+"  # session tokens
-    r"|(?<=://)[^/\s:@]{0,100}:\S{1,200}(?=@)"  # passwords in addresses
-)
-
-
-def redact(text: str) -> str:
-    """The text without credentials."""
-    return _SECRETS.sub("[redacted]", text)
 
 
 def _finished(render: Processor) -> Processor:
@@ -47,15 +35,24 @@ class AccessLog:
     def __init__(self) -> None:
         self._handler: logging.StreamHandler[TextIO] | None = None
         self._as_json = False
+        self._watched = False
+        self._colored = False
+        self._probes = False
 
     def configure(self, settings: Settings, handler: "logging.StreamHandler[TextIO]") -> None:
         """Write where the handler writes, if the level lets the lines through."""
         self._handler = handler if settings.log_level in ("DEBUG", "INFO") else None
         self._as_json = settings.log_format is LogFormat.JSON
+        self._watched = not self._as_json and terminal_log.is_watched(handler.stream)
+        self._colored = self._watched and terminal_log.has_colors(handler.stream)
+        self._probes = settings.log_level == "DEBUG"
 
     def write(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
         """One line, with the fields of any other log line and always the same ones of its own (decision 122)."""
         if self._handler is None:
+            return
+        if self._watched:
+            self._show(method, path, status, seconds, record)
             return
         seconds_now, moment = divmod(time.time(), 1)
         timestamp = f"{_second(int(seconds_now))}.{int(moment * 1_000_000):06}Z"
@@ -79,9 +76,20 @@ class AccessLog:
         else:
             shown = " ".join([f"{name}={value!r}" for name, value in fields.items() if value is not None])
             line = f"timestamp={timestamp!r} level='info' event='request' {shown} logger='gateway.access'"
-        stream = self._handler.stream
-        stream.write(line + "\n")
-        stream.flush()
+        _put(self._handler.stream, line)
+
+    def _show(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
+        if self._handler is None or (terminal_log.is_probe(path) and not self._probes):
+            return
+        asked, name = record.operation or f"{method} {_redacted(path)}", record.name and _redacted(record.name)
+        moment = datetime.now().astimezone()
+        line = terminal_log.request_line(moment, asked, name, status, seconds, record, colored=self._colored)
+        _put(self._handler.stream, line)
+
+
+def _put(stream: TextIO, line: str) -> None:
+    stream.write(line + "\n")
+    stream.flush()
 
 
 def _as_json(fields: Mapping[str, object]) -> str:
@@ -110,15 +118,17 @@ def configure(settings: Settings) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    renderer: Processor = structlog.processors.KeyValueRenderer(key_order=_TEXT_ORDER)
+    renderer = _finished(structlog.processors.KeyValueRenderer(key_order=_TEXT_ORDER))
     if settings.log_format is LogFormat.JSON:
-        renderer = structlog.processors.JSONRenderer()
+        renderer = _finished(structlog.processors.JSONRenderer())
+    elif terminal_log.is_watched(sys.stderr):
+        renderer = terminal_log.Renderer(colored=terminal_log.has_colors(sys.stderr))
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[structlog.stdlib.PositionalArgumentsFormatter(), *shared],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
-            _finished(renderer),
+            renderer,
         ],
     )
     handler = logging.StreamHandler(sys.stderr)

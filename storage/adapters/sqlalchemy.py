@@ -45,10 +45,14 @@ def structure_of(statement: Executable) -> Structure | None:
 
 
 class Compiled:
-    """The text of a statement for one driver, with the parameters in the order that this takes them."""
+    """The text of a statement for one driver, with the parameters in the order that this takes them.
 
-    def __init__(self, statement: Any, dialect: Dialect) -> None:  # Any: of every kind
-        key = statement._generate_cache_key()
+    `known` is the statement that it was made of, whose structure others are found by: the order of its values may be
+    another, so that parameters find theirs by name.
+    """
+
+    def __init__(self, statement: Any, dialect: Dialect, known: Any) -> None:  # Any: of every kind
+        key = known._generate_cache_key()
         made = statement.compile(dialect=dialect, cache_key=key, compile_kwargs={"render_postcompile": True})
         self._made = made
         self.text = str(made)

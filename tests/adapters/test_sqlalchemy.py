@@ -11,7 +11,7 @@ from typing import Any
 import aiosqlite
 import asyncpg
 import pytest
-from sqlalchemy import Boolean, DateTime, Text, bindparam, literal, literal_column, select, true, tuple_
+from sqlalchemy import Boolean, DateTime, Text, and_, bindparam, literal, literal_column, select, true, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import Mapper
@@ -35,10 +35,11 @@ def test_a_dialect_of_no_database_writes_names_and_true() -> None:
 @pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
 def test_a_compiled_statement_tells_its_parameters_in_order(dialect: Dialect) -> None:
     statement = select(bindparam("b", type_=Text), bindparam("a", type_=Boolean))
-    compiled = adapter.Compiled(statement, dialect)
+    compiled = adapter.Compiled(statement, dialect, known=statement)
     assert compiled.names == ["b", "a"]
     assert isinstance(compiled.types["a"], Boolean)
-    assert adapter.Compiled(select(literal(1).label("n")), dialect).values() == {"param_1": 1}
+    one = select(literal(1).label("n"))
+    assert adapter.Compiled(one, dialect, known=one).values() == {"param_1": 1}
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
@@ -51,9 +52,24 @@ def test_a_statement_is_known_again_with_other_values(dialect: Dialect) -> None:
     assert second is not None
     assert first.key == second.key
     assert adapter.structure_of(sought("a", "1")) != first
-    compiled = adapter.Compiled(sought("a", "1", "2"), dialect)
+    statement = sought("a", "1", "2")
+    compiled = adapter.Compiled(statement, dialect, known=statement)
     found = compiled.values(second.values)
     assert sorted(found[name] for name in compiled.names) == ["3", "4", "b"]
+
+
+@pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
+def test_values_find_their_places_where_what_is_sent_has_them_in_another_order(dialect: Dialect) -> None:
+    def sought(name: str, status: str) -> Any:
+        of_contact = and_(col(tables.Deal.account_id) == col(tables.Contact.account_id), tables.Deal.status == status)
+        return select(tables.Contact.id).join(tables.Deal, of_contact).where(tables.Contact.first_name == name)
+
+    known, other = sought("Ada", "open"), adapter.structure_of(sought("Bo", "won"))
+    assert other is not None
+    sent = known.with_only_columns(known.exported_columns.id, maintain_column_froms=True)
+    compiled = adapter.Compiled(sent, dialect, known=known)
+    found = compiled.values(other.values)
+    assert [found[name] for name in compiled.names] == ["won", "Bo"]
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
@@ -61,7 +77,8 @@ def test_each_part_of_a_list_of_tuples_is_a_parameter_of_its_own_type(dialect: D
     def sought(*pairs: tuple[str, bool]) -> Any:
         return select(tables.Tag.name).where(tuple_(col(tables.Tag.name), literal_column("1", Boolean)).in_(pairs))
 
-    compiled = adapter.Compiled(sought(("a", True), ("b", False)), dialect)
+    statement = sought(("a", True), ("b", False))
+    compiled = adapter.Compiled(statement, dialect, known=statement)
     assert [*compiled.values().values()] == ["a", True, "b", False]
     assert [isinstance(compiled.types[name], Boolean) for name in compiled.names] == [False, True, False, True]
     second = adapter.structure_of(sought(("c", False), ("d", True)))

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import and_, select, text
 from sqlmodel import col
 
 from contract.errors import Unavailable
@@ -316,6 +316,27 @@ async def test_documents_come_back_as_they_were_given(database: Database, org: s
         assert found == {"with": document, "empty": {}, "without": None}
         nulls = select(Activity.subject).where(own, col(Activity.details).is_(None))
         assert await session.rows(nulls) == [("without",)]
+
+
+async def test_the_values_of_a_join_stay_apart_from_those_of_a_condition(database: Database, org: str) -> None:
+    async with database.writing(org) as session:
+        for name, won in (("a", "open"), ("b", "won")):
+            [account] = await session.insert(Account(name=name))
+            await session.insert(Deal(name=f"deal of {name}", account_id=account.id, status=won, owner_id="u"))
+
+    async def found(account: str, status: str) -> str | None:
+        on = and_(
+            col(Deal.org_id) == col(Account.org_id), col(Deal.account_id) == col(Account.id), Deal.status == status
+        )
+        async with database.reading(org) as session:
+            wanted = select(Deal.name).select_from(Account).join(Deal, and_(same, col(Deal.status) == status))
+            name: str | None = await session.scalar(wanted.where(col(Account.name) == account))
+            return name
+
+    assert [await found("a", "open"), await found("b", "won"), await found("b", "open"), await found("open", "b")] == [
+        *("deal of a", "deal of b"),
+        *(None, None),
+    ]
 
 
 async def test_text_sorts_by_code_point(database: Database, org: str) -> None:
