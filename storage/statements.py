@@ -83,7 +83,7 @@ class CompiledStatement:
         sent = statement
         if is_postgresql and isinstance(statement, Select):
             sent = statement.with_only_columns(*map(_as_text, columns), maintain_column_froms=True)
-        self._compiled = compiled = Compiled(sent, dialect, known=sent)
+        self._compiled = compiled = Compiled(sent, dialect, known=statement)
         self._names = names = compiled.names
         self._encoders = {name: encoder(compiled.types[name], dialect) for name in names}
         constants = {name: value for name, value in compiled.values().items() if value is not None}

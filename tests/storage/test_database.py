@@ -325,9 +325,7 @@ async def test_the_values_of_a_join_stay_apart_from_those_of_a_condition(databas
             await session.insert(Deal(name=f"deal of {name}", account_id=account.id, status=won, owner_id="u"))
 
     async def found(account: str, status: str) -> str | None:
-        on = and_(
-            col(Deal.org_id) == col(Account.org_id), col(Deal.account_id) == col(Account.id), Deal.status == status
-        )
+        same = and_(col(Deal.org_id) == col(Account.org_id), col(Deal.account_id) == col(Account.id))
         async with database.reading(org) as session:
             wanted = select(Deal.name).select_from(Account).join(Deal, and_(same, col(Deal.status) == status))
             name: str | None = await session.scalar(wanted.where(col(Account.name) == account))
