@@ -319,6 +319,36 @@ async def test_a_merge_whose_record_is_gone_gives_back_what_there_is(one: Tenant
     assert await one.rows(Contact.id, Contact.account_id) == [(second.id, None)]
 
 
+async def test_an_undo_follows_accounts_that_went_into_others_meanwhile(one: Tenant) -> None:
+    old, new, taken = (Account(name=name) for name in "ont")
+    first, second = Contact(first_name="a", account_id=old.id), Contact(first_name="b", account_id=new.id)
+    await one.add(old, new, taken, first, second)
+    chosen = [{"field": "accountId", "recordId": second.id}]
+    done = await merge(one, "CONTACT", first.id, second.id, choose=chosen)
+    outer = await merge(one, "ACCOUNT", taken.id, old.id)
+    back = await undo(one, done["merge"]["id"])
+    assert back["kept"] == []
+    assert dict(await one.rows(Contact.id, Contact.account_id)) == {first.id: taken.id, second.id: new.id}
+    await undo(one, outer["merge"]["id"])
+
+    done = await merge(one, "CONTACT", first.id, second.id)
+    await merge(one, "ACCOUNT", old.id, new.id)
+    assert (await undo(one, done["merge"]["id"]))["kept"] == []
+    assert dict(await one.rows(Contact.id, Contact.account_id)) == {first.id: taken.id, second.id: old.id}
+
+
+async def test_an_undo_leaves_a_field_whose_account_is_gone(one: Tenant) -> None:
+    old, new = Account(name="o"), Account(name="n")
+    first, second = Contact(first_name="a", account_id=old.id), Contact(first_name="b", account_id=new.id)
+    await one.add(old, new, first, second)
+    chosen = [{"field": "accountId", "recordId": second.id}]
+    done = await merge(one, "CONTACT", first.id, second.id, choose=chosen)
+    await one.ask("mutation($id: ID!) { accountDelete(id: $id) { deletedId } }", id=old.id)
+    back = await undo(one, done["merge"]["id"])
+    assert back["kept"] == ["accountId"]
+    assert dict(await one.rows(Contact.id, Contact.account_id)) == {first.id: new.id, second.id: new.id}
+
+
 async def test_a_merge_is_undone_before_the_one_it_went_into(one: Tenant) -> None:
     a, b, c = (Contact(first_name=name) for name in "abc")
     deal = Deal(name="d", champion_id=c.id)
