@@ -36,6 +36,7 @@ from storage.tables import (
 )
 from tests.isolation.requests import ERRORS, Case, Rest, q
 from tests.isolation.surfaces import Surfaces
+from tests.records.test_files import UPLOAD
 from tests.support.record_types import RecordType
 from tests.support.tenants import Tenant
 
@@ -284,6 +285,32 @@ async def test_identifiers_that_went_lead_on_everywhere(one: Tenant) -> None:
     assert deleted == {"deletedId": first.id}
     assert (await rest(one, "GET", f"/accounts/{third.id}")).status_code == 404
     assert await one.ask("query($id: ID!) { node(id: $id) { id } }", id=second.id) is None
+
+
+async def test_identifiers_that_went_lead_on_for_files_and_notifications(one: Tenant) -> None:
+    first, second = Account(name="a"), Account(name="b")
+    await one.add(first, second)
+    begun = await one.ask(UPLOAD, i={"name": "u", "bytes": 1, "attachTo": [second.id]})
+    await merge(one, "ACCOUNT", first.id, second.id)
+    content = {"Tus-Resumable": "1.0.0", "Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"}
+    part = {**one.headers(), **content}
+    sent = await one.gateway.http.patch(f"/files/uploads/{begun['upload']['id']}", headers=part, content=b"x")
+    assert sent.status_code == 204, sent.text
+    form: dict[str, Any] = {"files": {"file": ("n", b"", "text/plain")}, "data": {"attach_to": [second.id, first.id]}}
+    posted = (await rest(one, "POST", "/files", **form)).json()
+    file = File(name="f", content_type="text/plain", bytes=0, sha256="0")
+    await one.add(file)
+    for _ in range(2):
+        assert (await rest(one, "PUT", f"/records/{second.id}/files/{file.id}")).status_code == 204
+    ids = {sent.headers["x-file-id"], posted["id"], file.id}
+    assert sorted(await one.rows(FileLink.record_id, FileLink.file_id)) == sorted((first.id, i) for i in ids)
+    for i in ids:
+        assert (await rest(one, "DELETE", f"/records/{second.id}/files/{i}")).status_code == 204
+    assert await one.rows(FileLink.id) == []
+    emitted = await rest(one, "POST", "/notifications", json={"type": "t", "record_id": second.id})
+    assert emitted.status_code == 202, emitted.text
+    [data] = [data for type, data in await one.rows(Event.type, Event.data) if type == "notification_emitted"]
+    assert data["record_id"] == first.id
 
 
 async def test_what_was_changed_after_the_merge_stays_and_is_told(one: Tenant) -> None:
