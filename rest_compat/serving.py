@@ -53,6 +53,9 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
 
     async def endpoint(scope: Scope, receive: Receive, request_id: str, meter: Meter) -> Response:
         headers, address = text_headers_of(scope), address_of(scope)
+        if scope["method"] == "HEAD":
+            # GET alone has ranges (RFC 9110, part 14.2).
+            headers = {name: value for name, value in headers.items() if name != "range"}
         keeps = rule if operation.streams and operation.outlives else None
         watch = CredentialWatch(
             streams, headers.get("authorization"), headers.get("x-service-org"), address, keeps=keeps
