@@ -12,7 +12,7 @@ from typing import Final
 
 from starlette.requests import ClientDisconnect
 
-from contract.errors import Problem, Problems, TooLarge, TusVersion, UnsupportedMedia
+from contract.errors import Conflict, Problem, Problems, TooLarge, TusVersion, UnsupportedMedia
 from contract.limits import UPLOAD_METADATA_MAX_BYTES
 from resolvers.shared.inputs import parse
 from resolvers.upload_parts import BrokenOff, Part, append, digest_of
@@ -55,7 +55,10 @@ async def create(call: RestRequest) -> RestResponse:
     except TooLarge as error:
         raise TooLarge(error.message) from None
     if has_part and upload.file_id is None:
-        upload = await _append(call, upload.id, 0)
+        try:
+            upload = await _append(call, upload.id, 0)
+        except Conflict:  # begun before under this idempotency key: the client learns how it stands (decision 592)
+            upload = await get_upload(call.ctx, upload.id)
     location = f"{call.root_path}{PATH}/{upload.id}"
     return RestResponse(None, {"Location": location, **_told(upload)})
 
