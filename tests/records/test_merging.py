@@ -38,6 +38,7 @@ from tests.isolation.requests import ERRORS, Case, Rest, q
 from tests.isolation.surfaces import Surfaces
 from tests.records.test_files import UPLOAD
 from tests.support.record_types import RecordType
+from tests.support.statements import statements
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -285,6 +286,38 @@ async def test_identifiers_that_went_lead_on_everywhere(one: Tenant) -> None:
     assert deleted == {"deletedId": first.id}
     assert (await rest(one, "GET", f"/accounts/{third.id}")).status_code == 404
     assert await one.ask("query($id: ID!) { node(id: $id) { id } }", id=second.id) is None
+
+
+async def test_a_record_names_those_that_went_into_it(one: Tenant, two: Tenant) -> None:
+    for kind, noun, model, name in (
+        ("ACCOUNT", "accounts", Account, {"name": "x"}),
+        ("CONTACT", "contacts", Contact, {"first_name": "x"}),
+    ):
+        first, second, third, *others = (model(**name) for _ in range(13))
+        foreign = model(**name)
+        await one.add(first, second, third, *others)
+        await two.add(foreign)
+        inner = await merge(one, kind, second.id, third.id)
+        outer = await merge(one, kind, first.id, second.id)
+        document = f"{{ {noun} {{ nodes {{ id mergedFrom }} }} }}"
+        said = {each["id"]: each["mergedFrom"] for each in (await one.ask(document))["nodes"]}
+        assert said == {first.id: [third.id, second.id]} | {other.id: [] for other in others}
+        assert (await two.ask(document))["nodes"] == [{"id": foreign.id, "mergedFrom": []}]
+        shown = (await rest(one, "GET", f"/{noun}/{third.id}")).json()
+        assert (shown["id"], shown["merged_from"]) == (first.id, [third.id, second.id])
+        listed = {each["id"]: each["merged_from"] for each in (await rest(one, "GET", f"/{noun}")).json()}
+        assert listed == said
+        counts = []
+        for size in (1, 10):
+            with statements(one.gateway.world.database) as sent:
+                await one.ask(f"{{ {noun}(first: {size}) {{ nodes {{ id mergedFrom }} }} }}")
+            counts.append(len(sent))
+        assert counts[0] == counts[1]
+        await undo(one, outer["merge"]["id"])
+        again = {each["id"]: each["mergedFrom"] for each in (await one.ask(document))["nodes"]}
+        assert again == {first.id: [], second.id: [third.id]} | {other.id: [] for other in others}
+        await undo(one, inner["merge"]["id"])
+        assert [each["mergedFrom"] for each in (await one.ask(document))["nodes"]] == [[]] * 13
 
 
 async def test_identifiers_that_went_lead_on_for_files_and_notifications(one: Tenant) -> None:
