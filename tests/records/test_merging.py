@@ -240,6 +240,21 @@ async def test_a_contact_takes_everything_along_and_gives_it_back(one: Tenant) -
     assert (again.status_code, again.json()["code"]) == (409, "invalid_state")
 
 
+async def test_what_two_that_go_are_on_one_deal_goes_along(one: Tenant) -> None:
+    stays, first, second = (Contact(first_name=name) for name in "sab")
+    deal = Deal(name="d")
+    await one.add(
+        *(stays, first, second, deal),
+        DealContact(deal_id=deal.id, contact_id=first.id),
+        DealContact(deal_id=deal.id, contact_id=second.id, role="buyer", is_primary=True),
+    )
+    before = await graph(one)
+    done = await merge(one, "CONTACT", stays.id, first.id, second.id)
+    assert (await graph(one))["deal_contacts"] == [(deal.id, stays.id, "buyer", True)]
+    assert (await undo(one, done["merge"]["id"]))["kept"] == []
+    assert await graph(one) == before
+
+
 async def test_identifiers_that_went_lead_on_everywhere(one: Tenant) -> None:
     first, second, third = (Account(name=name) for name in "abc")
     contact, gone = Contact(first_name="c"), Contact(first_name="g")
