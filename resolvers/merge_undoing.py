@@ -139,7 +139,7 @@ async def _taken_back(
     key, account = still.get("external_key"), still.get("account_id")
     if key is not None and key in await statements.taken_keys(session, kind, [key]):
         del still["external_key"]
-    if account in accounts:
+    if account is not None and account in accounts:
         still["account_id"] = accounts[account]
     elif account is not None:
         del still["account_id"]

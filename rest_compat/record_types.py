@@ -70,7 +70,7 @@ class _Mergeable(Document):
         return documents
 
 
-_NONE_WENT: Final = {"merged_from": []}
+_NONE_WENT: Final[Mapping[str, object]] = {"merged_from": []}
 
 
 def _merged_from(noun: str) -> Mapping[str, Schema]:
