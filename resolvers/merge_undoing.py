@@ -14,7 +14,7 @@ from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.node_lookup import NodeResult
-from resolvers.shared.result_codec import loads
+from resolvers.shared.result_codec import dumps, loads
 from storage.base import Record, now
 from storage.new_rows import as_row
 from storage.queries import merge_undoing as statements
@@ -58,7 +58,7 @@ async def _undone(ctx: Context, session: TenantSession, merge: Merge) -> Unmerge
         words = f"The record that stayed went into another by the merge {later.id}; undo that one first"
         raise InvalidState(words, field=("id",))
     before, going = loads(merge.before.encode()), Going(kind, merge.into_id, tuple(merge.from_ids))
-    links = Links(**loads(merge.moved.encode()))
+    links = await _own_links(session, merge, going)
     data = {"merge_id": merge.id, "kind": merge.kind, "into_id": merge.into_id, "from_ids": list(merge.from_ids)}
     event = changes.event_draft(ctx, "merge_undone", data)
     await statements.drop_keys(session, going, links.keys)
@@ -81,6 +81,16 @@ async def _undone(ctx: Context, session: TenantSession, merge: Merge) -> Unmerge
     typename = LISTABLES[kind].typename
     shown = merge._replace(choice={}, moved="", before="")  # type: ignore[attr-defined]  # a named tuple
     return Unmerged(shown, [NodeResult(typename, row) for row in back], list(dict.fromkeys(kept)))
+
+
+async def _own_links(session: TenantSession, merge: Merge, going: Going) -> Links:
+    """The links of a merge, without those that later ones into the same record brought, too."""
+    links = Links(**loads(merge.moved.encode()))
+    for other in await statements.behind(session, merge):  # a statement for each that has such a link
+        later = Links(**loads(other.moved.encode()))
+        if statements.hand_on(going, links, later):
+            await session.update(other, moved=dumps(later.as_data()).decode())
+    return links
 
 
 async def _append(session: TenantSession, event: Event, told: Sequence[Told]) -> None:
