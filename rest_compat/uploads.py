@@ -25,6 +25,7 @@ BYTES: Final = "application/offset+octet-stream"
 _EXTENSIONS: Final = "creation,creation-with-upload,expiration,checksum,termination"
 _ALWAYS: Final = {"Tus-Resumable": VERSION, "Tus-Version": VERSION}
 _WHOLE: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
+_HUGE: Final = re.compile(r"[0-9]{16,}", re.ASCII)
 _SECONDS: Final = 86_400.0  # whoever sends too slowly is told so by the server, whatever the part's length
 _TELLS: Final = ("Upload-Offset", "Upload-Expires", "X-File-Id", *_ALWAYS)
 _FIELDS: Final = {
@@ -41,6 +42,8 @@ _TWIN: Final = "Mutation.fileUploadCreate"  # whose upload has this address
 async def create(call: RestRequest) -> RestResponse:
     """Begins an upload; a body is its first part."""
     _check_version(call)
+    if _HUGE.fullmatch(call.headers.get("upload-length", "")):
+        raise TooLarge("Upload-Length is more than any file has")
     length = _number(call, "Upload-Length")
     has_part = _media_type(call) == BYTES
     if not has_part and call.headers.get("content-length", "0") != "0":
