@@ -262,14 +262,14 @@ async def _link(session: TenantSession, going: Going, one: Reference, links: Lin
         return
     model: AnyEntity = model_named(one.table)
     await session.execute(delete(model).where(own_rows(session, going.kind, one, _column(one).in_(going.ids))))
-    first: dict[str, Row] = {}
+    made: dict[str, Row] = {}
     for row, collapsed in rows:
         at = getattr(row, key_column(one).key)
         if not collapsed:
-            first[at] = row._replace(**{one.column: going.into})
-        elif at in first:  # of another one that goes
-            first[at] = _together(first[at], row)
-    new = list(first.values())
+            made[at] = row._replace(**{one.column: going.into})
+        elif at in made:  # of another one that goes
+            made[at] = _together(made[at], row)
+    new = list(made.values())
     if model is TagLink and new:
         last = select(func.max(col(TagLink.position))).where(
             own_rows(session, going.kind, one, _column(one) == going.into)
