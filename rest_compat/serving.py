@@ -327,7 +327,10 @@ async def _response(operation: RestOperation, answer: RestResponse, ignored: lis
     if answer.stream is not None and method != "HEAD":
         return _Streamed(await answer.stream(), status, headers)
     if answer.content is None:
-        return Response(None, status, headers)
+        response = Response(None, status, headers)
+        if answer.stream is not None and "Content-Length" not in headers:
+            del response.headers["content-length"]  # nobody knows how long the answer to GET is
+        return response
     content = answer.content if isinstance(answer.content, bytes) else encoded(answer.content)
     if len(content) > RESPONSE_MAX_BYTES:
         raise ResponseTooLarge()
