@@ -29,12 +29,16 @@ from storage.tables import (
     Tag,
     TagLink,
 )
-from tests.records.test_merging import LINKED, MERGE, UNDO, graph
+from tests.records.test_merging import LINKED, MERGE, PREVIEW, UNDO, graph
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 MERGES = 7
+KEPT: dict[str, dict[str, Any]] = {
+    "ACCOUNT": {"name": Account.name, "domain": Account.domain, "externalKey": Account.external_key},
+    "CONTACT": {"firstName": Contact.first_name, "accountId": Contact.account_id, "phone": Contact.phone},
+}
 Graph = dict[str, Any]
 
 
@@ -169,11 +173,18 @@ async def merged(tenant: Tenant, random: Random, records: dict[str, list[str]], 
         for field in fields[kind]
         if random.random() < 0.3
     ]
-    done = await tenant.ask(MERGE, i={"kind": kind, "into": into, "from": others, "choose": choose})
+    given = {"kind": kind, "into": into, "from": others, "choose": choose}
+    told = await tenant.ask(PREVIEW, i=given)
+    done = await tenant.ask(MERGE, i=given)
+    assert told["userErrors"] == done["userErrors"]
     if now(into) in map(now, others):
         assert {error["code"] for error in done["userErrors"]} == {"VALIDATION"}
         return None
     assert done["userErrors"] == []
+    assert done["merge"]["links"].items() <= told["links"].items()
+    for field in told["fields"]:
+        column = KEPT[kind].get(field["field"])
+        assert column is None or dict(await tenant.rows(column.class_.id, column))[now(into)] == field["value"]
     merge: str = done["merge"]["id"]
     return merge
 
