@@ -201,6 +201,7 @@ class SearchType(StrEnum):
     NOTE = "note"
     CALL = "call"
     EMAIL = "email"
+    FILE = "file"
 
 
 class MemberState(StrEnum):

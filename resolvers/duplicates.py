@@ -2,10 +2,10 @@
 
 import base64
 import binascii
-from asyncio import gather
+from asyncio import gather, sleep
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import combinations
 from typing import Annotated
 
 import orjson
@@ -27,7 +27,7 @@ from resolvers.shared.node_lookup import NodeResult
 from storage.base import as_uuid
 from storage.queries import duplicates as statements
 from storage.queries import merged_ids
-from storage.queries.duplicates import Pair, Shared
+from storage.queries.duplicates import Shared
 from storage.queries.kinds import kinds_of
 from storage.queries.records import lock_each
 from storage.rows import Row
@@ -35,6 +35,7 @@ from storage.tenancy.sessions import TenantSession
 
 _LOOKED_AT = 200
 """Records of a group of which it is known who is not one with whom."""
+_NOBODY: AbstractSet[str] = frozenset()
 
 
 class DuplicatesDismiss(Input):
@@ -66,7 +67,11 @@ async def list_duplicates(ctx: Context, kind: MergeableKind, page: PageWindow) -
         shown = found[: page.size]
         members = await statements.members(session, kind, [one.key for one in shown], _LOOKED_AT) if shown else {}
         ids = list(dict.fromkeys(i for group in members.values() for i in group))
-        dismissed = await statements.dismissed_among(session, kind, ids) if ids else set()
+        pairs = await statements.dismissed_among(session, kind, ids) if ids else set()
+    dismissed: dict[str, set[str]] = defaultdict(set)
+    for low, high in pairs:
+        dismissed[low].add(high)
+        dismissed[high].add(low)
 
     async def total() -> int:
         async with ctx.reading() as session:
@@ -78,14 +83,19 @@ async def list_duplicates(ctx: Context, kind: MergeableKind, page: PageWindow) -
 
 
 async def _group(
-    ctx: Context, kind: MergeableKind, shared: Shared, members: Mapping[str, AbstractSet[str]], dismissed: set[Pair]
+    ctx: Context,
+    kind: MergeableKind,
+    shared: Shared,
+    members: Mapping[str, AbstractSet[str]],
+    dismissed: Mapping[str, AbstractSet[str]],
 ) -> DuplicateGroup | None:
     """The group of a key; None where nobody is left of it who may be one with another."""
     ids, size = list(members), shared.size
-    apart = {pair for pair in combinations(sorted(ids), 2) if pair in dismissed} if dismissed else set()
+    apart = {i: others for i in ids if (others := dismissed.get(i, _NOBODY) & members.keys())}
     if apart:
         ids = _together(ids, apart)
         size = len(ids)
+        await sleep(0)  # others have a turn
     if len(ids) < 2:
         return None
     common = sorted(frozenset.intersection(*(frozenset(members[i]) for i in ids)))
@@ -95,19 +105,22 @@ async def _group(
     return DuplicateGroup([SIGNS[key[0]] for key in common], records, size, shared)
 
 
-def _together(ids: Sequence[str], apart: set[Pair]) -> list[str]:
-    """The most records of which no two are dismissed (decision 433): each is tried first, with all that go with it."""
-    best: list[str] = []
+def _together(ids: Sequence[str], apart: Mapping[str, AbstractSet[str]]) -> list[str]:
+    """The most records of which no two are dismissed (decision 433): each is tried first, with all that go with it.
+
+    `apart` has those that a record is not one with.
+    """
+    best: set[str] = set()
     for place, first in enumerate(ids):
-        chosen = [first]
+        chosen = {first}
         for other in ids:
-            if other != first and not any(tuple(sorted((other, one))) in apart for one in chosen):
-                chosen.append(other)
+            if chosen.isdisjoint(apart.get(other, _NOBODY)):
+                chosen.add(other)
         if len(chosen) > len(best):
             best = chosen
         if len(best) > 1 and place >= DUPLICATES_SHOWN:
             break
-    return [i for i in ids if i in set(best)]
+    return [i for i in ids if i in best]
 
 
 def _cursor(row: Row) -> str:

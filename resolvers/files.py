@@ -20,7 +20,7 @@ from resolvers.shared.lists import PageResult, by_id, children, page_of
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files as statements
-from storage.queries import listables, records
+from storage.queries import listables, merged_ids, records
 from storage.rows import FileRow
 from storage.tables import File, FileLink, FileUsage, Folder
 from storage.tenancy.sessions import TenantSession
@@ -153,17 +153,18 @@ async def to_attach(session: TenantSession, ids: Sequence[str]) -> dict[str, str
     Raises Problems for those that are not there or have as many files as they may. The usage of files is locked.
     """
     found = await statements.kinds_kept(session, ids) if ids else {}
-    numbers = await statements.attached(session, found) if found else {}
+    kinds = dict(found.values())
+    numbers = await statements.attached(session, kinds) if kinds else {}
     problems = []
     for place, identifier in enumerate(ids):
-        canonical = as_uuid(identifier)
-        if canonical not in found:
+        one = found.get(as_uuid(identifier) or "")
+        if one is None:
             problems.append(Problem(("attach_to", place), "does not exist in this organization", "reference"))
-        elif numbers[canonical] >= FILES_ON_RECORD_MAX:
+        elif numbers[one[0]] >= FILES_ON_RECORD_MAX:
             problems.append(Problem(("attach_to", place), f"has {FILES_ON_RECORD_MAX} files already", "too_long"))
     if problems:
         raise Problems(problems)
-    return found
+    return kinds
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
@@ -197,7 +198,7 @@ async def attach_file(ctx: Context, file_id: str, record_id: str) -> File:
         kinds = await statements.kinds_kept(session, [record_id])
         if not kinds:
             raise NotFound(field=("record_id",))
-        [(record, kind)] = kinds.items()
+        [(record, kind)] = kinds.values()
         if await session.find(FileLink, record_id=record, file_id=file.id) is None:
             _check_standing(file)
             if (await statements.attached(session, [record]))[record] >= FILES_ON_RECORD_MAX:
@@ -216,7 +217,8 @@ async def detach_file(ctx: Context, file_id: str, record_id: str) -> File:
     async with ctx.writing() as session:
         await statements.lock_usage(session)
         file = await _to_change(session, file_id)
-        link = None if record is None else await session.find(FileLink, record_id=record, file_id=file.id)
+        ids = [] if record is None else [record, *(await merged_ids.leading(session, [record])).values()]
+        link = await session.find(FileLink, record_id=ids[-1], file_id=file.id) if ids else None
         if link is not None:
             await session.delete(link)
             await _log(ctx, session, "file_detached", file, record_id=link.record_id)

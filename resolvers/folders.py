@@ -147,9 +147,14 @@ async def _moved(session: TenantSession, folder: Folder, parent_id: str | None) 
         depth = above.depth + 1
         if folder.id in [one.id for one in (await statements.above(session, [above.id]))[above.id]]:
             raise InvalidState("A folder cannot go below itself", field=("parent_id",))
+    if depth == folder.depth:
+        return depth
     below = (await statements.tree(session, folder))[1:]
+    if len(below) > FOLDER_TREE_MAX:
+        words = f"There are more than {FOLDER_TREE_MAX} folders in it, which would lie at another depth; move a part"
+        raise InvalidState(words, field=("id",))
     _check_depth(max([depth, *(one.depth - folder.depth + depth for one in below)]))
-    if below and depth != folder.depth:
+    if below:
         await statements.sink(session, [one.id for one in below], depth - folder.depth)
     return depth
 

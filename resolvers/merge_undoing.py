@@ -1,6 +1,6 @@
 """Undoing a merge: the records come back under their identifiers, with what is as the merge left it (decision 436)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,11 @@ from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.node_lookup import NodeResult
-from resolvers.shared.result_codec import loads
+from resolvers.shared.result_codec import dumps, loads
 from storage.base import Record, now
 from storage.new_rows import as_row
 from storage.queries import merge_undoing as statements
-from storage.queries import records
+from storage.queries import merged_ids, records
 from storage.queries.duplicates import MODELS
 from storage.queries.history import Told
 from storage.queries.merging import Going, Links
@@ -58,19 +58,20 @@ async def _undone(ctx: Context, session: TenantSession, merge: Merge) -> Unmerge
         words = f"The record that stayed went into another by the merge {later.id}; undo that one first"
         raise InvalidState(words, field=("id",))
     before, going = loads(merge.before.encode()), Going(kind, merge.into_id, tuple(merge.from_ids))
-    links = Links(**loads(merge.moved.encode()))
+    links = await _own_links(session, merge, going)
     data = {"merge_id": merge.id, "kind": merge.kind, "into_id": merge.into_id, "from_ids": list(merge.from_ids)}
     event = changes.event_draft(ctx, "merge_undone", data)
     await statements.drop_keys(session, going, links.keys)
+    accounts = await _accounts_now(session, before)
     told: list[Told] = []
     kept: list[str] = []
     if into is not None:
-        changed, kept = await _taken_back(session, kind, into, before["into"])
+        changed, kept = await _taken_back(session, kind, into, before["into"], accounts)
         after = await session.update(into, **changed, **changes.next_version(into))
         fields = told_fields(kind.value, as_row(into)._asdict(), as_row(after)._asdict())
         fields |= {"from_ids": [list(merge.from_ids), None]}
         told.append(Told(kind.value, into.id, fields, alone=True))
-    rows, left = await _restorable(session, kind, before["from"])
+    rows, left = await _restorable(session, kind, before["from"], accounts)
     back = await session.insert(*rows)
     await statements.forget_ids(session, kind, merge)
     kept += left + await statements.move_back(session, going, links, event)
@@ -82,26 +83,50 @@ async def _undone(ctx: Context, session: TenantSession, merge: Merge) -> Unmerge
     return Unmerged(shown, [NodeResult(typename, row) for row in back], list(dict.fromkeys(kept)))
 
 
+async def _own_links(session: TenantSession, merge: Merge, going: Going) -> Links:
+    """The links of a merge, without those that later ones into the same record brought, too."""
+    links = Links(**loads(merge.moved.encode()))
+    for other in await statements.behind(session, merge):  # a statement for each that has such a link
+        later = Links(**loads(other.moved.encode()))
+        if statements.hand_on(going, links, later):
+            await session.update(other, moved=dumps(later.as_data()).decode())
+    return links
+
+
 async def _append(session: TenantSession, event: Event, told: Sequence[Told]) -> None:
     await records.tell(session, event, told)
     await records.append_events(session, [event])
 
 
+async def _accounts_now(session: TenantSession, before: Mapping[str, Any]) -> Mapping[str, str]:
+    """Where the accounts are that the records named before the merge: those that are gone lead nowhere.
+
+    One that went into another leads there (decision 590).
+    """
+    named = {row.account_id for row in before["from"] if hasattr(row, "account_id")}
+    named |= set(before["into"].get("account_id", ())[:1])
+    ids = sorted(named - {None})
+    if not ids:
+        return {}
+    gone = await statements.missing_account(session, ids)
+    leads = await merged_ids.leading(session, sorted(gone))
+    lost = await statements.missing_account(session, sorted(set(leads.values()))) if leads else set()
+    return {i: i for i in ids if i not in gone} | {i: stays for i, stays in leads.items() if stays not in lost}
+
+
 async def _restorable(
-    session: TenantSession, kind: MergeableKind, rows: Sequence[Any]
+    session: TenantSession, kind: MergeableKind, rows: Sequence[Any], accounts: Mapping[str, str]
 ) -> tuple[list[Record], list[str]]:
     """The rows as they come back, a version later; an account that is gone meanwhile is named no more, and told."""
     kept: list[str] = []
-    gone: set[str] = set()
-    if kind is MergeableKind.CONTACT and (named := [row.account_id for row in rows if row.account_id is not None]):
-        gone = await statements.missing_account(session, named)
     taken = await statements.taken_keys(session, kind, [row.external_key for row in rows if row.external_key])
     restored = []
     for row in rows:
         changed = changes.next_version(row)
-        if gone and row.account_id in gone:
-            changed["account_id"] = None
-            kept.append("account_id")
+        if kind is MergeableKind.CONTACT and row.account_id is not None:
+            changed["account_id"] = accounts.get(row.account_id)
+            if changed["account_id"] is None:
+                kept.append("account_id")
         if row.external_key in taken:
             changed["external_key"] = None
             kept.append("external_key")
@@ -110,14 +135,22 @@ async def _restorable(
 
 
 async def _taken_back(
-    session: TenantSession, kind: MergeableKind, into: Record, fields: dict[str, list[Any]]
+    session: TenantSession,
+    kind: MergeableKind,
+    into: Record,
+    fields: dict[str, list[Any]],
+    accounts: Mapping[str, str],
 ) -> tuple[dict[str, Any], list[str]]:
     """The fields that get their values of before the merge, and those that were changed after it.
 
-    A key in another system that is another record's by now is not taken back.
+    An account that is gone, or a key in another system that is another record's by now, is not taken back.
     """
     still = {name: before for name, (before, after) in fields.items() if getattr(into, name) == after}
-    key = still.get("external_key")
+    key, account = still.get("external_key"), still.get("account_id")
     if key is not None and key in await statements.taken_keys(session, kind, [key]):
         del still["external_key"]
+    if account is not None and account in accounts:
+        still["account_id"] = accounts[account]
+    elif account is not None:
+        del still["account_id"]
     return still, [name for name in fields if name not in still]

@@ -96,6 +96,18 @@ async def merge_records(ctx: Context, input: MergeInput) -> Merged:
     return merged_now
 
 
+async def merged_from(ctx: Context, kind: MergeableKind, record_id: str) -> list[str]:
+    """The identifiers of those that went into a record, for who has it; those of its siblings come along."""
+
+    async def load(ids: list[str]) -> list[list[str]]:
+        async with ctx.reading() as session:
+            found = await merged_ids.taken_by(session, kind, ids)
+        return [found[i] for i in ids]
+
+    ids: list[str] = await ctx.loader(("merged_from", kind), load).load(record_id)
+    return ids
+
+
 async def record_of(ctx: Context, kind: MergeableKind, record_id: str) -> NodeResult | None:
     """The record of the kind, for who may read such; None where it was deleted."""
     listable = LISTABLES[kind]

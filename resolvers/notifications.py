@@ -15,6 +15,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Reference, json_object
 from storage.base import JsonDict, as_uuid
 from storage.event_types import EVENT_TYPES
+from storage.queries import merged_ids
 from storage.queries.kinds import kinds_of
 from storage.tenancy.sessions import TenantSession
 
@@ -51,9 +52,9 @@ async def emit_notification(ctx: Context, input: NotificationEmit) -> str:
     The log says which type and which record it was, and no word of the data (decision 418). Raises Problems for a
     record that there is not, or that the caller may not read.
     """
-    record = None if input.record_id is None else as_uuid(input.record_id)
     async with ctx.writing() as session:
-        if input.record_id is not None and (record is None or not await _is_there(ctx, session, record)):
+        record = None if input.record_id is None else await _found(ctx, session, input.record_id)
+        if input.record_id is not None and record is None:
             raise Problems([Problem(("input", "record_id"), "does not exist in this organization", "reference")])
         event = await changes.append_event(ctx, session, _EMITTED, {"type": input.type, "record_id": record})
     data = {**(input.data or {}), **({} if record is None else {"record_id": record})}
@@ -65,6 +66,11 @@ async def emit_notification(ctx: Context, input: NotificationEmit) -> str:
     return event.id
 
 
-async def _is_there(ctx: Context, session: TenantSession, identifier: str) -> bool:
+async def _found(ctx: Context, session: TenantSession, identifier: str) -> str | None:
+    """The record that the identifier names, or leads to since a merge; None for one that the caller may not read."""
+    canonical = as_uuid(identifier)
     readable = {kind: listable for kind, (listable, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
-    return bool(await kinds_of(session, readable, [identifier]))
+    if canonical is None or await kinds_of(session, readable, [canonical]):
+        return canonical
+    stays = (await merged_ids.leading(session, [canonical])).get(canonical)
+    return stays if stays is not None and await kinds_of(session, readable, [stays]) else None

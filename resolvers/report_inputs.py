@@ -1,8 +1,8 @@
 """What callers say of reports: names, kinds, and what a question is narrowed to (decisions 470 to 472)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictInt
 
@@ -104,10 +104,15 @@ def _wrong(kind: ReportKind, parameters: ReportParameters | None) -> Iterator[tu
             yield name, f"does not go with {kind.value}, whose records have none", ()
 
 
-async def check_named(session: TenantSession, parameters: Mapping[str, Any], at: Path) -> None:
-    """Raise Problems for each owner, account, stage and tag that the organization does not have. Any: JSON."""
-    named = {name: parameters[name] for name in LISTS if parameters[name]}
+async def check_named(session: TenantSession, parameters: JsonDict, at: Path) -> JsonDict:
+    """The parameters with what their identifiers lead to.
+
+    Raises Problems for each owner, account, stage and tag that the organization does not have.
+    """
+    [parameters_now] = await statements.followed(session, [parameters])
+    named = {name: parameters_now[name] for name in LISTS if parameters_now[name]}
     lost = await statements.lost(session, named)
     if lost:
         words = "does not exist in this organization"
         raise Problems([Problem((*at, name, place), words, "reference") for name, place in lost])
+    return parameters_now

@@ -55,9 +55,8 @@ async def preview_report(ctx: Context, kind: ReportKind, parameters: ReportParam
     """
     _check_may_read(ctx, kind)
     check(kind, parameters, ("parameters",))
-    wanted = kept(parameters)
     async with ctx.reading() as session:
-        await check_named(session, wanted, ("parameters",))
+        wanted = await check_named(session, kept(parameters), ("parameters",))
         return await table_of(session, kind, wanted, ctx.services.clock())
 
 
@@ -85,8 +84,8 @@ _Question = tuple[ReportKind, bytes]
 
 async def _said(ctx: Context, questions: Sequence[_Question]) -> list[Table | str]:
     """The table of each question, or what it is narrowed to and is gone."""
-    parameters = [loads(kept) for _, kept in questions]
     async with ctx.reading() as session:
+        parameters = await statements.followed(session, [loads(kept) for _, kept in questions])
         gone = await lead_nowhere(session, parameters)
         moment = ctx.services.clock()
         return [
@@ -110,15 +109,14 @@ async def create_report(ctx: Context, input: ReportCreate) -> Report:
         name=input.name,
         description=input.description,
         kind=input.kind.value,
-        parameters=kept(input.parameters),
         owner_id=ctx.caller.subject,
     )
     async with ctx.writing() as session:
-        await check_named(session, report.parameters, _AT)
+        parameters = await check_named(session, kept(input.parameters), _AT)
         await records.lock_organization(session)
         if await statements.number(session) >= REPORTS_MAX:
             raise Problems([Problem(("input",), f"there can be at most {REPORTS_MAX} reports", "too_long")])
-        [report] = await session.insert(report)
+        [report] = await session.insert(changes.as_changed(report, {"parameters": parameters}))
         await changes.append_event(ctx, session, "report_created", {"report_id": report.id})
     ctx.forget()
     return report
@@ -142,8 +140,7 @@ async def update_report(
         changes.expect(report, version, seen)
         if "parameters" in fields:
             check(ReportKind(report.kind), input.parameters, _AT)
-            fields["parameters"] = kept(input.parameters)
-            await check_named(session, fields["parameters"], _AT)
+            fields["parameters"] = await check_named(session, kept(input.parameters), _AT)
         await changes.check_references(session, fields, {})
         report, changed = await changes.apply(session, report, fields)
         if changed:

@@ -13,6 +13,7 @@ from resolvers.accounts import get_account
 from resolvers.activities import get_activity
 from resolvers.contacts import get_contact
 from resolvers.deals import get_deal
+from resolvers.files import get_file
 from resolvers.leads import get_lead
 from resolvers.meetings import get_meeting
 from resolvers.search_passages import Passage, length, passage
@@ -38,6 +39,7 @@ _LISTABLES: Mapping[SearchType, tuple[str, Listable[RecordRow], Rule]] = {
     SearchType.NOTE: ("Note", listables.NOTES, rule_of(get_activity)),
     SearchType.CALL: ("Call", listables.CALLS, rule_of(get_activity)),
     SearchType.EMAIL: ("Email", listables.EMAILS, rule_of(get_activity)),
+    SearchType.FILE: ("File", listables.FILES, rule_of(get_file)),
 }
 """The type of a hit, and the rule of the operation that reads it."""
 

@@ -13,9 +13,9 @@ from resolvers.shared.keys import KEY, TAKEN
 from resolvers.shared.tagging import made
 from resolvers.shared.writing import references_of, standing
 from resolvers.upsert_rows import Kind, Line, check_change, check_new
-from storage.base import as_uuid, with_copies
+from storage.base import Record, as_uuid, with_copies
 from storage.new_rows import new_row
-from storage.queries import external_keys, history, listables, members, records
+from storage.queries import external_keys, history, listables, members, merged_ids, records
 from storage.queries import tags as tagging
 from storage.queries.history import Told
 from storage.tables import Deal, Lead, TagLink
@@ -75,8 +75,12 @@ async def _refer(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> N
         for column, model in references_of(kind.model).items()
         if line.fields.get(column) is not None
     }
-    for missing in await records.missing_references(session, given):
-        index, _, column = missing.partition(" ")
+    led, missing = await changes.existing(session, given)
+    for name, identifier in led.items():
+        index, _, column = name.partition(" ")
+        by_index[index].fields[column] = identifier
+    for name in missing:
+        index, _, column = name.partition(" ")
         by_index[index].refuse((column,), words, "reference")
     owners = {owner for line in by_index.values() if (owner := line.fields.get("owner_id")) is not None}
     active = await members.active_of(session, sorted(owners)) if owners else set()
@@ -126,14 +130,30 @@ async def _find(
         texts = [value for line in good if (value := wanted[line.index]) is not None]
         found = await external_keys.ids_by_text(session, kind.text, texts, *kind.conditions)
     ids = {i: value if match == _ID or value is None else found.get(value) for i, value in wanted.items()}
+    there = await _locked(session, kind, ids, match)
     _refuse_second(lines, match, ids)
-    there = await external_keys.lock(session, kind.model, sorted({i for i in ids.values() if i is not None}))
     for line in _good(lines):
         line.record = there.get(ids[line.index] or "")
         if match == _ID and line.record is None:
             line.refuse((_ID,), NotFound.message, "not_found")
         elif match != KEY or line.record is not None:
             _keep_key(line, held)
+
+
+async def _locked(session: TenantSession, kind: Kind, ids: dict[int, str | None], match: str) -> Mapping[str, Record]:
+    """The records of the rows by identifier. One that a merge took away becomes that of the record that stays.
+
+    Raises Raced for one that was found just now, and went into another or was deleted before it could be locked.
+    """
+    wanted = {i for i in ids.values() if i is not None}
+    there = await external_keys.lock(session, kind.model, sorted(wanted))
+    gone = sorted(wanted - there.keys())
+    if gone and match != _ID:
+        raise Raced
+    if gone and merged_ids.can_lead(kind.model) and (leads := await merged_ids.leading(session, gone)):
+        ids |= {index: leads.get(i or "", i) for index, i in ids.items()}
+        there = {**there, **await external_keys.lock(session, kind.model, sorted(leads.values()))}
+    return there
 
 
 def _keep_key(line: Line, held: Mapping[str, str]) -> None:

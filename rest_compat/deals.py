@@ -131,7 +131,7 @@ LINKED_CONTACT: Final = replace(
         "is_primary": {"type": "boolean", "description": "Whether it is the deal's primary contact."},
         "linked_at": {"type": "string", "format": "date-time", "description": "When it was put on the deal."},
     },
-    examples={"role": "decision maker", "is_primary": True, "linked_at": MADE_AT},
+    examples={**CONTACT.examples, "role": "decision maker", "is_primary": True, "linked_at": MADE_AT},
 )
 _LINKED_SELECTION: Final = Selection(frozenset(LINKED_CONTACT.columns))
 

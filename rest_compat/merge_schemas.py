@@ -107,6 +107,7 @@ _CONTACT: Final = {
     "updated_at": MADE_AT,
     "version": 2,
     "tags": ["vip"],
+    "merged_from": [],
 }
 MERGE_EXAMPLES: Final[JsonObject] = {
     "DuplicateGroup": {

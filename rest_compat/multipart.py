@@ -14,6 +14,7 @@ from contract.errors import Problem, Problems
 from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import ONE_REQUEST_FIELDS_MAX_BYTES
 
+_BOUNDARY_MAX = 70  # RFC 2046, part 5.1.1
 _Event = tuple[Literal["begin", "data", "end"], bytes]
 
 
@@ -30,7 +31,7 @@ def boundary_of(content_type: str | None) -> bytes:
     """Returns what stands between the parts. Raises UnsupportedMedia where the body is no such form."""
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary", b"")
-    if kind != b"multipart/form-data" or not boundary:
+    if kind != b"multipart/form-data" or not 1 <= len(boundary) <= _BOUNDARY_MAX:
         raise UnsupportedMedia("The body must be multipart/form-data, with its boundary")
     return boundary
 

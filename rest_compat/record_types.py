@@ -5,22 +5,29 @@ The keys of a document stand by hand, because they are the published contract; t
 
 from __future__ import annotations
 
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from contract.outreach_vocabulary import CampaignStatus
-from contract.vocabulary import TaggedKind
+from contract.vocabulary import MergeableKind, TaggedKind
 from resolvers.accounts import get_account, list_accounts
 from resolvers.campaigns import delete_campaign, get_campaign, list_campaigns, pause_campaign, resume_campaign
 from resolvers.contacts import get_contact, list_contacts
 from resolvers.jobs import get_job
+from resolvers.merging import merged_from
 from resolvers.outreach_domains import list_domains
 from resolvers.pipeline_stages import list_stages
+from resolvers.shared.context import Context
 from rest_compat.documents import Document
 from rest_compat.parameters import Exactly, ListParameters, Named, Since, Tagged, Where
 from rest_compat.resources import Resource
+from rest_compat.schemas import JsonObject, Schema
 from storage import tables as t
+from storage.statements import AnyRow
 
 
 class AccountQuery(ListParameters):
@@ -49,16 +56,41 @@ class CampaignQuery(ListParameters):
     status: Annotated[CampaignStatus | None, Where()] = Field(default=None, description="Only campaigns that stand so.")
 
 
-ACCOUNT: Final = Document(
+@dataclass(frozen=True)
+class _Mergeable(Document):
+    """Describes a record that others may have gone into; their identifiers come last."""
+
+    merges: MergeableKind = MergeableKind.ACCOUNT
+
+    async def shown(self, ctx: Context, rows: Sequence[AnyRow]) -> list[JsonObject]:
+        """Returns the documents, with the identifiers, which come in a statement of their own."""
+        documents = await super().shown(ctx, rows)
+        found = await gather(*(merged_from(ctx, self.merges, row.id) for row in rows))
+        for document, ids in zip(documents, found, strict=True):
+            document["merged_from"] = ids
+        return documents
+
+
+_NONE_WENT: Final[Mapping[str, object]] = {"merged_from": []}
+
+
+def _merged_from(noun: str) -> Mapping[str, Schema]:
+    text = f"The ids of the {noun} that were merged into this one; they still lead here."
+    return {"merged_from": {"type": "array", "items": {"type": "string", "format": "uuid"}, "description": text}}
+
+
+ACCOUNT: Final = _Mergeable(
     "Account",
     t.Account,
     "A company that the organization sells to.",
     ("id", "org_id", "owner_id", "name", "domain", "industry", "created_at", "updated_at", "version", "tags"),
     tagged=TaggedKind.ACCOUNT,
+    added=_merged_from("accounts"),
+    examples=_NONE_WENT,
 )
 _ACCOUNTS: Final = Resource("/accounts/{account_id}", ACCOUNT)
 
-CONTACT: Final = Document(
+CONTACT: Final = _Mergeable(
     "Contact",
     t.Contact,
     "A person, with or without an account.",
@@ -67,6 +99,9 @@ CONTACT: Final = Document(
         *("created_at", "updated_at", "version", "tags"),
     ),
     tagged=TaggedKind.CONTACT,
+    added=_merged_from("contacts"),
+    examples=_NONE_WENT,
+    merges=MergeableKind.CONTACT,
 )
 _CONTACTS: Final = Resource("/contacts/{contact_id}", CONTACT)
 

@@ -53,6 +53,9 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
 
     async def endpoint(scope: Scope, receive: Receive, request_id: str, meter: Meter) -> Response:
         headers, address = text_headers_of(scope), address_of(scope)
+        if scope["method"] == "HEAD":
+            # GET alone has ranges (RFC 9110, part 14.2).
+            headers = {name: value for name, value in headers.items() if name != "range"}
         keeps = rule if operation.streams and operation.outlives else None
         watch = CredentialWatch(
             streams, headers.get("authorization"), headers.get("x-service-org"), address, keeps=keeps
@@ -324,7 +327,10 @@ async def _response(operation: RestOperation, answer: RestResponse, ignored: lis
     if answer.stream is not None and method != "HEAD":
         return _Streamed(await answer.stream(), status, headers)
     if answer.content is None:
-        return Response(None, status, headers)
+        response = Response(None, status, headers)
+        if answer.stream is not None and "Content-Length" not in headers:
+            del response.headers["content-length"]  # nobody knows how long the answer to GET is
+        return response
     content = answer.content if isinstance(answer.content, bytes) else encoded(answer.content)
     if len(content) > RESPONSE_MAX_BYTES:
         raise ResponseTooLarge()

@@ -12,7 +12,7 @@ from typing import Final
 
 from starlette.requests import ClientDisconnect
 
-from contract.errors import Problem, Problems
+from contract.errors import Conflict, Problem, Problems
 from contract.file_errors import TusVersion
 from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import UPLOAD_METADATA_MAX_BYTES
@@ -27,6 +27,7 @@ BYTES: Final = "application/offset+octet-stream"
 _EXTENSIONS: Final = "creation,creation-with-upload,expiration,checksum,termination"
 _ALWAYS: Final = {"Tus-Resumable": VERSION, "Tus-Version": VERSION}
 _WHOLE: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
+_HUGE: Final = re.compile(r"[0-9]{16,}", re.ASCII)
 _SECONDS: Final = 86_400.0  # whoever sends too slowly is told so by the server, whatever the part's length
 _TELLS: Final = ("Upload-Offset", "Upload-Expires", "X-File-Id", *_ALWAYS)
 _FIELDS: Final = {
@@ -43,6 +44,8 @@ _TWIN: Final = "Mutation.fileUploadCreate"  # whose upload has this address
 async def create(call: RestRequest) -> RestResponse:
     """Begins an upload; a body is its first part."""
     _check_version(call)
+    if _HUGE.fullmatch(call.headers.get("upload-length", "")):
+        raise TooLarge("Upload-Length is more than any file has")
     length = _number(call, "Upload-Length")
     has_part = _media_type(call) == BYTES
     if not has_part and call.headers.get("content-length", "0") != "0":
@@ -57,7 +60,10 @@ async def create(call: RestRequest) -> RestResponse:
     except TooLarge as error:
         raise TooLarge(error.message) from None
     if has_part and upload.file_id is None:
-        upload = await _append(call, upload.id, 0)
+        try:
+            upload = await _append(call, upload.id, 0)
+        except Conflict:  # begun before under this idempotency key: the client learns how it stands (decision 592)
+            upload = await get_upload(call.ctx, upload.id)
     location = f"{call.root_path}{PATH}/{upload.id}"
     return RestResponse(None, {"Location": location, **_told(upload)})
 

@@ -5,14 +5,22 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import TaggedKind
+from contract.vocabulary import MergeableKind, TaggedKind
 from resolvers import accounts
 from resolvers import health as scores
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.declare import Info, argument, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
-from schema.feeds import HistoryLink, TimelineLink, activities_field, files_field, history_field, timeline_field
+from schema.feeds import (
+    HistoryLink,
+    TimelineLink,
+    activities_field,
+    files_field,
+    history_field,
+    merged_from_field,
+    timeline_field,
+)
 from schema.filters import condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import (
@@ -95,6 +103,8 @@ class Account(Node):
     history: HistoryLink = history_field("account")
 
     files: Connection[FileLink] = files_field()
+
+    merged_from: list[strawberry.ID] = merged_from_field(MergeableKind.ACCOUNT)
 
 
 @record_order(t.Account)

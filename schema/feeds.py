@@ -1,12 +1,12 @@
-"""The fields `activities`, `timeline`, `history` and `files` of the records that have them."""
+"""The fields `activities`, `timeline`, `history`, `files` and `mergedFrom` of the records that have them."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import TimelineKind
-from resolvers import activities, files, timeline
+from contract.vocabulary import MergeableKind, TimelineKind
+from resolvers import activities, files, merging, timeline
 from schema.connections import After, Connection, First, listing
 from schema.declare import Info, argument, enum, guarded_field
 from schema.execution.selections import selected_nodes
@@ -90,6 +90,17 @@ def history_field(subject: str) -> Any:
         return await read(info.context, root.id, page)  # type: ignore[attr-defined]  # the same
 
     return changes
+
+
+def merged_from_field(kind: MergeableKind) -> Any:
+    """Make the field `mergedFrom` of a record of this kind."""
+
+    async def ids(root: strawberry.Parent[Row], info: Info) -> list[strawberry.ID]:
+        found = await merging.merged_from(info.context, kind, root.id)  # type: ignore[attr-defined]  # a record's row
+        return [strawberry.ID(each) for each in found]
+
+    text = f"The {kind.value}s that were merged into this one; their ids still lead here."
+    return strawberry.field(resolver=ids, description=text)
 
 
 def files_field(description: str = "The files attached to it, newest first.") -> Any:

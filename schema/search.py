@@ -27,6 +27,7 @@ enum(
     NOTE="Notes; found only where types names them.",
     CALL="Calls; found only where types names them.",
     EMAIL="E-mail messages; found only where types names them.",
+    FILE="Files by name; found only where types names them.",
 )
 
 

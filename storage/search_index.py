@@ -48,15 +48,22 @@ def _signs() -> re.Pattern[str]:
 
 
 def triggers(
-    dialect: str, table: str, kind: int | str, name: Sequence[str], rest: Sequence[str], only: str = ""
+    dialect: str,
+    table: str,
+    kind: int | str,
+    name: Sequence[str],
+    rest: Sequence[str],
+    only: str = "",
+    unless: str = "",
 ) -> list[str]:
     """The statements that make a table's rows searchable from now on.
 
     `name` and `rest` are its columns, `column.key` for a text in a JSON object; `only` is a condition on `NEW.` that
-    never changes for a row, and `kind` may be an expression of `NEW.` that never does.
+    never changes for a row, and `kind` may be an expression of `NEW.` that never does. A row whose column `unless` has
+    a value is found by no word.
     """
-    columns = ", ".join(dict.fromkeys(c.partition(".")[0] for c in (*name, *rest)))
-    title, texts = _joined(dialect, name), f"substr({_joined(dialect, rest)}, 1, {INDEXED_CHARACTERS})"
+    columns = ", ".join(dict.fromkeys(c.partition(".")[0] for c in (*name, *rest, *([unless] if unless else []))))
+    title, texts = _texts(dialect, name, rest, unless)
     make = _sqlite if dialect == "sqlite" else _postgresql
     return list(make(table, kind, columns, title, texts, only))
 
@@ -72,12 +79,17 @@ def removal(dialect: str, table: str) -> list[str]:
 
 
 def backfill(
-    dialect: str, table: str, kind: int | str, name: Sequence[str], rest: Sequence[str], only: str = ""
+    dialect: str,
+    table: str,
+    kind: int | str,
+    name: Sequence[str],
+    rest: Sequence[str],
+    only: str = "",
+    unless: str = "",
 ) -> list[str]:
     """The statements that make the rows searchable that are there already; on PostgreSQL by a role that sees them."""
     kind = str(kind).replace("NEW.", "t.")
-    title = _joined(dialect, name).replace("NEW.", "t.")
-    texts = f"substr({_joined(dialect, rest)}, 1, {INDEXED_CHARACTERS})".replace("NEW.", "t.")
+    title, texts = (part.replace("NEW.", "t.") for part in _texts(dialect, name, rest, unless))
     where = f" WHERE {only.replace('NEW.', 't.')}" if only else ""
     columns = f"INSERT INTO {ENTRIES} (org_id, kind, id, created_at, size, words)"
     row = f"t.org_id, {kind}, t.id, t.created_at, length({title})"
@@ -90,6 +102,15 @@ def backfill(
             f" ON e.org_id = t.org_id AND e.kind = {kind} AND e.id = t.id{where}",
         ]
     return [f"{columns} SELECT {row}, crm_words(t.org_id, {title}, {texts}) FROM {table} t{where}"]
+
+
+def _texts(dialect: str, name: Sequence[str], rest: Sequence[str], unless: str) -> tuple[str, str]:
+    """The name of the row `NEW.`, and its other texts."""
+    title = _joined(dialect, name)
+    texts = f"substr({_joined(dialect, rest)}, 1, {INDEXED_CHARACTERS})" if rest else "''"
+    if unless:
+        title, texts = (f"CASE WHEN NEW.{unless} IS NULL THEN {part} ELSE '' END" for part in (title, texts))
+    return title, texts
 
 
 def _joined(dialect: str, columns: Sequence[str]) -> str:

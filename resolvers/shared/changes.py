@@ -94,9 +94,7 @@ async def check_references(session: TenantSession, fields: Given, models: Mappin
     back with the one of the record that stayed (decision 435).
     """
     given = {name: (model, fields[name]) for name, model in models.items() if fields.get(name) is not None}
-    led: Given = {}
-    if missing := await records.missing_references(session, given):
-        led, missing = await _led(session, {name: given[name] for name in missing})
+    led, missing = await existing(session, given)
     problems = [Problem(("input", name), "does not exist in this organization", "reference") for name in missing]
     owner = fields.get("owner_id")
     if owner is not None and not await members.is_active(session, owner):
@@ -104,6 +102,14 @@ async def check_references(session: TenantSession, fields: Given, models: Mappin
     if problems:
         raise Problems(problems)
     return led
+
+
+async def existing(
+    session: TenantSession, references: Mapping[str, tuple[type[Record], str]]
+) -> tuple[Given, list[str]]:
+    """What of the references leads to another record since a merge, each with that; and the names of those to none."""
+    missing = await records.missing_references(session, references)
+    return await _led(session, {name: references[name] for name in missing}) if missing else ({}, [])
 
 
 async def _led(session: TenantSession, missing: Mapping[str, tuple[type[Record], str]]) -> tuple[Given, list[str]]:

@@ -10,6 +10,7 @@ from contract.limits import FILES_ON_RECORD_MAX
 from storage.base import Record, as_uuid, now
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_named, new_row
+from storage.queries import merged_ids
 from storage.queries.filtering import in_list
 from storage.queries.kinds import kinds_of
 from storage.queries.list_conditions import TextList, any_of
@@ -54,10 +55,20 @@ async def usage_of(session: TenantSession) -> FileUsage:
     return await session.find(FileUsage) or new_row(FileUsage, org_id=session.org_id)
 
 
-async def kinds_kept(session: TenantSession, ids: Sequence[str]) -> dict[str, str]:
-    """The kinds of the records that there are of these identifiers, which are kept from being deleted meanwhile."""
-    canonical = [i for i in map(as_uuid, ids) if i is not None]
-    found = await kinds_of(session, KINDS, list(dict.fromkeys(canonical)))
+async def kinds_kept(session: TenantSession, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The records with their kinds by the canonical identifiers that name them, or that a merge took away.
+
+    They are kept from being deleted meanwhile.
+    """
+    canonical = list(dict.fromkeys(i for i in map(as_uuid, ids) if i is not None))
+    kinds = await _kinds_kept(session, canonical)
+    leads = await merged_ids.leading(session, [i for i in canonical if i not in kinds])
+    kinds |= await _kinds_kept(session, list(leads.values())) if leads else {}
+    return {i: (record, kinds[record]) for i in canonical if (record := leads.get(i, i)) in kinds}
+
+
+async def _kinds_kept(session: TenantSession, ids: Sequence[str]) -> dict[str, str]:
+    found = await kinds_of(session, KINDS, ids)
     gone = await missing_references(session, {i: (_MODELS[kind], i) for i, kind in found.items()})
     return {i: kind for i, kind in found.items() if i not in gone}
 
@@ -72,9 +83,9 @@ async def attached(session: TenantSession, record_ids: Collection[str]) -> dict[
 
 async def kinds_with_room(session: TenantSession, ids: Sequence[str]) -> dict[str, str]:
     """The kinds of those of the records that are there and may have another file."""
-    found = await kinds_kept(session, ids)
-    numbers = await attached(session, found) if found else {}
-    return {i: kind for i, kind in found.items() if numbers[i] < FILES_ON_RECORD_MAX}
+    kinds = dict((await kinds_kept(session, ids)).values())
+    numbers = await attached(session, kinds) if kinds else {}
+    return {i: kind for i, kind in kinds.items() if numbers[i] < FILES_ON_RECORD_MAX}
 
 
 async def records_of(session: TenantSession, file_ids: Sequence[str]) -> dict[str, list[str]]:

@@ -41,6 +41,38 @@ async def later(session: TenantSession, merge: Merge) -> Merge | None:
     return None if found is None else await session.find(Merge, id=found)
 
 
+async def behind(session: TenantSession, merge: Merge) -> Sequence[Merge]:
+    """The merges into the same record that came later and are not undone, the first ones first."""
+    own = col(Merge.org_id) == session.org_id, col(Merge.into_id) == merge.into_id, col(Merge.undone_at).is_(None)
+    later = or_(
+        col(Merge.merged_at) > merge.merged_at, and_(col(Merge.merged_at) == merge.merged_at, col(Merge.id) > merge.id)
+    )
+    return await session.find_all(
+        select(Merge).where(*own, later).order_by(col(Merge.merged_at), col(Merge.id)).with_for_update()
+    )
+
+
+def hand_on(going: Going, links: Links, later: Links) -> bool:
+    """Leave to a later merge what its records had, too, so that the one that stays goes on having it of those.
+
+    Whether there is such a thing. An undo of that merge then takes it away (decision 594).
+    """
+    handed = False
+    for one in of_way(going.kind, Way.LINKED):
+        name, key = name_of(one), key_column(one).key
+        own = {getattr(entry[0], key): entry for entry in links.linked.get(name, ()) if not entry[1]}
+        for entry in later.linked.get(name, ()):
+            if entry[1] and (mine := own.pop(getattr(entry[0], key), None)) is not None:
+                mine[1], entry[1], handed = True, False, True
+    for pair in list(links.pairs[1]):
+        [other] = set(pair) - {going.into}
+        if any(other in old for old in later.pairs[0]):
+            links.pairs[1].remove(pair)
+            later.pairs[1].append(pair)
+            handed = True
+    return handed
+
+
 async def move_back(session: TenantSession, going: Going, links: Links, event: Event) -> list[str]:
     """Have everything name the records of before that still names the one that stayed."""
     left: list[str] = []

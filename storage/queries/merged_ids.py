@@ -6,9 +6,10 @@ from sqlalchemy import literal_column, select
 from sqlmodel import col
 
 from contract.mergeable import TABLES
+from contract.vocabulary import MergeableKind
 from storage.base import Record, as_uuid
 from storage.expressions import AnySelect
-from storage.queries.filtering import id_matches
+from storage.queries.filtering import id_matches, in_list
 from storage.statements import ORG_PARAM
 from storage.tables import MergedId
 from storage.tenancy.sessions import TenantSession
@@ -34,6 +35,21 @@ async def leading(session: TenantSession, ids: Sequence[str]) -> dict[str, str]:
 
     rows = await session.fetch(("merged ids", alone), build, ids=list(ids), id=ids[0])
     return {row.from_id: row.into_id for row in rows}
+
+
+async def taken_by(session: TenantSession, kind: MergeableKind, ids: Sequence[str]) -> dict[str, list[str]]:
+    """The identifiers of those that went into each of these records of the kind, the first ones first."""
+
+    def build() -> AnySelect:
+        columns = col(MergedId.from_id), col(MergedId.into_id)
+        of_kind = col(MergedId.kind) == literal_column(f"'{kind}'")
+        wanted = select(*columns).where(col(MergedId.org_id) == ORG_PARAM, of_kind, in_list(columns[1], "ids"))
+        return wanted.order_by(col(MergedId.merge_id), col(MergedId.from_id))
+
+    found: dict[str, list[str]] = {i: [] for i in ids}
+    for row in await session.fetch(("taken by", kind), build, ids=list(ids)):
+        found[row.into_id].append(row.from_id)
+    return found
 
 
 async def stays(session: TenantSession, model: type[Record], identifier: object) -> str | None:

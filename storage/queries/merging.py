@@ -262,7 +262,14 @@ async def _link(session: TenantSession, going: Going, one: Reference, links: Lin
         return
     model: AnyEntity = model_named(one.table)
     await session.execute(delete(model).where(own_rows(session, going.kind, one, _column(one).in_(going.ids))))
-    new = [row._replace(**{one.column: going.into}) for row, collapsed in rows if not collapsed]
+    made: dict[str, Row] = {}
+    for row, collapsed in rows:
+        at = getattr(row, key_column(one).key)
+        if not collapsed:
+            made[at] = row._replace(**{one.column: going.into})
+        elif at in made:  # of another one that goes
+            made[at] = _together(made[at], row)
+    new = list(made.values())
     if model is TagLink and new:
         last = select(func.max(col(TagLink.position))).where(
             own_rows(session, going.kind, one, _column(one) == going.into)

@@ -11,8 +11,9 @@ from contract.criteria import Condition
 from contract.limits import REPORT_ROWS_MAX
 from contract.normal_form import folded
 from contract.vocabulary import ActivityType, DealStatus, SortDirection
-from storage.base import as_uuid
+from storage.base import JsonDict, as_uuid
 from storage.expressions import AnyColumn, AnySelect, Values
+from storage.queries import merged_ids
 from storage.queries.aggregate_parts import COUNT, equals, number_of, only_where
 from storage.queries.aggregates import Dimension, Part, Question, Source, aggregate
 from storage.queries.deal_aggregates import DEAL_SOURCE
@@ -106,6 +107,19 @@ async def lost(session: TenantSession, named: Mapping[str, Sequence[str]]) -> li
         there = await _there(session, column, [each for each in asked if each is not None])
         found += [(name, place) for place, each in enumerate(asked) if each is None or each not in there]
     return found
+
+
+async def followed(session: TenantSession, parameters: Sequence[JsonDict]) -> list[JsonDict]:
+    """The parameters, with accounts that went into others named by those (decision 591)."""
+    named = {i for one in parameters for each in one["account_ids"] or () if (i := as_uuid(each)) is not None}
+    leads = await merged_ids.leading(session, sorted(named))
+    if not leads:
+        return list(parameters)
+    return [one | {"account_ids": _stayed(one["account_ids"], leads)} for one in parameters]
+
+
+def _stayed(ids: Sequence[str] | None, leads: Mapping[str, str]) -> list[str] | None:
+    return None if ids is None else [leads.get(as_uuid(i) or i, i) for i in ids]
 
 
 _NAMED: Final[Mapping[str, Any]] = {  # Any: a column, and the function that gives a text as the column has it

@@ -63,6 +63,7 @@ SEARCHED: Mapping[SearchType, Searched] = MappingProxyType(
         SearchType.NOTE: Searched(7, ("subject",), ("body",)),
         SearchType.CALL: Searched(8, ("subject",), ("body",)),
         SearchType.EMAIL: Searched(9, ("subject",), ("body",)),
+        SearchType.FILE: Searched(10, ("name",), ()),
     }
 )
 """The tables that are searched, in the order of the hits."""

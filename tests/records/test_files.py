@@ -175,6 +175,7 @@ async def test_what_is_no_form_with_a_file_is_refused(one: Tenant) -> None:
     head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
     assert (await raw(b"{}", "application/json")).status_code == 415
     assert (await raw(b"", "multipart/form-data")).status_code == 415
+    assert (await raw(b"", f"multipart/form-data; boundary={'b' * 300}")).status_code == 415
     for body, loc in {
         b"": ["body"],
         b"nonsense": ["body"],

@@ -177,6 +177,22 @@ async def test_only_so_much_goes_at_once(one: Tenant, monkeypatch: pytest.Monkey
     assert [row[0] for row in await one.rows(File.trashed_at)] == [None, None]
 
 
+async def test_a_folder_with_too_much_in_it_stays_as_deep_as_it_is(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("resolvers.folders", "storage.queries.folders"):
+        monkeypatch.setattr(f"{module}.FOLDER_TREE_MAX", 2)
+    top, other, deeper = await make(one, "T"), await make(one, "O"), await make(one, "D")
+    inner = [await make(one, f"I{n}", top) for n in range(3)]
+    leaf = await make(one, "L", inner[0])
+    refused = await move(one, top, other)
+    assert (refused.status_code, refused.json()["code"]) == (409, "invalid_state")
+    assert (await move(one, deeper, other)).status_code == 200
+    assert (await move(one, inner[1], inner[0])).status_code == 200
+    depths = dict(await one.rows(Folder.id, Folder.depth))
+    assert depths == {top: 1, other: 1, deeper: 2, inner[0]: 2, inner[1]: 3, inner[2]: 2, leaf: 3}
+
+
 async def _compared(surfaces: Surfaces) -> None:
     """Each path beside its twin."""
     response = await surfaces.rest("POST", "/folders", {"name": "A"})

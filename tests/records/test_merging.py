@@ -36,7 +36,9 @@ from storage.tables import (
 )
 from tests.isolation.requests import ERRORS, Case, Rest, q
 from tests.isolation.surfaces import Surfaces
+from tests.records.test_files import UPLOAD
 from tests.support.record_types import RecordType
+from tests.support.statements import statements
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -238,6 +240,21 @@ async def test_a_contact_takes_everything_along_and_gives_it_back(one: Tenant) -
     assert (again.status_code, again.json()["code"]) == (409, "invalid_state")
 
 
+async def test_what_two_that_go_are_on_one_deal_goes_along(one: Tenant) -> None:
+    stays, first, second = (Contact(first_name=name) for name in "sab")
+    deal = Deal(name="d")
+    await one.add(
+        *(stays, first, second, deal),
+        DealContact(deal_id=deal.id, contact_id=first.id),
+        DealContact(deal_id=deal.id, contact_id=second.id, role="buyer", is_primary=True),
+    )
+    before = await graph(one)
+    done = await merge(one, "CONTACT", stays.id, first.id, second.id)
+    assert (await graph(one))["deal_contacts"] == [(deal.id, stays.id, "buyer", True)]
+    assert (await undo(one, done["merge"]["id"]))["kept"] == []
+    assert await graph(one) == before
+
+
 async def test_identifiers_that_went_lead_on_everywhere(one: Tenant) -> None:
     first, second, third = (Account(name=name) for name in "abc")
     contact, gone = Contact(first_name="c"), Contact(first_name="g")
@@ -286,6 +303,64 @@ async def test_identifiers_that_went_lead_on_everywhere(one: Tenant) -> None:
     assert await one.ask("query($id: ID!) { node(id: $id) { id } }", id=second.id) is None
 
 
+async def test_a_record_names_those_that_went_into_it(one: Tenant, two: Tenant) -> None:
+    for kind, noun, model, name in (
+        ("ACCOUNT", "accounts", Account, {"name": "x"}),
+        ("CONTACT", "contacts", Contact, {"first_name": "x"}),
+    ):
+        first, second, third, *others = (model(**name) for _ in range(13))
+        foreign = model(**name)
+        await one.add(first, second, third, *others)
+        await two.add(foreign)
+        inner = await merge(one, kind, second.id, third.id)
+        outer = await merge(one, kind, first.id, second.id)
+        document = f"{{ {noun} {{ nodes {{ id mergedFrom }} }} }}"
+        said = {each["id"]: each["mergedFrom"] for each in (await one.ask(document))["nodes"]}
+        assert said == {first.id: [third.id, second.id]} | {other.id: [] for other in others}
+        assert (await two.ask(document))["nodes"] == [{"id": foreign.id, "mergedFrom": []}]
+        shown = (await rest(one, "GET", f"/{noun}/{third.id}")).json()
+        assert (shown["id"], shown["merged_from"]) == (first.id, [third.id, second.id])
+        listed = {each["id"]: each["merged_from"] for each in (await rest(one, "GET", f"/{noun}")).json()}
+        assert listed == said
+        counts = []
+        for size in (1, 10):
+            with statements(one.gateway.world.database) as sent:
+                await one.ask(f"{{ {noun}(first: {size}) {{ nodes {{ id mergedFrom }} }} }}")
+            counts.append(len(sent))
+        assert counts[0] == counts[1]
+        await undo(one, outer["merge"]["id"])
+        again = {each["id"]: each["mergedFrom"] for each in (await one.ask(document))["nodes"]}
+        assert again == {first.id: [], second.id: [third.id]} | {other.id: [] for other in others}
+        await undo(one, inner["merge"]["id"])
+        assert [each["mergedFrom"] for each in (await one.ask(document))["nodes"]] == [[]] * 13
+
+
+async def test_identifiers_that_went_lead_on_for_files_and_notifications(one: Tenant) -> None:
+    first, second = Account(name="a"), Account(name="b")
+    await one.add(first, second)
+    begun = await one.ask(UPLOAD, i={"name": "u", "bytes": 1, "attachTo": [second.id]})
+    await merge(one, "ACCOUNT", first.id, second.id)
+    content = {"Tus-Resumable": "1.0.0", "Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"}
+    part = {**one.headers(), **content}
+    sent = await one.gateway.http.patch(f"/files/uploads/{begun['upload']['id']}", headers=part, content=b"x")
+    assert sent.status_code == 204, sent.text
+    form: dict[str, Any] = {"files": {"file": ("n", b"", "text/plain")}, "data": {"attach_to": [second.id, first.id]}}
+    posted = (await rest(one, "POST", "/files", **form)).json()
+    file = File(name="f", content_type="text/plain", bytes=0, sha256="0")
+    await one.add(file)
+    for _ in range(2):
+        assert (await rest(one, "PUT", f"/records/{second.id}/files/{file.id}")).status_code == 204
+    ids = {sent.headers["x-file-id"], posted["id"], file.id}
+    assert sorted(await one.rows(FileLink.record_id, FileLink.file_id)) == sorted((first.id, i) for i in ids)
+    for i in ids:
+        assert (await rest(one, "DELETE", f"/records/{second.id}/files/{i}")).status_code == 204
+    assert await one.rows(FileLink.id) == []
+    emitted = await rest(one, "POST", "/notifications", json={"type": "t", "record_id": second.id})
+    assert emitted.status_code == 202, emitted.text
+    [data] = [data for type, data in await one.rows(Event.type, Event.data) if type == "notification_emitted"]
+    assert data["record_id"] == first.id
+
+
 async def test_what_was_changed_after_the_merge_stays_and_is_told(one: Tenant) -> None:
     first, second, made = await two_accounts(one)
     done = await merge(one, "ACCOUNT", first.id, second.id)
@@ -317,6 +392,36 @@ async def test_a_merge_whose_record_is_gone_gives_back_what_there_is(one: Tenant
     back = await undo(one, done["merge"]["id"])
     assert back["kept"] == ["accountId"]
     assert await one.rows(Contact.id, Contact.account_id) == [(second.id, None)]
+
+
+async def test_an_undo_follows_accounts_that_went_into_others_meanwhile(one: Tenant) -> None:
+    old, new, taken = (Account(name=name) for name in "ont")
+    first, second = Contact(first_name="a", account_id=old.id), Contact(first_name="b", account_id=new.id)
+    await one.add(old, new, taken, first, second)
+    chosen = [{"field": "accountId", "recordId": second.id}]
+    done = await merge(one, "CONTACT", first.id, second.id, choose=chosen)
+    outer = await merge(one, "ACCOUNT", taken.id, old.id)
+    back = await undo(one, done["merge"]["id"])
+    assert back["kept"] == []
+    assert dict(await one.rows(Contact.id, Contact.account_id)) == {first.id: taken.id, second.id: new.id}
+    await undo(one, outer["merge"]["id"])
+
+    done = await merge(one, "CONTACT", first.id, second.id)
+    await merge(one, "ACCOUNT", old.id, new.id)
+    assert (await undo(one, done["merge"]["id"]))["kept"] == []
+    assert dict(await one.rows(Contact.id, Contact.account_id)) == {first.id: taken.id, second.id: old.id}
+
+
+async def test_an_undo_leaves_a_field_whose_account_is_gone(one: Tenant) -> None:
+    old, new = Account(name="o"), Account(name="n")
+    first, second = Contact(first_name="a", account_id=old.id), Contact(first_name="b", account_id=new.id)
+    await one.add(old, new, first, second)
+    chosen = [{"field": "accountId", "recordId": second.id}]
+    done = await merge(one, "CONTACT", first.id, second.id, choose=chosen)
+    await one.ask("mutation($id: ID!) { accountDelete(id: $id) { deletedId } }", id=old.id)
+    back = await undo(one, done["merge"]["id"])
+    assert back["kept"] == ["accountId"]
+    assert dict(await one.rows(Contact.id, Contact.account_id)) == {first.id: new.id, second.id: new.id}
 
 
 async def test_a_merge_is_undone_before_the_one_it_went_into(one: Tenant) -> None:

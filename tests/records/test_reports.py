@@ -93,6 +93,25 @@ async def test_a_report_is_saved_shown_changed_and_deleted(one: Tenant) -> None:
     assert told[1][1]["changed"] == ["description", "owner_id", "parameters"]
 
 
+async def test_an_account_that_went_into_another_is_asked_for_as_that(one: Tenant) -> None:
+    stays, goes = Account(name="s"), Account(name="g")
+    await one.add(stays, goes, Deal(name="d", account_id=goes.id))
+    made = await saved(one, parameters={"accountIds": [goes.id]})
+    said = "query($id: ID!) { report(id: $id) { table { rows { cells } } } }"
+    before = await one.ask(said, id=made["id"])
+    assert len(before["table"]["rows"]) == 1
+    merge = "mutation($i: MergeInput!) { recordsMerge(input: $i) { merge { id } userErrors { code } } }"
+    done = await one.ask(merge, i={"kind": "ACCOUNT", "into": stays.id, "from": [goes.id]})
+    assert await one.ask(said, id=made["id"]) == before
+    rows, _ = await preview(one, "PIPELINE_BY_STAGE", accountIds=[goes.id])
+    assert [{"cells": cells} for cells in rows] == before["table"]["rows"]
+    again = await saved(one, parameters={"accountIds": [goes.id]})
+    assert again["parameters"]["accountIds"] == [stays.id]
+    undo = "mutation($id: ID!) { mergeUndo(id: $id) { userErrors { code } } }"
+    assert (await one.ask(undo, id=done["merge"]["id"]))["userErrors"] == []
+    assert await one.ask(said, id=made["id"]) == before
+
+
 async def test_the_pipeline_adds_each_currency_apart(one: Tenant) -> None:
     first, second = PipelineStage(name="New", position=0, probability=10), PipelineStage(name="Late", position=1)
     await one.add(first, second)

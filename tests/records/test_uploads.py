@@ -66,6 +66,19 @@ async def set_upload(tenant: Tenant, **values: Any) -> None:
         await session.execute(update(FileUpload).where(FileUpload.org_id == tenant.id).values(**values))
 
 
+async def test_an_upload_that_is_begun_again_under_its_key_goes_on(one: Tenant) -> None:
+    key = {"Idempotency-Key": "once"}
+    first = await begin(one, 4, b"ab", extra=key)
+    again = await begin(one, 4, b"ab", extra=key)
+    for response in (first, again):
+        assert (response.status_code, response.headers["upload-offset"]) == (201, "2")
+    assert again.headers["location"] == first.headers["location"]
+    done = await send(one, again.headers["location"], 2, b"cd")
+    last = await begin(one, 4, b"ab", extra=key)
+    assert last.headers["x-file-id"] == done.headers["x-file-id"]
+    assert await usage(one) == (4, 0, 1)
+
+
 async def test_a_file_comes_in_parts(one: Tenant) -> None:
     account = Account(name="A")
     await one.add(account)
@@ -184,7 +197,8 @@ async def test_what_is_wrong_changes_nothing(one: Tenant, two: Tenant) -> None:
         assert refused.json()["detail"][0]["loc"][:3] == ["header", "Upload-Metadata", loc]
     bad = await call(one, "POST", PATH, extra={**TUS, "Upload-Length": "1", "Upload-Metadata": "filename %%"})
     assert bad.json()["detail"][0]["loc"] == ["header", "Upload-Metadata"]
-    assert (await begin(one, 1024**3 + 1)).status_code == 413
+    for large in (1024**3 + 1, 2**53, 10**20):
+        assert (await begin(one, large)).status_code == 413, large
     [error] = (await one.ask(UPLOAD, i={"name": "a", "bytes": -1}))["userErrors"]
     assert (error["code"], error["field"]) == ("VALIDATION", ["input", "bytes"])
     assert await usage(one) == (0, 10, 0)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from contract.limits import DISMISSED_MAX, NAMESAKES_MAX
+from contract.limits import DISMISSED_MAX, DUPLICATES_SHOWN, NAMESAKES_MAX
 from contract.matching import company_match, name_match, phone_match
+from resolvers.duplicates import _together
 from storage.base import new_id
 from storage.tables import Account, Contact, Deal, Event, MatchGroup, MatchKey
 from tests.support.statements import statements
@@ -162,3 +163,21 @@ async def test_keys_of_any_length_are_kept(one: Tenant) -> None:
     await one.add(*(Contact(first_name="𝒳" * 1_000, last_name="ß" * 1_000, email="x" * 400) for _ in range(2)))
     assert len(await one.rows(MatchKey.key)) == 4
     assert len(await groups(one)) == 1
+
+
+class Counted(dict[str, set[str]]):
+    """Pairs that are dismissed, and how often they were looked at."""
+
+    looked = 0
+
+    def get(self, *given: Any) -> Any:
+        self.looked += 1
+        return super().get(*given)
+
+
+async def test_a_large_group_with_dismissed_pairs_is_told_in_few_steps() -> None:
+    ids = [new_id() for _ in range(200)]
+    pairs = list(zip(ids[::2], ids[1::2], strict=True))
+    apart = Counted({one: {other} for pair in pairs for one, other in (pair, pair[::-1])})
+    assert _together(ids, apart) == ids[::2]
+    assert apart.looked <= len(ids) * (DUPLICATES_SHOWN + 1)

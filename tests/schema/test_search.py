@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from storage.base import new_id
-from storage.tables import SEARCHED, Account, Activity, Contact, Deal, Lead
+from storage.tables import SEARCHED, Account, Activity, Contact, Deal, File, Lead
 from tests.support.gateway import Gateway
 from tests.support.statements import BROKEN_RULES
 from tests.support.tenants import Tenant, new_tenant
@@ -82,9 +82,10 @@ async def test_what_a_hit_says(one: Tenant) -> None:
 @pytest.mark.parametrize("kind", SEARCHED)
 async def test_every_listed_column_is_searched_and_kept_in_step(one: Tenant, kind: Any) -> None:
     """Each column is found by a word of its own, loses it by a change, and takes all along when the record goes."""
-    others: dict[str, Any] = {"account": Account, "contact": Contact, "deal": Deal, "lead": Lead}
+    others: dict[str, Any] = {"account": Account, "contact": Contact, "deal": Deal, "lead": Lead, "file": File}
     model = others.get(kind.value, Activity)
-    of_type = {"type": kind.value} if model is Activity else {}
+    of_type: dict[str, Any] = {"type": kind.value} if model is Activity else {}
+    of_type |= {"content_type": "text/plain", "bytes": 0, "sha256": "0"} if model is File else {}
     searched = SEARCHED[kind]
     every = [each.name for each in SEARCHED]  # tasks and what came after them are found only where they are named
     columns = [*searched.name, *searched.rest]
@@ -117,6 +118,44 @@ async def test_every_listed_column_is_searched_and_kept_in_step(one: Tenant, kin
         assert found is not None
         await session.delete(found)
     assert await ids(one, "another", types=every) == []
+
+
+async def test_files_are_found_by_name_unless_they_are_in_the_trash(one: Tenant, two: Tenant) -> None:
+    """By the words of the name, as long as nobody has thrown them away (decision 593)."""
+
+    async def call(method: str, path: str, **more: Any) -> dict[str, Any]:
+        response = await one.gateway.http.request(method, path, headers=one.headers(), **more)
+        assert response.is_success, response.text
+        body: dict[str, Any] = response.json() if response.content else {}
+        return body
+
+    folder = (await call("POST", "/folders", json={"name": "Zeppelin"}))["id"]
+    content = {"files": {"file": ("Zeppelin_offer-2026.pdf", b"%PDF-1.7", "")}, "data": {"folder_id": folder}}
+    file = (await call("POST", "/files", **content))["id"]
+    for words in ("zepp offer", "2026", "pdf zeppelin"):
+        [hit] = await one.ask(SEARCH, text=words, types=["FILE", "DEAL"])
+        assert hit["node"] == {"id": file, "__typename": "File"}
+        assert (hit["type"], hit["matchedField"], hit["snippet"]) == ("FILE", "name", "Zeppelin_offer-2026.pdf")
+    assert await ids(one, "zeppelin") == []  # only where types names them
+    assert await ids(two, "zeppelin", types=["FILE"]) == []
+    [hit] = await one.ask(
+        'query { search(query: "zepp", types: [FILE]) { node { ... on File { name folder { name } } } } }'
+    )
+    assert hit["node"] == {"name": "Zeppelin_offer-2026.pdf", "folder": {"name": "Zeppelin"}}
+    for away, back in (
+        (f"/files/{file}", f"/files/{file}/restore"),
+        (f"/folders/{folder}", f"/folders/{folder}/restore"),
+    ):
+        await call("DELETE", away)
+        assert await ids(one, "zeppelin", types=["FILE"]) == []
+        await call("POST", back)
+        assert await ids(one, "zeppelin", types=["FILE"]) == [file]
+    await call("PATCH", f"/files/{file}", json={"name": "Blimp.pdf"})
+    assert await ids(one, "zeppelin", types=["FILE"]) == []
+    assert await ids(one, "blimp", types=["FILE"]) == [file]
+    await call("DELETE", f"/files/{file}")
+    await call("DELETE", f"/files/{file}/trash")
+    assert await ids(one, "blimp", types=["FILE"]) == []
 
 
 async def test_by_the_surfaces_in_the_same_transaction(one: Tenant) -> None:

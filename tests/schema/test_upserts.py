@@ -314,3 +314,44 @@ async def test_a_thousand_rows_fit_and_one_more_does_not(one: Tenant) -> None:
         done = await one.ask(upsert("contacts"), rows=wrong)
         assert [error["field"] for error in done["userErrors"]] == [["rows"]]
     assert len(await one.rows(Contact.id)) == 1000
+
+
+async def merged(tenant: Tenant, kind: str, into: str, other: str) -> None:
+    document = "mutation($i: MergeInput!) { recordsMerge(input: $i) { userErrors { code } } }"
+    assert (await tenant.ask(document, i={"kind": kind, "into": into, "from": [other]}))["userErrors"] == []
+
+
+async def test_identifiers_that_a_merge_took_away_lead_on(one: Tenant) -> None:
+    accounts = Account(name="a"), Account(name="b")
+    people = Contact(first_name="a"), Contact(first_name="b")
+    await one.add(*accounts, *people)
+    await merged(one, "ACCOUNT", *(account.id for account in accounts))
+    await merged(one, "CONTACT", *(person.id for person in people))
+    done = await one.ask(upsert("accounts"), rows=[{"id": accounts[1].id, "name": "new"}], on="ID")
+    assert [(each["outcome"], each["id"]) for each in done["results"]] == [("UPDATED", accounts[0].id)]
+    both = [{"id": account.id, "name": "twice"} for account in accounts]
+    [_, second] = (await one.ask(upsert("accounts"), rows=both, on="ID"))["results"]
+    assert (second["outcome"], [e["field"] for e in second["errors"]]) == ("FAILED", [["id"]])
+    row = {"externalKey": "c", "lastName": "c", "accountId": accounts[1].id}
+    assert (await one.ask(upsert("contacts"), rows=[row]))["created"] == 1
+    row = {"externalKey": "d", "name": "d", "accountId": accounts[1].id, "championId": people[1].id}
+    assert (await one.ask(upsert("deals"), rows=[row]))["created"] == 1
+    assert (await one.ask(upsert("deals"), rows=[row]))["unchanged"] == 1
+    assert await one.rows(Deal.account_id, Deal.champion_id) == [(accounts[0].id, people[0].id)]
+    assert (accounts[0].id,) in await one.rows(Contact.account_id)
+
+
+async def test_an_upsert_beside_a_merge_makes_no_second_record(one: Tenant) -> None:
+    for n in range(4):
+        stays, goes = (Account(name=name, external_key=f"{name}{n}") for name in "sg")
+        await one.add(stays, goes)
+        person = {"externalKey": f"c{n}", "lastName": "c", "accountKey": f"g{n}"}
+        _, done, linked = await asyncio.gather(
+            merged(one, "ACCOUNT", stays.id, goes.id),
+            one.ask(upsert("accounts"), rows=[{"externalKey": f"g{n}", "name": "new"}]),
+            one.ask(upsert("contacts"), rows=[person]),
+        )
+        assert (done["created"], done["failed"], linked["created"]) == (0, 0, 1), (done, linked)
+        assert [row for row in await one.rows(Account.id) if row == (goes.id,)] == []
+    assert len(await one.rows(Account.id)) == 4
+    assert None not in {account for (account,) in await one.rows(Contact.account_id)}

@@ -133,8 +133,8 @@ async def test_every_tenant_table_has_one_forced_policy(database_url: str) -> No
 async def test_up_down_and_up_again_with_rows_in_every_table(
     database_url: str, open_database: Callable[[], Database]
 ) -> None:
-    # Of the searchable records of an organization, there are an account, a contact, a lead, a deal and six activities.
-    counts = dict.fromkeys((t.name for t in SQLModel.metadata.sorted_tables), 2) | {ENTRIES: 20, "activities": 12}
+    # Searchable records of an organization are an account, a contact, a lead, a deal, a file and six activities.
+    counts = dict.fromkeys((t.name for t in SQLModel.metadata.sorted_tables), 2) | {ENTRIES: 22, "activities": 12}
     counts |= {"meeting_cell_deltas": 4}  # two meetings of each organization
     counts |= {"match_keys": 6, "match_groups": 6}  # of an account its name, of a contact two that have it
     database = open_database()

@@ -12,11 +12,12 @@ from sqlalchemy import delete, func, select, text
 from sqlmodel import col
 
 from storage import migrate
+from storage.base import now
 from storage.database import Database
 from storage.queries import search
 from storage.search_index import words_of
 from storage.seeding import Plan, seed
-from storage.tables import Account, Activity, Contact, Deal, Organization, SearchEntry
+from storage.tables import Account, Activity, Contact, Deal, File, Organization, SearchEntry
 from storage.tables.search import SEARCHED
 from storage.tenancy.guard import TenantBreach
 from tests.support.rows import Rows, fill
@@ -35,7 +36,7 @@ async def found(database: Database, organization: str, query: str, first: int = 
 def of(rows: Rows) -> list[tuple[int, str]]:
     """What is found by the name, in the order of kinds, and of the two meetings in that of identifiers."""
     meetings = sorted([(5, rows.later_meeting), (5, rows.activity)])
-    others = [(6, rows.task), (7, rows.note), (8, rows.call), (9, rows.email)]
+    others = [(6, rows.task), (7, rows.note), (8, rows.call), (9, rows.email), (10, rows.file)]
     return [(1, rows.account), (2, rows.contact), (3, rows.lead), (4, rows.deal), *meetings, *others]
 
 
@@ -56,13 +57,33 @@ async def test_rows_that_were_there_before(database_url: str, open_database: Cal
     await migrate.downgrade(database_url, "0003")
     await migrate.upgrade(database_url)
     again = open_database()
-    assert [await found(again, rows.org, rows.name) for rows in (ours, theirs)] == before
+    kept = [[hit for hit in hits if hit[0] != 10] for hits in before]  # files came later
+    assert [await found(again, rows.org, rows.name) for rows in (ours, theirs)] == kept
     async with again.writing(ours.org) as session:
         account = await session.find(Account, col(Account.id) == ours.account)
         assert account is not None
         await session.update(account, name="changed")
     assert await found(again, ours.org, "changed") == [(1, ours.account)]
     assert await found(again, theirs.org, "changed") == []
+
+
+async def test_files_that_were_there_before(database_url: str, open_database: Callable[[], Database]) -> None:
+    database = open_database()
+    ours, theirs = await fill(database)
+    async with database.writing(ours.org) as session:
+        values = {"content_type": "text/plain", "bytes": 0, "sha256": "0"}
+        await session.insert(File(name="gone", trashed_at=now(), trash_root=ours.file, **values))
+    before = [await found(database, rows.org, rows.name) for rows in (ours, theirs)]
+    await database.close()
+    await migrate.downgrade(database_url, "0032")
+    without = open_database()
+    left = [[hit for hit in hits if hit[0] != 10] for hits in before]
+    assert [await found(without, rows.org, rows.name) for rows in (ours, theirs)] == left
+    await without.close()
+    await migrate.upgrade(database_url)
+    again = open_database()
+    assert [await found(again, rows.org, rows.name) for rows in (ours, theirs)] == before
+    assert await found(again, ours.org, "gone") == []
 
 
 async def test_rows_in_bulk_have_an_entry_each(database: Database) -> None:

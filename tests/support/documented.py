@@ -57,7 +57,10 @@ DEAL = [
     "external_key",
     "tags",
 ]
-ACCOUNT = ["id", "org_id", "owner_id", "name", "domain", "industry", "created_at", "updated_at", "version", "tags"]
+ACCOUNT = [
+    *("id", "org_id", "owner_id", "name", "domain", "industry", "created_at", "updated_at", "version", "tags"),
+    "merged_from",
+]
 CONTACT = [
     "id",
     "org_id",
@@ -73,6 +76,7 @@ CONTACT = [
     "updated_at",
     "version",
     "tags",
+    "merged_from",
 ]
 STAGE = ["id", "name", "position", "type", "probability"]
 SNAPSHOT = ["id", "org_id", "account_id", "score", "trend", "data_points", "snapshot_at", "factors"]
@@ -179,7 +183,7 @@ _RECORDS = {
     ("/deals", "GET"): DEAL,
     ("/deals/{deal_id}", "GET"): DEAL,
     ("/deals/{deal_id}", "PATCH"): DEAL,
-    ("/deals/{deal_id}/contacts", "GET"): [*CONTACT, "role", "is_primary", "linked_at"],
+    ("/deals/{deal_id}/contacts", "GET"): [*CONTACT[:-1], "role", "is_primary", "linked_at", "merged_from"],
     ("/deals/{deal_id}/contacts/{contact_id}", "PUT"): ["deal_id", "contact_id", "role", "is_primary", "linked_at"],
     ("/accounts", "GET"): ACCOUNT,
     ("/accounts/{account_id}", "GET"): ACCOUNT,

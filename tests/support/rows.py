@@ -106,6 +106,7 @@ class Rows:
     note: str
     call: str
     email: str
+    file: str
 
 
 async def fill(database: Database) -> tuple[Rows, Rows]:
@@ -115,7 +116,7 @@ async def fill(database: Database) -> tuple[Rows, Rows]:
 
 async def organization(database: Database, name: str) -> Rows:
     """An organization with one row in every table."""
-    rows = Rows(name, *(new_id() for _ in range(19)))
+    rows = Rows(name, *(new_id() for _ in range(20)))
     async with database.directory(writing=True) as session:
         await session.insert(Organization(id=rows.org, external_id=name, name=name), Member(subject=name), JobWorker())
         await session.insert(
@@ -232,7 +233,7 @@ async def organization(database: Database, name: str) -> Rows:
         known = {"account": rows.account, "contact": rows.contact, "deal": rows.deal}
         others = {record.name: record.row(known, name) for record in record_types()}
         others["activity"].id, others["activity"].type = rows.later_meeting, "meeting"
-        for noun in ("tag", "task", "note", "call", "email"):
+        for noun in ("tag", "task", "note", "call", "email", "file"):
             others[noun].id = getattr(rows, noun)
         others["file"].folder_id = others["folder"].id
         await session.insert(others.pop("folder"))
