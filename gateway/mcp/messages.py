@@ -70,10 +70,10 @@ def read_message(body: bytes) -> Message:
         raise _too_deep()
     params = whole.get("params", {})
     if not isinstance(params, dict):
-        raise NoMessage(INVALID_PARAMS, "params must be an object")
+        raise NoMessage(INVALID_PARAMS, "params must be an object", identifier=identifier)
     message = Message(whole["method"], params, identifier, whole)
     if message.method == CALL:
-        _check_call(params)
+        _check_call(message)
     return message
 
 
@@ -81,13 +81,17 @@ def _too_deep() -> NoMessage:
     return NoMessage(INVALID_REQUEST, f"The body is nested deeper than {JSON_DEPTH_MAX} levels")
 
 
-def _check_call(params: dict[str, Any]) -> None:  # Any: JSON
+def _check_call(message: Message) -> None:
+    params = message.params
+    wrong = None
     if not isinstance(params.get("name"), str):
-        raise NoMessage(INVALID_PARAMS, "params.name must be the name of a tool")
-    if not isinstance(params.get("arguments", {}), dict):
-        raise NoMessage(INVALID_PARAMS, "params.arguments must be an object")
-    if not isinstance(params.get("_meta", {}), dict):
-        raise NoMessage(INVALID_PARAMS, "params._meta must be an object")
+        wrong = "params.name must be the name of a tool"
+    elif not isinstance(params.get("arguments", {}), dict):
+        wrong = "params.arguments must be an object"
+    elif not isinstance(params.get("_meta", {}), dict):
+        wrong = "params._meta must be an object"
+    if wrong is not None:
+        raise NoMessage(INVALID_PARAMS, wrong, identifier=message.id)
 
 
 def refusal(code: int, words: str, data: object = None, identifier: str | int | None = None) -> bytes:
