@@ -21,7 +21,7 @@ _SCHEMES: Final = frozenset(
 )
 """Those that lead somewhere without two slashes, too."""
 _SPECIAL: Final = re.compile(
-    rf"!?\[|[\]<]|//|(?<![{_NAME}])(?:www\.|[A-Za-z][{_NAME}]{{0,{_NAME_MAX - 1}}}:)", re.IGNORECASE
+    rf"!?\[|[\]<]|//|(?<![{_NAME}])(?:www\.|[A-Za-z][{_NAME}]{{0,{_NAME_MAX - 1}}}:)", re.IGNORECASE | re.ASCII
 )
 _OPEN: Final = re.compile(rf"(?:/|!|(?<![{_NAME}])[A-Za-z][{_NAME}]{{0,{_NAME_MAX - 1}}})\Z")
 """The end of a text that may be the beginning of something."""

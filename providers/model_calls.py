@@ -6,10 +6,14 @@ from typing import Any, Final
 
 import orjson
 
+from contract.json_depth import depth_of
+from contract.limits import JSON_DEPTH_MAX
 from providers.chat_models import Call
 from providers.models import ModelNonsense
 
 CALLS_MAX: Final = 64
+NAME_MAX: Final = 100
+"""Characters of a tool's name: a longer one is none, and is told cut."""
 ARGUMENTS_MAX: Final = 256 * 1024
 """Characters of one call's arguments."""
 
@@ -42,7 +46,7 @@ class Assembly:
             found = self._of(index if isinstance(index, int) else None, id, name, place, len(pieces))
             found.id = found.id or id
             if name != found.name:
-                found.name += name
+                found.name = (found.name + name)[:NAME_MAX]
             self._add(found, function.get("arguments"))
 
     def _of(self, index: int | None, id: str, name: str, place: int, number: int) -> _Piece:
@@ -58,13 +62,15 @@ class Assembly:
         if found is None:
             if len(self._found) >= CALLS_MAX:
                 raise ModelNonsense("The model's answer is too large")
-            found = _Piece(index, id, name)
+            found = _Piece(index, id, name[:NAME_MAX])
             self._found.append(found)
         return found
 
     def _add(self, found: _Piece, arguments: object) -> None:
         """Some more of the arguments: a text, or an object at once."""
         if isinstance(arguments, dict):
+            if depth_of(arguments) > JSON_DEPTH_MAX:  # which cannot be written
+                raise ModelNonsense("The model's answer cannot be read")
             found.arguments += orjson.dumps(arguments).decode()
         elif arguments is not None:
             found.arguments += _text(arguments)
@@ -85,10 +91,10 @@ def _object(text: str) -> dict[str, Any] | None:
         return {}
     try:
         found = orjson.loads(text)
-        orjson.dumps(found)  # it may be told to the model again, and reading takes deeper nesting than writing
-    except (orjson.JSONDecodeError, TypeError):
+    except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) else None
+    # It is stored, told to the model again and read as a tool's arguments, which all take less depth than reading it.
+    return found if isinstance(found, dict) and depth_of(found) <= JSON_DEPTH_MAX else None
 
 
 def _text(value: object) -> str:

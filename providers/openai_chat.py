@@ -123,7 +123,7 @@ class Chunks:
             yield None
         if (reason := choice.get("finish_reason")) is not None:
             self.is_finished = True
-            if reason in _STOPPED:
+            if isinstance(reason, str) and reason in _STOPPED:
                 yield Stopped(_STOPPED[reason])
 
     def end(self) -> Sequence[Delta]:

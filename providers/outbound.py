@@ -329,8 +329,8 @@ async def _body(target: httpx.URL, response: httpx.Response, limits: Limits) -> 
         async for chunk in response.aiter_raw():
             room = limits.body_bytes + 1 - len(body)
             body += chunk[:room] if decoder is None else decoder.decompress(chunk, room)
-            if len(body) > limits.body_bytes:
-                break
+            if len(body) > limits.body_bytes or (decoder is not None and decoder.eof):
+                break  # the decoder would keep whatever comes behind the end
     except zlib.error:
         raise Unreachable(f"{_name(target)} answers with a damaged body") from None
     if len(body) > limits.body_bytes:

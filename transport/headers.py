@@ -1,6 +1,7 @@
 """Reads what a request says besides its body, whichever surface it asks: its headers, and where it came from."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
@@ -50,3 +51,12 @@ def _weight(parameter: str) -> float:
         return min(max(float(parameter.removeprefix("q=")), 0.0), 1.0)
     except ValueError:
         return 0.0
+
+
+def is_from(origin: str, *hosts: str) -> bool:
+    """Whether the page of an Origin is one of these hosts, each in lower case with its port."""
+    try:
+        place = urlsplit(origin).netloc.lower()
+    except ValueError:  # brackets that do not match
+        return False
+    return place != "" and place in hosts

@@ -1,7 +1,6 @@
 """GraphQL over WebSocket: who may connect (decisions 81 and 107)."""
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
 
@@ -9,7 +8,7 @@ from contract.errors import Overloaded
 from gateway.graphql.ws_connection import Connection, Shared
 from gateway.middleware.error_responses import refused
 from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
-from transport.headers import address_of, text_headers_of
+from transport.headers import address_of, is_from, text_headers_of
 from transport.places import path_of
 from transport.streams import STREAM
 
@@ -54,4 +53,4 @@ class WebSocketEndpoint:
         origin = headers.get("origin")
         if origin is None or "*" in self.origins or origin in self.origins:
             return True
-        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() != ""
+        return is_from(origin, headers.get("host", "").lower())

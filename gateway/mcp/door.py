@@ -36,7 +36,7 @@ from transport.bodies import read_body
 from transport.budget_headers import budget_headers
 from transport.credential_watch import CredentialWatch
 from transport.errors import code_of, error_response
-from transport.headers import Headers, address_of, header, headers_of
+from transport.headers import Headers, address_of, header, headers_of, is_from
 from transport.request_log import RequestLog
 from transport.streams import Streams
 
@@ -98,7 +98,12 @@ class McpDoor:
         # What a tool costs is charged by its document; whatever else is asked costs a point.
         throttle = await budget.settle(taken, 0 if message.is_call else LEAST)
         if message.is_call:
-            response = await self._called(ctx, message, headers, record)
+            try:
+                response = await self._called(ctx, message, headers, record)
+            finally:
+                if not record.cost:  # no document was run
+                    record.cost = LEAST
+                    await budget.charge(watch.principal, LEAST)
             if budget.is_metered:
                 throttle = await budget.settle(await budget.charge(watch.principal, 0), 0)
                 response.raw_headers += budget_headers(throttle, record.cost or 0)
@@ -142,8 +147,7 @@ class McpDoor:
         origin = header(headers, b"origin")
         if origin is None or origin in self.origins or "*" in self.origins:
             return
-        place = urlsplit(origin).netloc.lower()
-        if not place or place not in (self._own, (header(headers, b"host") or "").lower()):
+        if not is_from(origin, self._own, (header(headers, b"host") or "").lower()):
             raise ForbiddenOrigin()
 
     def _refused(self, error: Exception, headers: Headers, request_id: str) -> Response:

@@ -10,6 +10,8 @@ from typing import Any, Final
 import orjson
 
 from contract.errors import BadRequest
+from contract.json_depth import depth_of
+from contract.limits import JSON_DEPTH_MAX
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -18,7 +20,6 @@ HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 REVISIONS: Final = ("2026-07-28", "2025-11-25")
 """The protocol revisions that are spoken; what asks for none is taken for the last."""
-DEPTH_MAX: Final = 120
 CALL: Final = "tools/call"
 INITIALIZE: Final = "initialize"
 
@@ -65,42 +66,32 @@ def read_message(body: bytes) -> Message:
     identifier = whole.get("id")
     if "id" in whole and (isinstance(identifier, bool) or not isinstance(identifier, str | int)):
         raise NoMessage(INVALID_REQUEST, "id must be a text or an integer")
-    if _depth(whole) > DEPTH_MAX:
+    if depth_of(whole) > JSON_DEPTH_MAX:
         raise _too_deep()
     params = whole.get("params", {})
     if not isinstance(params, dict):
-        raise NoMessage(INVALID_PARAMS, "params must be an object")
+        raise NoMessage(INVALID_PARAMS, "params must be an object", identifier=identifier)
     message = Message(whole["method"], params, identifier, whole)
     if message.method == CALL:
-        _check_call(params)
+        _check_call(message)
     return message
 
 
 def _too_deep() -> NoMessage:
-    return NoMessage(INVALID_REQUEST, f"The body is nested deeper than {DEPTH_MAX} levels")
+    return NoMessage(INVALID_REQUEST, f"The body is nested deeper than {JSON_DEPTH_MAX} levels")
 
 
-def _check_call(params: dict[str, Any]) -> None:  # Any: JSON
+def _check_call(message: Message) -> None:
+    params = message.params
+    wrong = None
     if not isinstance(params.get("name"), str):
-        raise NoMessage(INVALID_PARAMS, "params.name must be the name of a tool")
-    if not isinstance(params.get("arguments", {}), dict):
-        raise NoMessage(INVALID_PARAMS, "params.arguments must be an object")
-    if not isinstance(params.get("_meta", {}), dict):
-        raise NoMessage(INVALID_PARAMS, "params._meta must be an object")
-
-
-def _depth(value: object) -> int:
-    """How deep objects and lists stand in one another."""
-    depth, level = 0, [value]
-    while level:
-        level = [
-            inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
-            if isinstance(inner, dict | list)
-        ]
-        depth += 1
-    return depth
+        wrong = "params.name must be the name of a tool"
+    elif not isinstance(params.get("arguments", {}), dict):
+        wrong = "params.arguments must be an object"
+    elif not isinstance(params.get("_meta", {}), dict):
+        wrong = "params._meta must be an object"
+    if wrong is not None:
+        raise NoMessage(INVALID_PARAMS, wrong, identifier=message.id)
 
 
 def refusal(code: int, words: str, data: object = None, identifier: str | int | None = None) -> bytes:

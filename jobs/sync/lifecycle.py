@@ -139,10 +139,11 @@ async def failed(run: Run, begun: Begun, error: AccountError, calls: int) -> tim
 
 
 def _wait(integration: Integration, error: AccountError) -> timedelta:
+    if error.code in _SOON:  # a server that asks for no pause at all gets the usual one
+        usual = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(integration.failures, 20))
+        return timedelta(seconds=max(usual, error.retry_after or 0.0))
     if error.retry_after is not None:
         return timedelta(seconds=error.retry_after)
-    if error.code in _SOON:
-        return timedelta(seconds=min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(integration.failures, 20)))
     return timedelta(seconds=integration.poll_seconds)
 
 

@@ -162,10 +162,10 @@ async def _stream(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> N
 def _parts(page: Sequence[Seen | Gone]) -> Sequence[Sequence[Seen | Gone]]:
     """The page in parts, none of which has too many occurrences for a transaction."""
     parts: list[list[Seen | Gone]] = []
-    number = _OCCURRENCES_MAX
+    number = 0
     for each in page:
         size = len(each.occurrences) if isinstance(each, Seen) else 1
-        if number + size > _OCCURRENCES_MAX:
+        if not parts or number + size > _OCCURRENCES_MAX:
             parts.append([])
             number = 0
         parts[-1].append(each)

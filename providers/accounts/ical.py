@@ -71,7 +71,8 @@ class FeedReader:
         if answer.status == 304:
             return None, {}
         headers = (("etag", answer.headers.get("etag")), ("modified", answer.headers.get("last-modified")))
-        return answer.body, {name: value[:500] for name, value in headers if value}
+        # What could not be sent back as it came is not: the feed is then read whole.
+        return answer.body, {name: value for name, value in headers if value and value.isascii() and len(value) <= 500}
 
     async def _parsed(self, content: bytes, asked: Asked) -> Feed:
         try:
@@ -122,7 +123,7 @@ def waiting(header: str | None, present: datetime) -> float | None:
         return min(float(text[:9]), _RETRY_MOST)
     try:
         moment = parsedate_to_datetime(text)
-    except (ValueError, IndexError, TypeError):
+    except (ValueError, IndexError, TypeError, OverflowError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return min(max((moment - present).total_seconds(), 0.0), _RETRY_MOST)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from html.parser import HTMLParser
+from html import unescape
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -21,6 +21,7 @@ _RESPONSES = {
     "DECLINED": ParticipantResponse.DECLINED,
     "TENTATIVE": ParticipantResponse.TENTATIVE,
 }
+_CLASS = re.compile(r"CLASS[:;]", re.IGNORECASE)
 _THINGS = ("RESOURCE", "ROOM")
 _AWAY = ("OOF", "WORKINGELSEWHERE")
 _ADDRESS_MAX = 320
@@ -146,11 +147,20 @@ def times(event: _Value, name: str, zones: Zones) -> list[When]:
     found = []
     values = event.get(name, [])
     for value in values if isinstance(values, list) else [values]:
-        for each in getattr(value, "dts", ()):
+        for each in _dates(value):
             try:
                 found.append(of_value(each.dt, each.params.get("TZID") or value.params.get("TZID"), zones))
             except (Unreadable, AttributeError, ValueError):
                 continue
+    return found
+
+
+def _dates(value: _Value) -> Iterable[_Value]:
+    """The dates of a list; none of one that the library calls broken."""
+    try:
+        found: Iterable[_Value] = getattr(value, "dts", ())
+    except Exception:  # of whichever kind
+        return ()
     return found
 
 
@@ -161,7 +171,10 @@ def length(event: _Value, start: When, zones: Zones) -> timedelta:
         if start.is_day:
             return max(timedelta(days=1), timedelta(days=(end.clock.date() - start.clock.date()).days))
         return max(timedelta(), end.moment - start.moment)
-    duration = getattr(event.get("DURATION"), "dt", None)
+    try:
+        duration = getattr(event.get("DURATION"), "dt", None)
+    except Exception:  # what the library calls broken
+        raise Unreadable("DURATION is no length") from None
     if isinstance(duration, timedelta):
         return max(timedelta(), duration)
     return timedelta(days=1) if start.is_day else timedelta()
@@ -193,7 +206,13 @@ def changed_at(event: _Value) -> datetime | None:
     return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
 
-def said(event: _Value, start: When) -> Said:
+def is_private(lines: Iterable[str]) -> bool:
+    """Whether the event is to be kept from others: RFC 5545, 3.8.1.3 has what is not known read as private."""
+    classes = (line.rpartition(":")[2].strip().upper() for line in lines if _CLASS.match(line))
+    return any(each not in ("PUBLIC", "") for each in classes)
+
+
+def said(event: _Value, start: When, *, is_private: bool) -> Said:
     """What is said of the event."""
     text = text_of(event, "DESCRIPTION", 4 * TEXT_KEPT)
     place = text_of(event, "LOCATION", PLACE_KEPT)
@@ -208,7 +227,7 @@ def said(event: _Value, start: When) -> Said:
         url=url if url and is_web_address(url) else None,
         time_zone=zone_name(start.zone),
         guests=guests,
-        is_private=(text_of(event, "CLASS", 40) or "PUBLIC").upper() in ("PRIVATE", "CONFIDENTIAL"),
+        is_private=is_private,
         is_cancelled=(text_of(event, "STATUS", 40) or "").upper() == "CANCELLED",
         is_meeting=bool(guests) or busy not in _AWAY,
     )
@@ -258,34 +277,35 @@ def _guest(value: _Value, *, is_organizer: bool) -> Guest | None:
 
 _BREAKS = frozenset({"br", "p", "div", "tr", "li", "h1", "h2", "h3", "table"})
 _TAG = re.compile(r"<(?:br|p|div|html|body|span|a|table|b|ul|li)\b[^<>]{0,500}>", re.IGNORECASE)
+_MARK = re.compile(r"<(?P<end>/?)(?P<name>[a-z][a-z0-9]*)[^<>]*>|<!--|<[!?][^<>]*>", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """The text without the marks of HTML, where it has some."""
+    """The text without the marks of HTML, where it has some.
+
+    One pass with steps that never go back: the standard library's reader takes the square of the text's length.
+    """
     if not _TAG.search(text):
         return text
-    reader = _Plain()
-    reader.feed(text)
-    reader.close()
-    return re.sub(r"\n{3,}", "\n\n", "".join(reader.parts)).strip()
+    parts: list[str] = []
+    at = 0
+    while (mark := _MARK.search(text, at)) is not None:
+        parts.append(text[at : mark.start()])
+        name, at = (mark["name"] or "").lower(), mark.end()
+        if mark[0] == "<!--":
+            at = _behind(text, "-->", at)
+        elif name in _BREAKS and not mark["end"]:
+            parts.append("\n")
+        elif name in _HIDDEN and not mark["end"]:
+            at = _behind(text, f"</{name}>", at)
+    parts.append(text[at:])
+    return re.sub(r"\n{3,}", "\n\n", unescape("".join(parts))).strip()
 
 
-class _Plain(HTMLParser):
-    """Gathers the text of a page."""
+_HIDDEN = frozenset({"script", "style"})
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._hidden = 0
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._hidden += tag in ("script", "style")
-        if tag in _BREAKS:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in ("script", "style") and self._hidden > 0
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(data)
+def _behind(text: str, end: str, at: int) -> int:
+    """Where what is not shown is over: at the end of the text where it is not ended, so that it is looked for once."""
+    found = re.compile(re.escape(end), re.IGNORECASE).search(text, at)
+    return len(text) if found is None else found.end()

@@ -10,6 +10,7 @@ from providers.accounts.ical_events import (
     When,
     Zones,
     changed_at,
+    is_private,
     length,
     number_of,
     parsed,
@@ -99,9 +100,11 @@ def _uid(lines: list[str]) -> str:
 
 
 def _unnamed(lines: list[str]) -> Seen:
-    """An event without an identifier could never be found again: it is told by its own words."""
-    key = sha256("\n".join(lines).encode()).hexdigest()[:32]
-    return Seen(f"unnamed-{key}", f"unnamed-{key}", Said(), problem="unreadable", note="The event has no UID.")
+    """An event without an identifier could never be found again: it is told by its words, a private one by its time."""
+    hidden = is_private(lines)
+    told = [line for line in lines if line[:7].upper() == "DTSTART"] if hidden else lines
+    key = f"unnamed-{sha256(chr(10).join(told).encode()).hexdigest()[:32]}"
+    return Seen(key, key, Said(is_private=hidden), problem="unreadable", note="The event has no UID.")
 
 
 def _seen(uid: str, texts: list[list[str]], zones: Zones, window: tuple[datetime, datetime]) -> Seen:
@@ -142,7 +145,7 @@ def _seen(uid: str, texts: list[list[str]], zones: Zones, window: tuple[datetime
 def _shown(texts: list[list[str]]) -> Said:
     """Of an event that cannot be read, whether it is private, and else what it is called."""
     lines = [line for lines in texts for line in lines]
-    if any(line.upper().startswith("CLASS") and "PUBLIC" not in line.upper() for line in lines):
+    if is_private(lines):
         return Said(is_private=True)
     line = next((each for each in lines if each.upper().startswith(("SUMMARY:", "SUMMARY;"))), "")
     return Said(subject=line.partition(":")[2].strip()[:200] or None)
@@ -159,7 +162,7 @@ def _part(lines: list[str], zones: Zones) -> _Part:
     return _Part(
         start,
         length(event, start, zones),
-        said(event, start),
+        said(event, start, is_private=is_private(lines)),
         number_of(event, "SEQUENCE"),
         changed_at(event),
         recurrence,

@@ -12,7 +12,9 @@ _NAMES = frozenset(
     | {"STATUS", "SEQUENCE", "LAST-MODIFIED", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", "URL", "CONFERENCE"}
     | {"X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-CDO-BUSYSTATUS"}
 )
-_LINE_MAX, _TEXT_MAX, _LINES_MAX = 8_000, 100_000, 1_500
+_MANY = frozenset({"ATTENDEE", "RDATE", "EXDATE"})
+_LINE_MAX, _TEXT_MAX, _MANY_MAX, _LINES_MAX = 8_000, 100_000, 1_500, 1_600
+"""Those of which an event may have many leave room for the others: CLASS may stand behind them."""
 _ZONES_MAX, _ZONE_LINES_MAX = 100, 500
 
 
@@ -55,7 +57,7 @@ def read_text(content: bytes, events_max: int) -> Calendar:
         elif stack[1:2] == ["VTIMEZONE"]:
             if len(part) < _ZONE_LINES_MAX:
                 part.append(line[:_LINE_MAX])
-        elif len(stack) == 2 and name in _NAMES and len(part) < _LINES_MAX:
+        elif len(stack) == 2 and name in _NAMES and len(part) < (_MANY_MAX if name in _MANY else _LINES_MAX):
             part.append(line[: _TEXT_MAX if name == "DESCRIPTION" else _LINE_MAX])
         if not begun and line.strip():
             raise NoCalendar("The text does not begin with BEGIN:VCALENDAR")

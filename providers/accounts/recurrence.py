@@ -68,6 +68,8 @@ def _of_rule(start: datetime, zone: tzinfo, text: str, first: datetime, last: da
     if any(len(parts.get(name, "").split(",")) > 1 for name in ("BYHOUR", "BYMINUTE", "BYSECOND")):
         raise TooMany
     interval = _number(parts.get("INTERVAL", "1"))
+    if interval == 0:
+        raise NoRule
     if frequency == "DAILY" and "BYMONTHDAY" in parts:  # the same by the year, which is gone through in fewer steps
         if interval != 1:
             raise NoRule

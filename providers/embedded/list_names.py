@@ -85,7 +85,8 @@ def owned(reader: ListReader) -> int:
     if end == len(reader.words) or end == reader.place + NAME_MAX:
         return _before_noun(reader)
     name = _name(reader, reader.place, end + 1)
-    if not name or reader.words[reader.place].form in IDLE or NOUNS.get(reader.words[end].form):
+    is_somebodys = reader.place > 0 and reader.words[reader.place - 1].form in ("my", "our")  # my team's
+    if not name or is_somebodys or reader.words[reader.place].form in IDLE or NOUNS.get(reader.words[end].form):
         return 0
     reader.listing.name, reader.listing.named_kinds = name, ("account",)
     return end + 1 - reader.place
@@ -119,9 +120,16 @@ def _name(reader: ListReader, start: int, end: int) -> str:
         return ""
     if any(word.form in NO_NAMES for word in reader.words[start:end] if word.kind is not WordKind.QUOTED):
         return ""
+    if any(_is_kind(word) for word in reader.words[start:end]):
+        return ""
     if reader.words[start].kind is not WordKind.QUOTED and period_at(reader.words, start, reader.today) is not None:
         return ""
     return between(reader.text, reader.words[start], reader.words[end - 1])
+
+
+def _is_kind(word: Word) -> bool:
+    """Whether it means records of a kind: «my accounts» is no account's name."""
+    return word.kind is WordKind.WORD and word.form in NOUNS and word.text != word.form and word.text.islower()
 
 
 def _end_of_name(reader: ListReader, start: int) -> int:

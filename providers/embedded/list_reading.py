@@ -9,6 +9,7 @@ from typing import Final
 from providers.embedded import list_names
 from providers.embedded.list_words import (
     ALONE,
+    BEING,
     CLOSING,
     CODES,
     CREATED,
@@ -23,6 +24,7 @@ from providers.embedded.list_words import (
     SORTED,
     TO_A_DATE,
     UPDATED,
+    WISHES,
     WITH,
 )
 from providers.embedded.listing import NOUNS, STATES, WHOLES, Listing
@@ -160,6 +162,8 @@ class ListReader:
         found = period_at(self.words, place + before, self.today)
         if found is None or (self.listing.period not in (None, found[0])):
             return 0
+        if dated and self.listing.dated not in ("", dated):
+            return 0
         self.listing.period = found[0]
         self.listing.dated = dated or self.listing.dated
         return before + found[1]
@@ -214,11 +218,13 @@ class ListReader:
         if size:
             return size
         form = self.form()
-        if form not in IDLE:
+        has_noun = any(word.form in NOUNS for word in self.words[: self.place])
+        if form not in IDLE or (form in WISHES and has_noun) or (form == "who" and self.form(1) not in BEING):
+            return 0
+        if form == "every" and period_at(self.words, self.place + 1, self.today) is not None:
             return 0
         if form not in ALONE:
             return 1
-        has_noun = any(word.form in NOUNS for word in self.words[: self.place])
         return 1 if form in ("to", "of", "on") and not has_noun and self.place + 1 < len(self.words) else 0
 
 

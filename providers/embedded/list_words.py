@@ -7,10 +7,13 @@ from providers.embedded.words import each, phrases
 IDLE: Final = each(
     "show list give display please what which are is there do have has got the all a an our any can could you we"
     " want to see find get of us let currently now every that still would like need tell on right been were was"
-    " did who out in with for at where whose"
+    " did who out in with for at where"
 )
 ALONE: Final = each("of on in with for at to been tell out")
 """Of the idle ones those that lead to something: they are read only together with it."""
+WISHES: Final = frozenset({"want", "need", "like"})
+"""Those that ask for a list before its noun, and say which behind it."""
+BEING: Final = frozenset({"is", "are", "was", "were"})
 SHOWN: Final = phrases(
     "show me|give me|tell me|get me|list me|find me|let me see|i want to see|i would like to see|i need"
 )

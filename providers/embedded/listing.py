@@ -93,6 +93,10 @@ class Listing:
             return f"it does not say whether {self.kind}s were created then, or {self.state_words[0]}"
         if self.period is not None and (self.is_overdue or "OVERDUE" in self.states):
             return "what is overdue is so today"
+        if len({op for op, _ in self.amounts}) < len(self.amounts):
+            return "it names two amounts"
+        if self.is_new and self.kind == "lead" and self.states and self.period is None:
+            return f"it does not say whether leads are meant that are new, or {self.state_words[0]}"
         if self.is_new and self.kind in ("deal", "meeting") and self.period is None:
             return f"it does not say since when {self.kind}s are new"
         if self.is_new and self.period is None and self.kind != "lead":
@@ -113,6 +117,14 @@ class Listing:
         if self.kind == "deal":
             return "closed" if self.states and "OPEN" not in self.states else ""
         return "taking place" if self.kind == "meeting" else "created"
+
+    def look_back(self, today: date) -> bool:
+        """Have the period be one that has begun, where it has to be; whether there is such a one."""
+        has_been = self._date() in ("created", "updated", "closed") or self.states == ["COMPLETED"]
+        if self.period is not None and has_been:
+            self.period = self.period.begun(today)
+            return self.period is not None
+        return True
 
     def where(self, asked_by: str, zone: ZoneInfo, today: date) -> dict[str, Any]:  # Any: JSON
         """The conditions, but for those on records that have to be found first."""

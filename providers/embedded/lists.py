@@ -7,6 +7,7 @@ from providers.embedded.finding import Found, find
 from providers.embedded.list_reading import ListReader
 from providers.embedded.list_words import PIPELINE_OF_MINE
 from providers.embedded.listing import Listing
+from providers.embedded.periods import AHEAD
 from providers.embedded.saying import line
 from providers.embedded.steps import Asked, Lines, Outcome, Plan, Request, Step, has_more, nodes_of, one, refused
 from providers.embedded.words import longest
@@ -23,7 +24,7 @@ def read(asked: Asked) -> tuple[Plan | None, str]:
     if listing is None:
         unread = reader.unread
         return None, f"I do not know what «{unread[0].text}» means there" if unread else ""
-    problem = listing.problem()
+    problem = listing.problem() or ("" if listing.look_back(asked.today) else AHEAD)
     return (None, problem) if problem else (_listed(asked, listing), "")
 
 

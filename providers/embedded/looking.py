@@ -148,7 +148,8 @@ def changes(asked: Asked) -> Plan | None:
         return None
     known, at = _period(asked, size)
     if known is not None and at == len(asked.words):
-        return _changes(asked, known)
+        begun = known.begun(asked.today)
+        return None if begun is None else _changes(asked, begun)
     if at >= len(asked.words) or asked.words[at].form not in _ABOUT:
         return None
     end = next((end for end in range(at + 2, len(asked.words)) if _period(asked, end)[1] == len(asked.words)), None)
@@ -157,6 +158,8 @@ def changes(asked: Asked) -> Plan | None:
         return None
     if end is not None:
         known = _period(asked, end)[0]
+    if known is not None and (known := known.begun(asked.today)) is None:
+        return None
     start = asked.today - timedelta(days=_DAYS_BACK)
     return _changes_of(asked, kinds, name, known or Period(f"since {said(start)}", start))
 

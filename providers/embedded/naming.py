@@ -15,7 +15,9 @@ NO_NAMES: Final = each(
     "me my i you he she it we they them him her us that which who not without no never except than or and but over"
     " under more less least most best worst every all any how why what when should could would can will do does"
     " did is are was were have has if because to from with about by per since until before after between some"
-    " something everything anything this these those their your his please joke story weather email e-mail"
+    " something everything anything nothing someone somebody everyone everybody anyone anybody noone nobody none"
+    " monday tuesday wednesday thursday friday saturday sunday"
+    " this these those their your his please joke story weather email e-mail"
 )
 """Words that no name is made of, unless it is quoted."""
 _STATES: Final = frozenset(word for kind in STATES for word in STATES[kind])

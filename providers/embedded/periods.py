@@ -1,7 +1,7 @@
 """Stretches of time in words: today, next week, the last 30 days, since Monday, in October, before 2026-03-01."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -23,6 +23,7 @@ _NUMBERS: Final = {
 }
 _UNITS: Final = frozenset({"day", "week", "month", "quarter", "year"})
 _MOST: Final = 1_000
+AHEAD: Final = "that lies ahead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,14 @@ class Period:
     words: str
     start: date | None = None
     end: date | None = None
+    before: "Period | None" = None
+    """What it means of the past where it has not begun: of Friday the last one, of December that of last year."""
+
+    def begun(self, today: date) -> "Period | None":
+        """It, or the one before, if that has begun."""
+        if self.start is None or self.start <= today:
+            return self
+        return None if self.before is None else self.before.begun(today)
 
     def days(self) -> dict[str, str]:
         """A condition on a day."""
@@ -84,9 +93,10 @@ def _named(words: Sequence[Word], place: int, today: date) -> tuple[Period, int]
         day = today + timedelta(days=offset)
         return _span(day, day + timedelta(days=1), _form(words, place)), 1
     weekday = _DAYS.get(_form(words, place))
-    if weekday is not None:
+    if weekday is not None and not words[place].text.lower().endswith("days"):  # Mondays are many
         day = today + timedelta(days=(weekday - today.weekday()) % 7)
-        return _span(day, day + timedelta(days=1)), 1
+        before = day - timedelta(days=7)
+        return replace(_span(day, day + timedelta(days=1)), before=_span(before, before + timedelta(days=1))), 1
     return None
 
 
@@ -133,12 +143,21 @@ def _calendar(words: Sequence[Word], place: int, today: date) -> tuple[Period, i
     month = _MONTHS.index(word.text.lower()) + 1 if word.text.lower() in _MONTHS else None
     if month is not None and (word.text[0].isupper() or word.form != "may"):
         start = date(of, month, 1)
-        return _span(start, _moved(start, "month", 1)), size
+        return _yearly(start, "month", "", year), size
     if word.form in ("q1", "q2", "q3", "q4"):
         start = date(of, 3 * int(word.form[1]) - 2, 1)
-        return _span(start, _moved(start, "quarter", 1), word.form.upper()), size
+        return _yearly(start, "quarter", word.form.upper(), year), size
     alone = _year(words, place)
     return None if alone is None else (_span(date(alone, 1, 1), date(alone + 1, 1, 1)), 1)
+
+
+def _yearly(start: date, unit: str, told: str, year: int | None) -> Period:
+    """A month or quarter; where it is said without a year, that of the year before may be meant."""
+    found = _span(start, _moved(start, unit, 1), told)
+    if year is not None:
+        return found
+    before = _moved(start, "year", -1)
+    return replace(found, before=_span(before, _moved(before, unit, 1), told))
 
 
 def _year(words: Sequence[Word], place: int) -> int | None:

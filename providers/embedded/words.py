@@ -39,6 +39,7 @@ class Word:
 _PARTS: Final = re.compile(
     r"[\"“”„«»](?P<quoted>[^\"“”„«»]{1,200})[\"“”„«»]"
     r"|(?P<day>\d{4}-\d\d-\d\d)\b"
+    r"|(?P<below>(?<!\S)[-−–]\d[\w.,]{0,20})"
     r"|(?P<number>\d{1,3}(?:,\d{3}){1,4}(?:\.\d{1,4})?|\d{1,15}(?:\.\d{1,4})?) ?(?P<unit>k|m|mio|million|thousand)?"
     r"(?![\w-])"
     r"|(?P<word>[^\W_]+(?:'[^\W_]+|'(?=\s))?)"
@@ -77,6 +78,8 @@ def _words(part: re.Match[str]) -> list[Word]:
             return [Word(text, text[1:-1].casefold(), start, end, WordKind.QUOTED)]
         case "day":
             return [_day(text, start, end)]
+        case "below":  # no amount is below nothing
+            return [Word(text, text.casefold(), start, end)]
         case "number" | "unit":
             if _THOUSANDS.match(part["number"]):  # 50.000 is fifty thousand to some, and fifty to others
                 return [Word(text, text.casefold(), start, end)]

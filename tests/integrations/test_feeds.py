@@ -315,3 +315,16 @@ async def test_a_series_through_a_change_of_the_clocks(one: Tenant) -> None:
     assert len({moment.hour for moment, subject in rows if subject == "Weekly"}) == 2
     await replaced(one, integration_id, "\r\n".join(lines).replace("COUNT=50", "COUNT=3"))
     assert len(await one.rows(SyncOccurrence.id)) == 2
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        event("over", "RRULE:FREQ=DAILY;COUNT=2", start=at(-200), subject="Over"),
+        event("broken", "RRULE:FREQ=DAILY;INTERVAL=0", subject="Broken"),
+    ],
+)
+async def test_a_feed_may_begin_with_an_event_that_has_no_occurrence(one: Tenant, first: str) -> None:
+    integration_id = await upload(one, first, event("t", subject="Taken"))
+    assert set(await meetings(one)) == {"Taken"}
+    assert (await connection(one, integration_id))["problem"] is None

@@ -210,3 +210,29 @@ async def test_the_items_are_of_this_organization_alone(one: Tenant, two: Tenant
     assert set(await items(one, mine)) == {"Talk"}
     answer = await two.gateway.rest("GET", f"/integrations/{mine}/items", two.headers("admin"))
     assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("header", ["ETag", "Last-Modified"])
+async def test_a_version_that_cannot_be_sent_back_is_not(one: Tenant, header: str) -> None:
+    asked: list[Asked] = []
+
+    def answer(request: Asked) -> Reply:
+        asked.append(request)
+        return serving(event("a"), **{header: '"é"'})
+
+    async with open_feed(answer) as web:
+        integration_id = await by_address(one, web.url + PATH)
+        await work(one)
+        await work(one, anyway=True)
+        assert await problem(one, integration_id) is None
+        assert len(asked) == 2
+        assert not {"if-none-match", "if-modified-since"} & asked[1].headers.keys()
+
+
+@pytest.mark.parametrize("pause", ["0", "Tue, 24 Nov 2020 10:00:00 GMT"])
+async def test_a_server_that_asks_to_wait_no_time_is_not_asked_at_once(one: Tenant, pause: str) -> None:
+    async with open_feed(Reply(b"", 429, {"Retry-After": pause})) as web:
+        integration_id = await by_address(one, web.url + PATH)
+        await work(one)
+        assert await problem(one, integration_id) == "rate_limited"
+        assert len(web.asked) == 1

@@ -14,8 +14,9 @@ from jobs.sync.judge import Rules, judged
 from jobs.sync.match import Known, Match, is_person, matched, names_of
 from jobs.sync.merge import as_document, from_document
 from providers.accounts.ical import waiting
+from providers.accounts.ical_events import plain
 from providers.accounts.ical_reading import read_feed
-from providers.accounts.ports import Guest, Said
+from providers.accounts.ports import Guest, Said, Seen
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 WINDOW = (NOW - timedelta(days=90), NOW + timedelta(days=365))
@@ -104,6 +105,7 @@ def test_how_long_to_wait() -> None:
     assert waiting("Tue, 24 Nov 2026 12:01:00 GMT", NOW) == 60
     assert waiting("Tue, 24 Nov 2099 12:01:00 GMT", NOW) == 3_600
     assert [waiting(text, NOW) for text in (None, "", "soon")] == [None] * 3
+    assert waiting("Mon, 01 Jan 99999999999 00:00:00 GMT", NOW) is None
 
 
 def _event(*lines: str) -> str:
@@ -155,3 +157,82 @@ def test_the_demos_calendar_changes_every_minute() -> None:
     assert before["demo-private@crm.example"].said.is_private
     assert before["demo-off@crm.example"].said.is_cancelled
     assert before["demo-fair@crm.example"].occurrences[0].all_day
+
+
+def seen(*lines: str, uid: str = "UID:a") -> Seen:
+    """The event of these lines, in a feed with another one that can be read."""
+    other = ("BEGIN:VEVENT", "UID:other", "DTSTART:20261201T100000Z", "END:VEVENT")
+    text = "\r\n".join(["BEGIN:VCALENDAR", "BEGIN:VEVENT", uid, *lines, "END:VEVENT", *other, "END:VCALENDAR", ""])
+    found = read_feed(text.encode(), *WINDOW)
+    assert found.wrong is None
+    assert (len(found.seen), found.seen[1].problem) == (2, None)
+    return found.seen[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (("RRULE:FREQ=DAILY;INTERVAL=0",), "unreadable"),
+        (("RRULE:FREQ=WEEKLY;INTERVAL=0;COUNT=3",), "unreadable"),
+        (("DURATION:a while",), "unreadable"),
+        (("DURATION:P99999999999999999999D",), "unreadable"),
+        (("RRULE:FREQ=DAILY;COUNT=3", "EXDATE:x,y"), None),
+        (("RDATE;VALUE=PERIOD:20261201T100000Z/x",), None),
+    ],
+)
+def test_a_broken_property_is_its_events_alone(lines: tuple[str, ...], problem: str | None) -> None:
+    began = time.monotonic()
+    assert seen("DTSTART:20261202T100000Z", *lines).problem == problem
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("CLASS:X-SECRET",),  # (decision 605)
+        ("CLASS:PUBLIC", "CLASS:PRIVATE"),
+        ("CLASS;X=PUBLIC:PRIVATE",),
+        ('CLASS;X="open:PRIVATE',),
+        ("CLASS;:CONFIDENTIAL",),
+        (*(f"ATTENDEE:mailto:{number}@out.example" for number in range(1_600)), "CLASS:PRIVATE"),
+    ],
+)
+@pytest.mark.parametrize("start", ["DTSTART:20261202T100000Z", "DTSTART:never"])
+def test_whatever_is_not_said_to_be_public_is_private(lines: tuple[str, ...], start: str) -> None:
+    found = seen(start, "SUMMARY:Dentist", *lines)
+    assert found.said.is_private
+    assert (found.said.subject is None) == (start == "DTSTART:never")
+
+
+def test_nothing_of_a_private_event_stands_for_one_that_has_no_identifier() -> None:
+    one, two = (seen("DTSTART:20261202T100000Z", f"SUMMARY:{word}", "CLASS:PRIVATE", uid="X:") for word in "ab")
+    assert one == two
+    assert one.said.is_private
+
+
+@pytest.mark.parametrize(
+    "text",
+    [part * 40_000 for part in ("<a ", "<!--", "<a b='", "</a ", "<?", "<script>", "&#")],
+)
+def test_marks_of_html_are_taken_out_in_bounded_time(text: str) -> None:
+    began = time.monotonic()
+    plain(f"<br>{text}"[:80_000])
+    assert time.monotonic() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>Bring <b>figures</b></p>", "Bring figures"),
+        ("a<br>b<BR/>c", "a\nb\nc"),
+        ("<div>1 &lt; 2 &amp; 3 &gt; 2</div>", "1 < 2 & 3 > 2"),
+        ("<p>a</p><style>p > b { }</style><script>if (1 < 2) x</script><p>b</p>", "a\nb"),
+        ("<p>a<!-- <b>x</b> -->b</p>", "ab"),
+        ("<p>open <!-- for ever", "open"),
+        ("<a href='https://x.example/?a=1&b=2'>here</a>", "here"),
+        ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+        ("<ul><li>1 < 2</li></ul>", "1 < 2"),
+    ],
+)
+def test_marks_of_html_are_taken_out(text: str, expected: str) -> None:
+    assert plain(text) == expected

@@ -90,7 +90,13 @@ async def test_each_credential_is_refused_as_on_the_other_doors(one: Tenant, two
 
 
 async def test_pages_of_other_origins_may_not_call(one: Tenant) -> None:
-    for origin, status in (("https://evil.example", 403), ("null", 403), ("http://gateway", 200), ("", 200)):
+    for origin, status in (
+        ("https://evil.example", 403),
+        ("null", 403),
+        ("http://[", 403),
+        ("http://gateway", 200),
+        ("", 200),
+    ):
         response = await post(one, LIST, Origin=origin)
         assert response.status_code == status, origin
         if status == 403:
@@ -125,6 +131,8 @@ async def test_what_is_no_message_is_told_in_our_words(one: Tenant) -> None:
         assert response.status_code == 400, body
         error = response.json()["error"]
         assert error["code"] == code, (body, error)
+        if code == -32602:  # the message could be read, so who asked has to find the answer to it
+            assert response.json()["id"] == 1
         assert not any(word in error["message"].lower() for word in ("pydantic", "validation error", "orjson", "mcp."))
     assert (await post(one, LIST, Content_Type="text/plain")).status_code == 415
     assert (await post(one, b" " * (1024 * 1024 + 1))).status_code == 413
@@ -239,6 +247,29 @@ async def test_budgets_are_those_of_every_door(small: Gateway) -> None:
     assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
     assert int(refused.headers["retry-after"]) >= 1
     assert await tenant.rows(Deal.name) == []
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_call_that_runs_no_document_costs_a_point(small: Gateway) -> None:
+    small.runtime.services.budget._buckets._clock = Clock()  # type: ignore[attr-defined]  # nothing comes back by itself
+    tenant = await new_tenant(small)
+    reads = await tenant.scoped("deals:read", name="reads")
+    before = int((await send(tenant, "tools/list")).headers["ratelimit-remaining"])
+    for number, (headers, name, arguments) in enumerate(
+        (
+            (None, "nothing", {}),
+            (None, "list_records", {}),
+            (None, "move_deal", {"id": NOWHERE, "stage": "nothing"}),
+            (reads, "log_note", {"kind": "deal", "id": NOWHERE, "text": "x"}),
+        ),
+        1,
+    ):
+        await send(tenant, "tools/call", headers, name=name, arguments=arguments)
+        after = int((await send(tenant, "tools/list")).headers["ratelimit-remaining"])
+        if headers is None:
+            assert before - after == 2 * number, name
+    answer = await send(tenant, "tools/list", reads)
+    assert int(answer.headers["ratelimit-limit"]) - int(answer.headers["ratelimit-remaining"]) == 2
 
 
 @pytest.mark.asyncio(loop_scope="function")

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contract.limits import JSON_DEPTH_MAX
 from providers.breaker import FAILURES
 from providers.chat_models import Answered, Call, Delta, Result, Said, Stopped, Text, Usage
+from providers.model_calls import NAME_MAX
 from providers.models import ModelAway, ModelError, ModelMisconfigured, ModelNonsense, ModelSlow
 from providers.openai_chat import Chunks, OpenaiChat
 from tests.providers.conversations import LIST, conversation
@@ -302,6 +304,40 @@ async def test_one_that_is_away_is_left_alone() -> None:
 async def test_the_most_that_is_answered_has_its_name() -> None:
     for url, name in (("https://api.openai.com/v1", "max_completion_tokens"), ("http://localhost:1/v1", "max_tokens")):
         assert name in OpenaiChat(url, "m").body(conversation())
+
+
+@pytest.mark.parametrize("reason", [[], {}, ["stop"], 1, True])
+async def test_an_end_of_another_kind_is_one(reason: Any) -> None:
+    reading = Chunks()
+    chunk = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": reason}]}
+    assert [*reading.take(json.dumps(chunk))] == [Text("Hi")]
+    assert reading.is_finished
+
+
+@pytest.mark.parametrize("depth", [JSON_DEPTH_MAX - 1, JSON_DEPTH_MAX, 250, 1_000, 30_000])
+async def test_arguments_that_are_nested_deep_are_none(depth: int) -> None:
+    reading = Chunks()
+    arguments = '{"not":' * depth + "{}" + "}" * depth
+    [*reading.take(json.dumps(delta(tool_calls=[called(LIST, arguments, 0, "c")])))]
+    [call] = reading.end()
+    assert isinstance(call, Call)
+    assert (call.arguments is None) == (depth >= JSON_DEPTH_MAX)
+
+
+async def test_an_object_that_is_nested_deep_is_no_answer() -> None:
+    nested = '{"not":' * 300 + "{}" + "}" * 300
+    chunk = f'{{"choices": [{{"delta": {{"tool_calls": [{{"function": {{"name": "x", "arguments": {nested}}}}}]}}}}]}}'
+    with pytest.raises(ModelNonsense):
+        [*Chunks().take(chunk)]
+
+
+async def test_a_name_of_a_tool_that_never_ends_is_cut() -> None:
+    reading = Chunks()
+    for _ in range(3):
+        [*reading.take(json.dumps(delta(tool_calls=[called("x" * 100_000, "{}", 0, "c")])))]
+    [call] = reading.end()
+    assert isinstance(call, Call)
+    assert len(call.tool) == NAME_MAX
 
 
 CHUNKS = st.lists(

@@ -329,6 +329,13 @@ async def test_a_compressed_body_counts_as_what_it_becomes(outbound: Outbound) -
                 await outbound.request("GET", web.url + path)
 
 
+async def test_nothing_behind_a_compressed_body_is_read(outbound: Outbound) -> None:
+    zipped = {"Content-Encoding": "gzip", "Content-Length": "1000000000"}
+    body = gzip.compress(b"hello") + b"x" * 1_000_000
+    async with open_web({"/": Reply(body, headers=zipped, length=False)}) as web:
+        assert (await outbound.request("GET", web.url)).body == b"hello"
+
+
 async def test_types_that_are_not_asked_for(outbound: Outbound) -> None:
     pdf = {"Content-Type": "application/pdf"}
     async with open_web({"/": Reply(b"%PDF", headers=pdf), "/gone": Reply(b"%PDF", 404, pdf)}) as web:

@@ -143,7 +143,23 @@ PARTS = st.sampled_from(
             ".",
             "-",
         ),
-        *("x" * 33, "y" * 300, "z" * 520, "|", "'", "\\", "+", "1", "\x00", "img src=x", "[a](b)", "<b>", "é"),
+        *(
+            "x" * 33,
+            "y" * 300,
+            "z" * 520,
+            "|",
+            "'",
+            "\\",
+            "+",
+            "1",
+            "\x00",
+            "img src=x",
+            "[a](b)",
+            "<b>",
+            "é",
+            "İ",
+            "ſ",
+        ),
     ]
 )
 SAID = st.lists(PARTS, max_size=30).map("".join)
@@ -164,6 +180,11 @@ def test_any_cut_gives_the_same(said: str, sizes: list[int]) -> None:
     assert not LEADS.search(text)
     assert [text[one.start : one.end] for one in citations] == [one.label for one in citations]
     assert shown(text)[0] == text or "[[" in text
+
+
+@pytest.mark.parametrize("said", ["httpsİmailto://here", "ſdata://here", "\u212abc://here"])
+def test_a_letter_that_folds_to_an_ascii_one_is_cut_alike(said: str) -> None:
+    assert shown(*said) == shown(said)
 
 
 @settings(max_examples=100, deadline=None)

@@ -168,6 +168,7 @@ async def test_pages_of_other_origins_may_not_connect(live: Live) -> None:
     for origin in (
         "https://elsewhere.example.com",
         "null",
+        "http://[",
         "http://127.0.0.1:1",
         "https://app.example.com.evil.example",
     ):
