@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import TypeVar
 
-from contract.chat import ChatRunStatus
+from contract.chat import ChatEventType, ChatRunStatus
 from contract.errors import Unavailable
 from resolvers.shared.context import Services
 from storage.base import JsonDict, now
@@ -42,6 +42,8 @@ class RunLog:
         self._began = monotonic()
         self.next_step = first_step
         self._noted: dict[str, AnyValue] = {}
+        self._counts = services.chat_counts
+        self._is_silent = run.last_sequence == 1
 
     @property
     def worked_seconds(self) -> float:
@@ -103,6 +105,9 @@ class RunLog:
             self.run = self.run._replace(**changed, last_sequence=number)  # type: ignore[attr-defined]  # a named tuple
             self.next_step += len(steps)
             self._noted = {}
+            if self._is_silent and any(kind is ChatEventType.TEXT_DELTA for kind, _ in events):
+                self._is_silent = False
+                self._counts.first_text(self.run.provider, (now() - self.run.created_at).total_seconds())
             self._until = monotonic() + self._lease.total_seconds()
 
     async def renew(self) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from functools import partial
 from typing import Annotated
 
@@ -224,7 +225,15 @@ async def watch_run(ctx: Context, run_id: str, after: str | None = None) -> Asyn
                 raise Gone("The events of this run are kept no longer", messages, "messages_url")
     if behind > run.last_sequence:
         raise Problems([Problem(("after",), "is beyond the newest event of this run", "range")])
-    return followed(ctx, _log_of(ctx.caller.subject, run.id), behind)
+    return _counted(ctx, followed(ctx, _log_of(ctx.caller.subject, run.id), behind))
+
+
+async def _counted(ctx: Context, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    """The events, while it is known that somebody follows them."""
+    with ctx.services.chat_counts.following():
+        async with aclosing(events):  # type: ignore[type-var]  # a generator
+            async for event in events:
+                yield event
 
 
 def _log_of(subject: str, run_id: str) -> Log[Event]:

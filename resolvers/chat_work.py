@@ -262,6 +262,7 @@ class Work:
             await book(session, run, used)
 
         await self._log.tell(*events, values=values, also=also)
+        self._services.chat_counts.ended(run.provider, code or ending.status.value, used.read, used.written)
 
     async def _keep_answer(self, session: TenantSession) -> None:
         """Keep the text as the thread's newest message."""
