@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
 
 import pytest
 
 from contract.chat import ChatErrorCode, ChatRunStatus
 from gateway.observability.metrics import REGISTRY
-from providers.chat_models import Text, Usage
+from providers.chat_models import Conversation, Delta, Text, Usage
 from providers.models import ModelAway
 from tests.chat.chatting import Chatter, another_process
 from tests.support.chat_model import ScriptedModel, says
@@ -37,9 +38,9 @@ async def test_runs_and_tokens_are_counted_by_how_runs_ended(chat: Chatter, mode
     model.plays([Text("one"), Text(" more"), Usage(7, 2)])
     await chat.send(thread)
 
-    async def fails(_: object):  # type: ignore[no-untyped-def]  # a generator
-        if False:
-            yield Text("")
+    async def fails(_: Conversation) -> AsyncIterator[Delta]:
+        for nothing in list[Delta]():
+            yield nothing
         raise ModelAway("secret")
 
     model.plays(fails)

@@ -120,9 +120,9 @@ async def check(address: str, headers: dict[str, str], read: list[Event], times:
 
 
 @asynccontextmanager
-async def chatting(folder: Path, url: str, pause: float, **settings: str) -> AsyncIterator[tuple[Live, Loopback]]:
+async def chatting(folder: Path, url: str, pause: float, **settings: Any) -> AsyncIterator[tuple[Live, Loopback]]:
     async with serving(answering(pause)) as server:
-        named = {"CRM_MODEL_URL": f"{server.url}/v1", "CRM_MODEL_NAME": "small"}
+        named: dict[str, Any] = {"CRM_MODEL_URL": f"{server.url}/v1", "CRM_MODEL_NAME": "small"}
         async with going(folder, url, **named, **settings) as live:
             await live.create("Rollout")
             yield live, server
@@ -132,7 +132,7 @@ async def test_another_process_takes_up_what_a_killed_one_was_at(database_url: s
     """Killed at any moment, from before its first event to behind its last word."""
     random = Random(9)
     async with chatting(tmp_path, database_url, 0.03, CRM_JOB_LEASE_SECONDS="1") as (live, server):
-        settings = {
+        settings: dict[str, Any] = {
             **{"CRM_DATABASE_URL": database_url, "CRM_RATE_LIMIT": "off", "CRM_JOB_LEASE_SECONDS": "1"},
             **{"CRM_MODEL_URL": f"{server.url}/v1", "CRM_MODEL_NAME": "small"},
         }
@@ -163,7 +163,7 @@ async def test_another_process_takes_up_what_a_killed_one_was_at(database_url: s
         assert live.service.end() == 0
 
 
-async def _away(live: Live, away: AbstractContextManager[None]) -> None:
+async def _away(live: Live, away: Callable[[], object]) -> None:
     """A run whose database is away in the middle of it."""
     headers = live.token()
     reader = Reader(headers, await new_thread(live))
@@ -175,10 +175,14 @@ async def _away(live: Live, away: AbstractContextManager[None]) -> None:
         while (await client.get(path)).json()["status"] != "running":  # noqa: ASYNC110 # another process
             await asyncio.sleep(0.02)
     await asyncio.sleep(1)
-    with away:
-        await asyncio.sleep(AWAY_SECONDS)
+    await asyncio.to_thread(away)
     run = await check(live.service.address, headers, await reading, times=TIMES)
     assert (run["attempts"], run["resumed"]) == (1, 0)
+
+
+def _for_a_while(away: AbstractContextManager[None]) -> None:
+    with away:
+        time.sleep(AWAY_SECONDS)
 
 
 TIMES = 6
@@ -189,26 +193,13 @@ TIMES = 6
 async def test_a_run_goes_on_when_its_database_has_been_locked(database_url: str, tmp_path: Path) -> None:
     async with chatting(tmp_path, database_url, 0.12) as (live, server):
         server.answer = answering(0.12, TIMES)
-        await _away(live, live.held())
+        await _away(live, lambda: _for_a_while(live.held()))
 
 
 async def test_a_run_goes_on_when_its_database_has_been_away(cluster: Server, hurt_url: str, tmp_path: Path) -> None:
     """It answers nothing for five seconds, and the next time it loses every connection."""
     async with chatting(tmp_path, hurt_url, 0.12) as (live, server):
         server.answer = answering(0.12, TIMES)
-        await _away(live, cluster.paused())
-        await _away(live, _Restarted(cluster))
+        await _away(live, lambda: _for_a_while(cluster.paused()))
+        await _away(live, cluster.restart)
         assert "Traceback" not in live.service.log.read_text()
-
-
-class _Restarted:
-    """The server, restarted as after a crash when it has been entered."""
-
-    def __init__(self, cluster: Server) -> None:
-        self._cluster = cluster
-
-    def __enter__(self) -> None:
-        self._cluster.restart()
-
-    def __exit__(self, *_: object) -> None:
-        return
