@@ -64,6 +64,8 @@ class Tokens:
         self._log = log
         self._limit = limit if _is_metered(model) else 0
         self.used = used_by(log.run)
+        if log.run.reserved and log.run.steps:
+            log.note(**columns_of(self.used))
         self._asked: int | None = None
         self._told = 0
         self._counted: Usage | None = None

@@ -195,18 +195,23 @@ async def _killed(one: Tenant, run_id: str, attempts: int) -> None:
         await session.execute(update(ChatWatch).where(col(ChatWatch.org_id) == one.id).values(next_at=now()))
 
 
-async def test_who_takes_a_run_up_counts_what_its_dead_process_had_reserved(
+async def test_who_takes_a_run_up_counts_what_its_dead_processes_had_reserved(
     one: Tenant, chat: Chatter, metered: ScriptedModel
 ) -> None:
-    metered.plays(says("a", "b"), [Text("Whole."), Usage(5, 1)]).going.clear()
+    metered.plays(says("a", "b"), says("a", "b"), [Text("Whole."), Usage(5, 1)]).going.clear()
     async with another_process(one.gateway, metered) as other:
         there = Chatter(other.http, other.app, chat.headers)
         run = await there.begin(await there.thread())
+        held = 0
+        for attempt in (1, 2):
+            await metered.asking.wait()
+            await asyncio.sleep(0.2)
+            before, (_, held) = held, await day_of(one)
+            assert held - before > CHAT_OUTPUT_TOKENS
+            metered.asking.clear()
+            await _killed(one, run["id"], attempts=attempt)
+            await take(other.runtime.services)
         await metered.asking.wait()
-        await asyncio.sleep(0.2)
-        _, held = await day_of(one)
-        await _killed(one, run["id"], attempts=1)
-        await take(other.runtime.services)
         metered.going.set()
         usage = (await there.follow(run["id"]))[-2].data
     assert usage["input_tokens"] + usage["output_tokens"] == held + 6
