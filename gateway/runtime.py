@@ -12,11 +12,14 @@ from contract.errors import Unavailable
 from gateway.made import database_of, embedded_issuer
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.metrics import (
+    CHAT_STREAMS,
     count_call,
+    count_chat_run,
     count_job,
     count_notification,
     count_statement,
     note_breaker,
+    note_first_text,
 )
 from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.server.shutdown import LAST_WORK_SECONDS
@@ -42,6 +45,7 @@ from providers.ports import Ports
 from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
 from resolvers.chat_taking import keep_taking
+from resolvers.shared.chat_counts import ChatCounts
 from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.context import FileLimits, Services
 from storage.analytics.runners import runner_of
@@ -143,6 +147,7 @@ class Runtime:
                 tokens_per_day=settings.model_tokens_per_day,
                 lease=timedelta(seconds=settings.job_lease_seconds),
             ),
+            chat_counts=ChatCounts(count_chat_run, note_first_text, CHAT_STREAMS.track_inprogress),
         )
         self.stopping = asyncio.Event()
         """Set when the service begins to end: streams end with it."""

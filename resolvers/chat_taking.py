@@ -7,10 +7,12 @@ from collections.abc import Callable
 from contract.chat import CHAT_ATTEMPTS_MAX, CHAT_RUNS_PER_PROCESS, ERROR_WORDS, ChatErrorCode, ChatEventType
 from contract.chat import ChatRunStatus as Status
 from contract.error_origin import origin_of
+from resolvers.chat_tokens import book, columns_of, used_by
 from resolvers.chat_work import Work, finished
 from resolvers.shared.context import Services
 from storage.base import new_id, now
 from storage.queries import chat_runs as statements
+from storage.queries.model_usage import Used
 from storage.queries.records import lock_organization
 from storage.queries.watches import organizations_to_look_at, put_off
 from storage.tables import ChatRun, ChatWatch
@@ -45,12 +47,13 @@ async def take(services: Services) -> None:
 
 async def _take(services: Services, org_id: str) -> None:
     begun: list[ChatRun] = []
+    given_up: list[tuple[str, Used]] = []
     async with services.database.writing(org_id) as session:
         await lock_organization(session)
         moment = now()
         for run in await statements.abandoned(session, moment):  # of an organization there are fifty at most
             if run.attempts >= CHAT_ATTEMPTS_MAX and run.holder is not None:
-                await _interrupt(session, run)
+                given_up.append((run.provider, await _interrupt(session, run)))
             elif services.chat_runs.number + len(begun) < CHAT_RUNS_PER_PROCESS and _can_answer(services, run):
                 attempts = run.attempts + (run.holder is not None)
                 until = moment + services.chat.lease
@@ -59,6 +62,8 @@ async def _take(services: Services, org_id: str) -> None:
             else:  # another process looks as well
                 await session.update(run, leased_until=moment + services.chat.lease)
         await put_off(session, ChatWatch, await statements.next_lease(session))
+    for provider, used in given_up:
+        services.chat_counts.ended(provider, ChatErrorCode.INTERRUPTED, used.read, used.written)
     for run in begun:
         services.chat_runs.start(Work(services, run, is_resumed=True).run())
 
@@ -69,17 +74,21 @@ def _can_answer(services: Services, run: ChatRun) -> bool:
     return model is not None and (model.provider, model.name) == (run.provider, run.model)
 
 
-async def _interrupt(session: TenantSession, run: ChatRun) -> None:
-    """End a run that was taken up often enough."""
+async def _interrupt(session: TenantSession, run: ChatRun) -> Used:
+    """End a run that was taken up often enough; what it had of its model."""
     code = ChatErrorCode.INTERRUPTED
     error = {"code": code.value, "message": ERROR_WORDS[code], "retryable": True}
     events = [(ChatEventType.ERROR, error), finished(Status.FAILED, code, None)]
     await statements.append(session, run, run.last_sequence, events)
+    used = used_by(run)
+    await book(session, run, used)
     await session.update(
         run,
+        **columns_of(used),
         status=Status.FAILED.value,
         error_code=code.value,
         finished_at=now(),
         leased_until=None,
         last_sequence=run.last_sequence + len(events),
     )
+    return used

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Final
+from types import MappingProxyType
+from typing import Final, Literal
 
 import orjson
 from pydantic import Field
@@ -14,6 +15,7 @@ from contract.errors import NotFound, Problem, Problems
 from contract.http_errors import NotAcceptable
 from resolvers.chat_runs import ChatSend, Event, cancel_run, event_id, get_run, send, watch_run
 from resolvers.shared.inputs import Input
+from rest_compat import ai_sdk
 from rest_compat.chat_documents import run_document
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from transport.event_stream import CLOSED, EVENT_STREAM
@@ -22,7 +24,15 @@ from transport.headers import weights_of
 _JSON: Final = "application/json"
 
 
-class EventsQuery(Input):
+class StreamQuery(Input):
+    """Has the query parameter of the paths that stream a run."""
+
+    protocol: Literal["ai-sdk"] | None = Field(
+        default=None, description="`ai-sdk` for the same events as the AI SDK's UI message stream."
+    )
+
+
+class EventsQuery(StreamQuery):
     """Has the query parameters of GET /chat/runs/{run_id}/events."""
 
     after: str | None = Field(
@@ -37,7 +47,8 @@ async def begin(call: RestRequest) -> RestResponse:
     run = await send(call.ctx, call.path["thread_id"], body)
     headers = {"X-Chat-Run": run.id}
     if streams:
-        return RestResponse(events=_written(await watch_run(call.ctx, run.id)), headers=headers, closed=CLOSED)
+        query: StreamQuery = call.query
+        return await _streamed(call, run.id, query, headers=headers)
     location = {"Location": f"{call.root_path}/chat/runs/{run.id}"}
     return RestResponse(run_document(run), headers | location, status=202)
 
@@ -72,12 +83,27 @@ async def events(call: RestRequest) -> RestResponse:
     if last is not None and query.after is not None and last != query.after:
         raise Problems([Problem(("after",), "is not what Last-Event-ID says", "value_error")])
     try:
-        found = await watch_run(call.ctx, call.path["run_id"], query.after if last is None else last)
+        return await _streamed(call, call.path["run_id"], query, query.after if last is None else last)
     except Problems as error:
         if last is None:
             raise
         raise Problems([Problem(("header", "Last-Event-ID"), p.message, p.type) for p in error.problems]) from None
-    return RestResponse(events=_written(found), closed=CLOSED)
+
+
+async def _streamed(
+    call: RestRequest,
+    run_id: str,
+    query: StreamQuery,
+    after: str | None = None,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> RestResponse:
+    """Answers with the events of a run as its reader wants them. Raises what watch_run raises."""
+    found = await watch_run(call.ctx, run_id, after)
+    if query.protocol is None:
+        return RestResponse(events=_written(found), headers=headers, closed=CLOSED)
+    behind = 0 if after is None else int(after.rpartition(".")[2])
+    rendered = _rendered(await watch_run(call.ctx, run_id), behind)  # which needs the events before, too
+    return RestResponse(events=rendered, headers={**headers, **ai_sdk.HEADER}, closed=CLOSED)
 
 
 async def cancel(call: RestRequest) -> RestResponse:
@@ -93,6 +119,17 @@ async def _written(found: AsyncIterator[Event]) -> AsyncIterator[bytes]:
             yield head + orjson.dumps(event.data, option=orjson.OPT_UTC_Z) + b"\n\n"
 
 
+async def _rendered(found: AsyncIterator[Event], behind: int) -> AsyncIterator[bytes]:
+    """Writes the events behind a number as the AI SDK reads them."""
+    rendering = ai_sdk.Rendering()
+    async with aclosing(found):  # type: ignore[type-var]  # a generator
+        async for event in found:
+            written = rendering.render(event)
+            if written and event.sequence > behind:
+                yield written
+    yield ai_sdk.DONE
+
+
 _KINDS: Final = ", ".join(kind.value for kind in ChatEventType)
 _STREAMED: Final = (
     f"Server-sent events, their ids `{{run_id}}.{{sequence}}` without gaps: {_KINDS}. The last is run_finished, unless "
@@ -106,6 +143,7 @@ OPERATIONS: Final = (
         begin,
         "Send a message",
         resolver=send,
+        query=StreamQuery,
         body=ChatSend,
         answer="ChatRun",
         streams=(EVENT_STREAM,),

@@ -84,6 +84,21 @@ BREAKERS = Gauge(
     multiprocess_mode="livesum",
 )
 
+CHAT_RUNS = Counter(
+    "crm_chat_runs_total", "Runs of chats that ended, by how.", ["provider", "outcome"], registry=REGISTRY
+)
+CHAT_TOKENS = Counter(
+    "crm_chat_tokens_total", "Tokens of runs that ended.", ["provider", "direction"], registry=REGISTRY
+)
+CHAT_FIRST_TEXT = Histogram(
+    "crm_chat_first_text_seconds",
+    "Seconds from a message to the first text of its answer.",
+    ["provider"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120),
+    registry=REGISTRY,
+)
+CHAT_STREAMS = Gauge("crm_chat_streams", "Runs that are followed.", registry=REGISTRY, multiprocess_mode="livesum")
+
 
 class CacheMetrics(NamedTuple):
     """The metrics of one cache of each process."""
@@ -152,6 +167,18 @@ def count_call(provider: str, outcome: str, seconds: float) -> None:
     """Note a call to the outside."""
     CALLS.labels(provider, outcome).inc()
     CALL_SECONDS.labels(provider).observe(seconds)
+
+
+def count_chat_run(provider: str, outcome: str, read: int, written: int) -> None:
+    """Note how a run of a chat ended, and the tokens that it had."""
+    CHAT_RUNS.labels(provider, outcome).inc()
+    CHAT_TOKENS.labels(provider, "read").inc(read)
+    CHAT_TOKENS.labels(provider, "written").inc(written)
+
+
+def note_first_text(provider: str, seconds: float) -> None:
+    """Note how long a member waited for the first text of an answer."""
+    CHAT_FIRST_TEXT.labels(provider).observe(seconds)
 
 
 def note_breaker(provider: str, is_open: bool) -> None:

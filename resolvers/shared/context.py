@@ -22,6 +22,7 @@ from providers.models import Model
 from providers.notifications import Notifications
 from providers.outbound import Outbound
 from providers.sequencing import Sequencing
+from resolvers.shared.chat_counts import ChatCounts
 from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.deadline import Deadlines
 from resolvers.shared.lanes import Lanes
@@ -85,6 +86,7 @@ class Services:
     chat: ChatOptions = field(default_factory=ChatOptions)
     chat_runs: RunTasks = field(default_factory=RunTasks)
     """The runs of chats that this process works on."""
+    chat_counts: ChatCounts = field(default_factory=ChatCounts)
     tools: Tools | None = None
     """The tools of chats and of the MCP door; None where there is no schema above."""
     places: Places = field(default_factory=Places)

@@ -25,7 +25,7 @@ HELPERS |= {"aggregates.aggregated", "analytics_planners.plan_of", "analytics_pl
 HELPERS |= {"analytics_runs.finished", "analytics_runs.result_of", "analytics_runs.runs_of"}
 HELPERS |= {"chat_runs.events_below", "chat_runs.own_run", "chat_runs.runs_of", "chat_runs.stop_runs"}
 HELPERS |= {"chat_threads.active_run", "chat_threads.messages_below", "chat_threads.messages_of"}
-HELPERS |= {"chat_threads.runs_below", "chat_threads.threads_of"}
+HELPERS |= {"chat_threads.runs_below", "chat_threads.threads_of", "chat_tokens.reserved_at_the_door"}
 HELPERS |= {
     "saved_queries.visible_of",
     "sql_queries.read_statement",
