@@ -346,7 +346,7 @@ UPLOAD_HOLD_SECONDS, UPLOAD_WAIT_SECONDS = 6, 2
 LEFTOVER_HOURS = 24
 """Hours after which bytes are removed that no row ever named."""
 
-# Imports and exports as jobs (decisions 530 to 540).
+# Imports and exports as jobs (decisions 530 to 537).
 IMPORT_FILE_MAX_BYTES = 100 * 1024 * 1024
 IMPORT_ROWS_MAX = 500_000
 IMPORT_COLUMNS_MAX = 200

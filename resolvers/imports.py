@@ -92,7 +92,10 @@ def problems_of(refusal: ImportRefusalRow) -> list[Problem]:
 
 
 class RefusalPieces:
-    """The refused rows as CSV in pieces of bytes; a page of the ledger is in memory."""
+    """The refused rows of an import that the caller has read, as CSV that can be imported again, in pieces of bytes.
+
+    A page of the ledger is in memory.
+    """
 
     def __init__(self, ctx: Context, found: DataImportRow) -> None:
         self._ctx = ctx
@@ -119,15 +122,6 @@ class RefusalPieces:
                 after = refused[-1].line
             if len(refused) < IMPORT_BATCH:
                 return
-
-
-@requires(ScopeGroup.CRM_READ)
-async def write_refusals(ctx: Context, import_id: str) -> RefusalPieces:
-    """The refused rows as a CSV file that can be imported again. Raises NotFound."""
-    found = await by_id(ctx, listables.IMPORTS, import_id)
-    if found is None:
-        raise NotFound()
-    return RefusalPieces(ctx, found)
 
 
 @requires(ScopeGroup.CRM_MANAGE)

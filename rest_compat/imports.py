@@ -13,13 +13,13 @@ from contract.vocabulary import BulkOutcome
 from resolvers.import_forms import DataImportInput
 from resolvers.imports import (
     Preview,
+    RefusalPieces,
     cancel_import,
     create_import,
     get_import,
     preview_import,
     problems_of,
     refusals_of_import,
-    write_refusals,
 )
 from rest_compat.documents import Document
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
@@ -91,17 +91,16 @@ def _shown(done: Preview) -> dict[str, object]:
 async def refusals(call: RestRequest) -> RestResponse:
     """Lists the refused rows, or writes all of them as a file."""
     query: RefusalQuery = call.query
+    found = await get_import(call.ctx, call.path["import_id"])
+    if found is None:
+        raise NotFound()
     if query.format is RefusalFormat.CSV:
-        pieces = await write_refusals(call.ctx, call.path["import_id"])
         headers = {
             "Content-Type": f"{_CSV}; charset=utf-8; header=present",
             "Content-Disposition": 'attachment; filename="refused.csv"',
             "X-Content-Type-Options": "nosniff",
         }
-        return RestResponse(headers=headers, stream=pieces.open)
-    found = await get_import(call.ctx, call.path["import_id"])
-    if found is None:
-        raise NotFound()
+        return RestResponse(headers=headers, stream=RefusalPieces(call.ctx, found).open)
     if query.limit == 0:
         return RestResponse([])
     listing = ListQuery(page=PageWindow(first=query.limit, offset=query.offset))

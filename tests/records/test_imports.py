@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import delete
 from sqlmodel import col
 
+from contract.criteria import ListQuery
 from contract.scopes import Role
 from contract.vocabulary import JobStatus
 from jobs.attempts import Outcome
@@ -32,8 +33,11 @@ from storage.tables import (
     Tag,
     TagLink,
 )
+from tests.isolation.requests import Case, Rest, q
+from tests.isolation.surfaces import Surfaces, camel
 from tests.records.test_files import call, sent
 from tests.support.due import work_off
+from tests.support.record_types import RecordType
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -512,3 +516,118 @@ async def test_the_file_may_go_while_the_import_waits(one: Tenant) -> None:
     assert (done["status"], done["error"], done["file"]) == ("FAILED", "The file is there no more", None)
     assert done["job"]["status"] == JobStatus.FAILED.name
     assert await one.rows(File.id) == []
+
+
+async def _compared(surfaces: Surfaces) -> None:
+    """Each path beside its twin, on files of their own."""
+    http, gateway = surfaces.gateway.http, surfaces.gateway
+    file = {"file": ("c.csv", (CONTACTS + "1;Ada;;\n2;;;\n").encode(), "text/csv")}
+    file_id = (await http.post("/files", headers=surfaces.headers, files=file)).json()["id"]
+    body = {"file_id": file_id, "kind": "contact", "mapping": [{"column": "E-mail", "field": None}]}
+    mapping = [{"column": "E-mail", "field": None}]
+    asked = {"fileId": file_id, "kind": "CONTACT", "mapping": mapping}
+    shown = (await surfaces.rest("POST", "/imports/preview", body)).json()
+    twin = await surfaces.graphql(PREVIEW, i=asked)
+    assert [shown[n] for n in ("encoding", "delimiter", "columns")] == [
+        twin[n] for n in ("encoding", "delimiter", "columns")
+    ]
+    assert [camel(one["field"]) for one in shown["mapping"] if one["field"]] == [
+        one["field"] for one in twin["mapping"] if one["field"]
+    ]
+    for ours, theirs in zip(shown["rows"], twin["rows"], strict=True):
+        assert (ours["line"], ours["values"], ours["outcome"].upper()) == (
+            theirs["line"],
+            theirs["values"],
+            theirs["outcome"],
+        )
+        assert [e["msg"] for e in ours["errors"]] == [e["message"] for e in theirs["errors"]]
+    by_path = (await surfaces.rest("POST", "/imports", body)).json()["import_id"]
+    by_graph = (await surfaces.graphql(START, i=asked))["dataImport"]["id"]
+    cancelled = [
+        (await surfaces.rest("POST", f"/imports/{i}/cancel")).json()["status"].upper()
+        for i in [(await surfaces.rest("POST", "/imports", body)).json()["import_id"]]
+    ]
+    third = (await surfaces.graphql(START, i=asked))["dataImport"]["id"]
+    cancelled.append((await surfaces.graphql(CANCEL, id=third))["dataImport"]["status"])
+    assert cancelled == ["CANCELLED", "CANCELLED"]
+    await work_off(gateway)
+    for import_id in (by_path, by_graph):
+        record = (await surfaces.rest("GET", f"/imports/{import_id}")).json()
+        graph = await surfaces.graphql(ONE, id=import_id)
+        names = ("id", "dry_run", "rows", "created", "updated", "unchanged", "refused", "error", "requested_by")
+        assert [record[n] for n in names] == [graph[camel(n)] for n in names]
+        assert (record["kind"].upper(), record["status"].upper()) == (graph["kind"], graph["status"])
+        rows = (await surfaces.rest("GET", f"/imports/{import_id}/refusals")).json()
+        nodes = (await surfaces.graphql(REFUSALS, id=import_id))["refusals"]["nodes"]
+        assert [(r["line"], r["values"]) for r in rows] == [(n["line"], n["values"]) for n in nodes]
+        assert rows
+
+
+_ONE = "/imports/<import>"
+_KEYS = [
+    *("id", "kind", "status", "dry_run", "file_id", "job_id", "rows", "created", "updated", "unchanged"),
+    *("refused", "refused_file_id", "error", "requested_by", "created_at", "finished_at"),
+]
+_PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
+    ("POST", "/imports/preview"): ("CRM_MANAGE", True, 200, "Query.dataImportPreview"),
+    ("POST", "/imports"): ("CRM_MANAGE", True, 202, "Mutation.dataImportCreate"),
+    ("GET", "/imports/{import_id}"): ("CRM_READ", True, 200, "Query.dataImport"),
+    ("POST", "/imports/{import_id}/cancel"): ("CRM_MANAGE", True, 200, "Mutation.dataImportCancel"),
+    ("GET", "/imports/{import_id}/refusals"): ("CRM_READ", True, 200, "DataImport.refusals"),
+}
+RECORD = RecordType(
+    typename="DataImport",
+    name="import",
+    row=lambda ids, mark: DataImport(
+        **dict.fromkeys(("error", "requested_by"), mark),
+        kind="contact",
+        file_id=new_id(),
+        job_id=new_id(),
+        definition={
+            "input": {"file_id": new_id(), "kind": "contact"},
+            "encoding": "utf-8",
+            "delimiter": ",",
+            "columns": [mark],
+            "mapping": [[mark, None]],
+            "match": "external_key",
+        },
+    ),
+    cases={
+        "imports.get_import": Case("CRM_READ", (Rest("GET", _ONE), q(ONE, id="<import>"))),
+        "imports.list_imports": Case("CRM_READ", (q("{ dataImports { nodes { error } totalCount } }"),)),
+        "imports.refusals_of_import": Case(
+            "CRM_READ",
+            (
+                Rest("GET", f"{_ONE}/refusals"),
+                Rest("GET", f"{_ONE}/refusals?format=csv"),
+                q(REFUSALS, id="<import>"),
+            ),
+            below=("imports.get_import",),
+            direct=("<import>", ListQuery()),
+        ),
+        "imports.preview_import": Case(
+            "CRM_MANAGE",
+            (
+                Rest("POST", "/imports/preview", {"file_id": "<file>", "kind": "contact"}),
+                q(PREVIEW, i={"fileId": "<file>", "kind": "CONTACT"}),
+            ),
+        ),
+        "imports.create_import": Case(
+            "CRM_MANAGE",
+            (
+                Rest("POST", "/imports", {"file_id": "<file>", "kind": "contact"}),
+                q(START, i={"fileId": "<file>", "kind": "CONTACT"}),
+            ),
+        ),
+        "imports.cancel_import": Case("CRM_MANAGE", (Rest("POST", f"{_ONE}/cancel"), q(CANCEL, id="<import>"))),
+    },
+    paths=_PATHS,
+    keys={
+        ("/imports/preview", "POST"): ["encoding", "delimiter", "columns", "mapping", "rows"],
+        ("/imports", "POST"): ["import_id", "job_id", "status_url"],
+        ("/imports/{import_id}", "GET"): _KEYS,
+        ("/imports/{import_id}/cancel", "POST"): _KEYS,
+        ("/imports/{import_id}/refusals", "GET"): ["line", "values", "errors"],
+    },
+    compared=dict.fromkeys([twin for *_, twin in _PATHS.values() if twin], _compared),
+)
