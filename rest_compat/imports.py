@@ -22,6 +22,7 @@ from resolvers.imports import (
     refusals_of_import,
 )
 from rest_compat.documents import Document
+from rest_compat.examples import identifier_of
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import ListParameters
 from rest_compat.resources import Resource
@@ -36,6 +37,7 @@ IMPORT: Final = Document(
         *("id", "kind", "status", "dry_run", "file_id", "job_id", "rows", "created", "updated", "unchanged"),
         *("refused", "refused_file_id", "error", "requested_by", "created_at", "finished_at"),
     ),
+    examples={name: identifier_of(table) for name, table in (("file_id", "files"), ("job_id", "jobs"))},
 )
 _PATH: Final = "/imports/{import_id}"
 _IMPORTS: Final = Resource(_PATH, IMPORT)
