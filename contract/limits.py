@@ -358,4 +358,8 @@ IMPORT_HEAD_BYTES = 1024 * 1024
 IMPORT_PREVIEW_ROWS = 20
 IMPORT_BATCH = 500
 """Rows that are written in a transaction."""
+IMPORT_BATCH_CHARACTERS = 2 * 1024 * 1024
+"""Characters after which a transaction has no further row."""
+IMPORT_LEDGER_PAGE = 50
+"""Refused rows that are read at once to be written as a file."""
 IMPORTS_WAITING_MAX = 20

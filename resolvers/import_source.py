@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from contract.limits import IMPORT_HEAD_BYTES
+from contract.limits import IMPORT_BATCH_CHARACTERS, IMPORT_HEAD_BYTES
 from providers.artifacts import Artifacts
 from resolvers.import_csv import FileRow
 from resolvers.import_forms import Definition
@@ -32,18 +32,21 @@ async def head_of(store: Artifacts, file: AnyFile) -> tuple[bytes, bool]:
 async def batches(
     store: Artifacts, file: AnyFile, definition: Definition, size: int
 ) -> AsyncGenerator[list[FileRow], None]:
-    """The rows below the headings, so many at a time, and the last ones. Raises Broken, and what the store does."""
+    """The rows below the headings, so many at a time or fewer long ones. Raises Broken, and what the store does."""
     waiting: list[FileRow] = []
+    characters = 0
     has_begun = not definition.input.has_header
     async with aclosing(_rows(store, file, definition)) as pieces:
         async for rows in pieces:
-            waiting += rows
-            if not has_begun and waiting:
-                has_begun = True
-                del waiting[0]
-            while len(waiting) >= size:
-                yield waiting[:size]
-                waiting = waiting[size:]
+            for row in rows:
+                if not has_begun:
+                    has_begun = True
+                    continue
+                waiting.append(row)
+                characters += sum(map(len, row[1]))
+                if len(waiting) == size or characters > IMPORT_BATCH_CHARACTERS:
+                    yield waiting
+                    waiting, characters = [], 0
     if waiting:
         yield waiting
 

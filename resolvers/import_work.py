@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from contract.errors import GatewayError
-from contract.limits import IMPORT_BATCH, IMPORT_ROWS_MAX
+from contract.limits import IMPORT_BATCH, IMPORT_LEDGER_PAGE, IMPORT_ROWS_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import BulkOutcome, ImportStatus
 from jobs.work import NotYet, Retry, Run, WorkFailed, work
@@ -219,7 +219,7 @@ async def _ledger(run: Run, import_id: str) -> MadeFile | None:
         after = 0
         while True:  # a page of the ledger in each turn
             async with run.reading() as session:
-                refused = await statements.refusals(session, import_id, after, IMPORT_BATCH)
+                refused = await statements.refusals(session, import_id, after, IMPORT_LEDGER_PAGE)
             if not refused:
                 return
             yield ledger_lines(definition, widest, refused)

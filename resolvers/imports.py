@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems, Unavailable
-from contract.limits import IMPORT_BATCH, IMPORT_FILE_MAX_BYTES, IMPORT_PREVIEW_ROWS, IMPORTS_WAITING_MAX
+from contract.limits import IMPORT_FILE_MAX_BYTES, IMPORT_LEDGER_PAGE, IMPORT_PREVIEW_ROWS, IMPORTS_WAITING_MAX
 from contract.scopes import ScopeGroup
 from contract.vocabulary import BulkOutcome, ImportStatus
 from jobs.queue import enqueue, supersede
@@ -116,11 +116,11 @@ class RefusalPieces:
         after = 0
         while True:  # a page in each turn
             async with self._ctx.reading() as session:
-                refused = await statements.refusals(session, self._id, after, IMPORT_BATCH)
+                refused = await statements.refusals(session, self._id, after, IMPORT_LEDGER_PAGE)
             if refused:
                 yield ledger_lines(self._definition, self._widest, refused)
                 after = refused[-1].line
-            if len(refused) < IMPORT_BATCH:
+            if len(refused) < IMPORT_LEDGER_PAGE:
                 return
 
 

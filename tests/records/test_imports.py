@@ -346,6 +346,22 @@ async def test_rows_change_what_there_is_and_an_empty_cell_says_nothing(one: Ten
     assert counts(await imported(one, text, "ACCOUNT", tags=["added"])) == (2, 0, 0, 2, 0)
 
 
+async def test_a_transaction_has_fewer_long_rows(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that neither the rows in hand nor a page of the ledger are many times as large as one of them."""
+    monkeypatch.setattr("resolvers.import_source.IMPORT_BATCH_CHARACTERS", 1_000)
+    monkeypatch.setattr(import_work, "IMPORT_LEDGER_PAGE", 2)
+    whole, sizes = import_work._write_batch, []
+
+    async def noted(*arguments: Any) -> None:
+        sizes.append(len(arguments[3]))
+        await whole(*arguments)
+
+    monkeypatch.setattr(import_work, "_write_batch", noted)
+    done = await imported(one, CONTACTS + "".join(f"{n};{'x' * 300};{'y' * 300};?\n" for n in range(7)))
+    assert (sizes, counts(done)) == ([2, 2, 2, 1], (7, 0, 0, 0, 7))
+    assert [row["line"] for row in await content(one, done["refusedFile"]["id"])] == [str(n + 2) for n in range(7)]
+
+
 async def test_leads_are_imported_by_the_rules_of_leads(one: Tenant) -> None:
     done = await imported(one, "name,status,tags\nAda,WORKING,a;b\nBo,converted,\n", "LEAD")
     assert counts(done) == (2, 1, 0, 0, 1)
