@@ -19,6 +19,7 @@ from contract.limits import (
     GROUPS_DEFAULT,
     GROUPS_MAX,
     HEALTH_FACTORS,
+    IMPORT_PREVIEW_ROWS,
     MERGED_MAX,
     NODES_MAX,
     PAGE_DEFAULT,
@@ -43,6 +44,8 @@ ANALYZED = 500
 """A query of analytics, however many rows it gives."""
 SENT = 100
 """A message of a chat; its tools cost what their documents do."""
+WHOLE_FILE = 100
+"""A file that is looked at and read or written by a job."""
 ROWS_PER_POINT = 10
 CONDITION, TEXT_CONDITION, ALTERNATIVE, LINKED = 1, 5, 1, 5
 """Weights of a filter's parts: a comparison, one that looks into texts, a branch of an `or`, a link to another record.
@@ -115,6 +118,8 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Query.sqlQuery": Cost(ANALYZED),
     "Query.savedQueryRun": Cost(ANALYZED),
     "Query.reportPreview": Cost(AGGREGATED),
+    "Query.dataImportPreview": Cost(WHOLE_FILE),
+    "Mutation.dataImportCreate": Cost(WHOLE_FILE),
     "Query.leadConversionPreview": Cost(WORK),
     "Query.chatTools": Cost(READ, size=len(TOOLS)),
     "Query.integrationProviders": Cost(READ, size=len(IntegrationProvider)),
@@ -172,6 +177,8 @@ COSTS: Final[Mapping[str, Cost]] = {
     "File.attachedTo": Cost(FOUND, size=5),
     "Folder.path": Cost(READ, size=5),
     "FunnelStage.stage": Cost(0),
+    "ImportPreview.mapping": Cost(0, size=IMPORT_PREVIEW_ROWS),
+    "ImportPreview.rows": Cost(0, size=IMPORT_PREVIEW_ROWS),
     "HealthSnapshot.factors": Cost(0, size=HEALTH_FACTORS),
     "Integration.counts": Cost(COUNT),
     "Integration.runs": Cost(READ, ("first",), SYNC_RUNS_DEFAULT, RUNS_KEPT),

@@ -345,3 +345,21 @@ UPLOAD_HOLD_SECONDS, UPLOAD_WAIT_SECONDS = 6, 2
 """Seconds for which a part holds its upload unless it says more, and for which another one waits for its end."""
 LEFTOVER_HOURS = 24
 """Hours after which bytes are removed that no row ever named."""
+
+# Imports and exports as jobs (decisions 530 to 537).
+IMPORT_FILE_MAX_BYTES = 100 * 1024 * 1024
+IMPORT_ROWS_MAX = 500_000
+IMPORT_COLUMNS_MAX = 200
+IMPORT_CELL_MAX = 500_000
+IMPORT_ROW_MAX = 1024 * 1024
+"""Characters of a cell, and of a row with the line breaks in it."""
+IMPORT_HEAD_BYTES = 1024 * 1024
+"""Bytes by which encoding and delimiter are found, and of which a preview is made."""
+IMPORT_PREVIEW_ROWS = 20
+IMPORT_BATCH = 500
+"""Rows that are written in a transaction."""
+IMPORT_BATCH_CHARACTERS = 2 * 1024 * 1024
+"""Characters after which a transaction has no further row."""
+IMPORT_LEDGER_PAGE = 50
+"""Refused rows that are read at once to be written as a file."""
+IMPORTS_WAITING_MAX = 20

@@ -315,6 +315,25 @@ class ExportKind(StrEnum):
     CAMPAIGN = "campaign"
 
 
+class ImportKind(StrEnum):
+    """The kinds of records that files become."""
+
+    ACCOUNT = "account"
+    CONTACT = "contact"
+    DEAL = "deal"
+    LEAD = "lead"
+
+
+class ImportStatus(StrEnum):
+    """Where an import stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 class ExportFormat(StrEnum):
     """The forms of an export."""
 

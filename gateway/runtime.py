@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import httpx
 
+import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
 from gateway.made import database_of, embedded_issuer
 from gateway.middleware.limiter_backends import limiter_backends
@@ -119,6 +120,7 @@ class Runtime:
             outbound=self.outbound,
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
             children=Children(),
+            files_quota=settings.files_quota_bytes,
             pepper=secret,
             feeds=feeds or {},
         )

@@ -10,7 +10,7 @@ from enum import StrEnum
 from contract.error_origin import origin_of
 from contract.errors import GatewayError
 from contract.vocabulary import JobStatus
-from jobs.work import KINDS, LeaseLost, Retry, Run, Work, WorkFailed, finish
+from jobs.work import KINDS, LeaseLost, NotYet, Retry, Run, Work, WorkFailed, finish
 from providers.ports import Ports
 from storage.base import now
 from storage.database import Database
@@ -83,6 +83,9 @@ class Attempt:
             return await self._end(work, run, failure)
         except LeaseLost:
             return Outcome.LOST
+        except NotYet as error:
+            await self._release(error.after)
+            return Outcome.RELEASED
         except asyncio.CancelledError:
             await self._release()
             raise
@@ -111,7 +114,7 @@ class Attempt:
         try:
             async with limit:
                 await work.function(run, **arguments)
-        except LeaseLost:
+        except (LeaseLost, NotYet):
             raise
         except WorkFailed as error:
             return _Failure(str(error), is_final=True)
@@ -140,17 +143,20 @@ class Attempt:
     async def _settle(self, session: TenantSession, job: Job, error: str | None) -> None:
         """The run is over: so is the job, unless it is one that repeats."""
         if job.repeat_seconds is None:
+            gave_up = KINDS[job.kind].gave_up
+            if error is not None and gave_up is not None:
+                await gave_up(session, job, error)
             await finish(session, job, error)
             return
         wait = timedelta(seconds=job.repeat_seconds)
         await self._requeue(session, job, wait, error=error, attempts=0, progress=0.0)
 
-    async def _release(self) -> None:
+    async def _release(self, wait: timedelta = timedelta()) -> None:
         try:
             async with self._database.writing(self._claim.org_id) as session:
                 job = await self._held(session)
                 begun = 1 if job.status == JobStatus.RUNNING else 0
-                await self._requeue(session, job, timedelta(), attempts=job.attempts - begun)
+                await self._requeue(session, job, wait, attempts=job.attempts - begun)
         except LeaseLost:
             return
 

@@ -33,6 +33,14 @@ class Retry(Exception):
         self.after = after
 
 
+class NotYet(Exception):
+    """It is not the work's turn: it is due again after a while, and this attempt does not count."""
+
+    def __init__(self, after: timedelta) -> None:
+        super().__init__()
+        self.after = after
+
+
 class LeaseLost(Exception):
     """The job is another run's by now, or was taken back: this one must leave no trace. Not to be caught by work."""
 
@@ -83,6 +91,16 @@ class Run:
                 await finish(session, job)
         self.is_finished = ends  # not before the commit, which may fail
 
+    async def went_on(self, session: TenantSession, fraction: float) -> None:
+        """Say in the transaction of a step how much is done; attempts are counted anew from there.
+
+        For work that goes on where it stood: being cut off often does not end what makes progress each time.
+        """
+        job = await jobs.find(session, self.job_id, lock=True)
+        if job is not None:
+            await session.update(job, attempts=1, progress=min(1.0, max(0.0, fraction)))
+        self.is_last = False
+
     async def progress(self, fraction: float) -> None:
         """Say how much is done, from 0 to 1; a transaction of its own."""
         async with self.writing() as session:
@@ -99,6 +117,8 @@ async def finish(session: TenantSession, job: Job, error: str | None = None) -> 
 
 
 Function = Callable[..., Awaitable[None]]
+GaveUp = Callable[[TenantSession, Job, str], Awaitable[None]]
+"""Called with a job that has failed for good and the words for clients, in the transaction that writes so."""
 FunctionT = TypeVar("FunctionT", bound=Function)
 
 
@@ -110,24 +130,28 @@ class Work:
     function: Function
     attempts: int
     seconds: float
+    gave_up: GaveUp | None = None
 
 
 KINDS: dict[str, Work] = {}
 """All work that this process knows, by kind."""
 
 
-def work(kind: str, *, attempts: int = ATTEMPTS, seconds: float = SECONDS_MAX) -> Callable[[FunctionT], FunctionT]:
+def work(
+    kind: str, *, attempts: int = ATTEMPTS, seconds: float = SECONDS_MAX, gave_up: GaveUp | None = None
+) -> Callable[[FunctionT], FunctionT]:
     """Register `async def f(run: Run, **arguments)` for the jobs of a kind; the module belongs into `jobs.kinds`.
 
     An attempt that raises, or takes longer than `seconds`, is followed by another after a growing pause, `attempts`
-    in all. The words of a GatewayError, `Retry` or `WorkFailed` are shown to clients, of others none. What computes
-    for long goes to a thread: the worker shares the event loop with requests.
+    in all; then `gave_up` is called, also where the process died in the last of them. The words of a GatewayError,
+    `Retry` or `WorkFailed` are shown to clients, of others none. What computes for long goes to a thread: the worker
+    shares the event loop with requests.
     """
 
     def register(function: FunctionT) -> FunctionT:
         if kind in KINDS:
             raise ValueError(f"two kinds of work are called {kind}")
-        KINDS[kind] = Work(kind, function, attempts, seconds)
+        KINDS[kind] = Work(kind, function, attempts, seconds, gave_up)
         return function
 
     return register

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from contract.limits import FILES_QUOTA_BYTES
 from providers.accounts.ical import LocalFeed
 from providers.artifacts import Artifacts
 from providers.children import Children
@@ -26,6 +27,8 @@ class Ports:
     children: Children = field(default_factory=Children)
     """The pool for what native code does with the input of others."""
     sequencing: Sequencing = field(default_factory=LocalSequencing)
+    files_quota: int = FILES_QUOTA_BYTES
+    """The bytes that all files of an organization may have."""
     pepper: bytes = field(default=b"", repr=False)
     """The pepper from which the secrets of webhooks are worked out, and under which those of connections are sealed."""
     feeds: Mapping[str, LocalFeed] = field(default_factory=dict)

@@ -21,3 +21,8 @@ def text_cell(text: str, *, is_number: bool = False) -> str:
 def looks_like_number(text: str) -> bool:
     """Whether the text is nothing but a number."""
     return _NUMBER.fullmatch(text) is not None
+
+
+def plain_text(cell: str) -> str:
+    """Returns the text that a cell was made of: without the apostrophe before what could be a formula."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell

@@ -11,7 +11,7 @@ from contract.timeline import as_told
 from contract.vocabulary import StageType
 from resolvers.shared import changes
 from resolvers.shared.access import requires
-from resolvers.shared.context import Context
+from resolvers.shared.context import Acting, Context
 from resolvers.shared.inputs import Given, Input, Line
 from resolvers.shared.keys import check_key, of_one_record
 from resolvers.shared.lists import PageResult, by_id, children, page_of
@@ -245,7 +245,7 @@ async def update_deal(ctx: Context, deal_id: str, input: DealUpdate, *, seen: Co
     return await change_record(ctx, Deal, deal_id, input, seen=seen, move=move)
 
 
-def move_of(ctx: Context, deal: Deal, before: str | None) -> StageChange:
+def move_of(ctx: Acting, deal: Deal, before: str | None) -> StageChange:
     """The draft of the deal's move to the stage that it is in now."""
     return new_row(
         StageChange,
@@ -253,7 +253,7 @@ def move_of(ctx: Context, deal: Deal, before: str | None) -> StageChange:
         from_stage_id=before,
         to_stage_id=deal.stage_id,
         at=now(),
-        by=ctx.caller.subject,
+        by=ctx.subject,
         account_id=deal.account_id,
     )
 

@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 from contract.errors import NotFound, Problem, Problems
+from contract.limits import TAGS_MAX
 from contract.normal_form import folded
 from contract.timeline import SUBJECTS, as_told
 from contract.vocabulary import BulkOutcome, DealStatus
 from resolvers.deals import move_of
 from resolvers.shared import changes
-from resolvers.shared.context import Context
+from resolvers.shared.context import Acting
 from resolvers.shared.keys import KEY, TAKEN
 from resolvers.shared.tagging import made
 from resolvers.shared.writing import references_of, standing
-from resolvers.upsert_rows import Kind, Line, check_change, check_new
+from resolvers.upsert_rows import Kind, Line, check_change, check_new, once
 from storage.base import Record, as_uuid, with_copies
 from storage.new_rows import new_row
 from storage.queries import external_keys, history, listables, members, merged_ids, records
@@ -27,7 +28,7 @@ class Raced(Exception):
 
 
 async def written(
-    ctx: Context, session: TenantSession, kind: Kind, lines: Sequence[Line], match: str, *, all_of_them: bool
+    ctx: Acting, session: TenantSession, kind: Kind, lines: Sequence[Line], match: str, *, all_of_them: bool
 ) -> None:
     """Write those rows that are good, and say on each what came of it.
 
@@ -111,11 +112,11 @@ _ID = "id"
 
 
 def _refuse_second(lines: Sequence[Line], field: str, values: Mapping[int, str | None]) -> None:
-    first: dict[str, int] = {}
+    first: dict[str, Line] = {}
     for line in _good(lines):
         value = values.get(line.index)
-        if value is not None and first.setdefault(value, line.index) != line.index:
-            line.refuse((field,), f"is that of row {first[value]}, too", "duplicate")
+        if value is not None and first.setdefault(value, line) is not line:
+            line.refuse((field,), f"is that of {first[value].called}, too", "duplicate")
 
 
 async def _find(
@@ -166,12 +167,12 @@ def _keep_key(line: Line, held: Mapping[str, str]) -> None:
             del line.fields[KEY]
 
 
-def _make(ctx: Context, kind: Kind, line: Line) -> None:
+def _make(ctx: Acting, kind: Kind, line: Line) -> None:
     """Say what the row makes of its record, or the new one that it becomes."""
     if line.record is None:
         check_new(kind, line)
         if not line.problems:
-            owner = line.fields.get("owner_id") or ctx.caller.subject
+            owner = line.fields.get("owner_id") or ctx.subject
             values = {**kind.usual, **line.fields, "owner_id": owner, "org_id": ctx.org_id}
             line.after, line.outcome = new_row(kind.model, **values), BulkOutcome.CREATED
         return
@@ -210,11 +211,15 @@ _Names = dict[int, tuple[list[str], list[str]]]
 
 async def _tag(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> _Names:
     """Make the tags that rows name, and say which rows change those of their records."""
-    named = [line for line in _good(lines) if line.tags is not None]
+    named = [line for line in _good(lines) if line.tags is not None or line.added_tags]
     known = [line.record.id for line in named if line.record is not None]
     links = await tagging.links_of(session, known) if known else {}
     had = {line.index: [link.name for link in links.get(line.after.id, ())] for line in named}
-    other = [line for line in named if [*map(folded, line.tags or ())] != [*map(folded, had[line.index])]]
+    for line in named:
+        line.tags = once([*(had[line.index] if line.tags is None else line.tags), *line.added_tags])
+        if len(line.tags) > TAGS_MAX:
+            line.refuse(("tags",), f"has at most {TAGS_MAX}, with those for every row", "too_long")
+    other = [line for line in _good(named) if [*map(folded, line.tags or ())] != [*map(folded, had[line.index])]]
     wanted = [name for line in other for name in line.tags or ()]
     tags = await made(session, wanted, ("rows",)) if wanted else {}
     told: _Names = {}
@@ -246,7 +251,7 @@ async def _tag(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> _Na
     return told
 
 
-async def _write(ctx: Context, session: TenantSession, kind: Kind, lines: Sequence[Line], tagged: _Names) -> None:
+async def _write(ctx: Acting, session: TenantSession, kind: Kind, lines: Sequence[Line], tagged: _Names) -> None:
     """Write records, moves, histories and the event."""
     new = [line for line in _good(lines) if line.outcome is BulkOutcome.CREATED]
     changed = [line for line in _good(lines) if line.outcome is BulkOutcome.UPDATED]

@@ -97,16 +97,26 @@ class Kind:
 
 @dataclass(slots=True)
 class Line:
-    """A row on its way: what it says, the record that it found, and what it makes of it."""
+    """A row on its way: what it says, the record that it found, and what it makes of it.
+
+    `tags` are all that the record is to have, `added_tags` such as it gets beside those.
+    """
 
     index: int
     fields: Given = field(default_factory=dict)
     raw: Given = field(default_factory=dict)
     tags: list[str] | None = None
+    added_tags: Sequence[str] = ()
     problems: list[Problem] = field(default_factory=list)
     record: AnyRecord = None
     after: AnyRecord = None
     outcome: BulkOutcome = BulkOutcome.FAILED
+    noun: str = "row"
+
+    @property
+    def called(self) -> str:
+        """The words for its place."""
+        return f"{self.noun} {self.index}"
 
     def refuse(self, path: Path, words: str, type: str, names: tuple[str, ...] = ()) -> None:
         """Add a problem at a field of the row."""
@@ -155,14 +165,14 @@ def _line(kind: Kind, index: int, row: object) -> Line:
     line.raw = {name: value for name, value in row.items() if name in kind.row.model_fields}
     line.fields = {n: value.value if isinstance(value, StrEnum) else value for n, value in given.items()}
     if "tags" in line.fields:
-        line.tags = _once(line.fields.pop("tags") or [])
+        line.tags = once(line.fields.pop("tags") or [])
     for name, (column, _) in kind.leads.items():
         if line.fields.get(name) is not None and line.fields.get(column) is not None:
             line.refuse((name,), "give only one of", "exactly_one", (name, column))
     return line
 
 
-def _once(names: Sequence[str]) -> list[str]:
+def once(names: Sequence[str]) -> list[str]:
     """The names, of two that are one tag the first."""
     kept: dict[str, str] = {}
     for name in names:

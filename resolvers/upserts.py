@@ -1,6 +1,6 @@
 """Upserts: rows of another system become records, or change those that there are (decisions 411 to 414)."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,11 +12,12 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import AccountMatch, BulkOutcome, BulkPolicy, ContactMatch, DealMatch, LeadMatch
 from resolvers import upsert_rows as kinds
 from resolvers.shared.access import requires
-from resolvers.shared.context import Context
+from resolvers.shared.context import Acting, Context
 from resolvers.shared.inputs import Input
 from resolvers.upsert_records import Raced, written
 from resolvers.upsert_rows import Kind, Line, read
 from storage.db_errors import is_duplicate
+from storage.tenancy.sessions import TenantSession
 
 _Rows = Field(min_length=1, max_length=UPSERT_ROWS_MAX)
 
@@ -112,29 +113,46 @@ _TRIES = 3
 
 async def upsert(ctx: Context, kind: Kind, rows: Sequence[object], match: str, how: Upsert) -> Upserted:
     """Write rows of a kind in one transaction; a dry run does all of it and takes it back (decision 413)."""
-    lines: list[Line] = []
-    try:
-        async with ctx.writing() as session:
-            for attempt in range(_TRIES):
-                lines = await read(kind, rows)
-                try:
-                    async with session.within():
-                        await written(ctx, session, kind, lines, match, all_of_them=how.policy is not _SKIP)
-                    break
-                except Exception as error:  # another request took a key between the look and the write
-                    if not (isinstance(error, Raced) or is_duplicate(error)):
-                        raise
-                    if attempt == _TRIES - 1:
-                        raise Conflict("Others write the same records at this moment") from None
-            if how.dry_run:
-                raise _Dry
-    except _Dry:
-        pass
+
+    async def read_rows() -> list[Line]:
+        return await read(kind, rows)
+
+    async with ctx.writing() as session:
+        all_of_them = how.policy is not BulkPolicy.SKIP_FAILED
+        lines = await attempted(ctx, session, kind, read_rows, match, all_of_them=all_of_them, dry_run=how.dry_run)
     ctx.forget()
     return Upserted([_result(line, dry=how.dry_run) for line in lines], how.dry_run)
 
 
-_SKIP = BulkPolicy.SKIP_FAILED
+async def attempted(
+    ctx: Acting,
+    session: TenantSession,
+    kind: Kind,
+    read_rows: Callable[[], Awaitable[list[Line]]],
+    match: str,
+    *,
+    all_of_them: bool = False,
+    dry_run: bool = False,
+) -> list[Line]:
+    """Write rows in a part of the transaction, again where others took a key meanwhile; a dry run is taken back.
+
+    Raises Problems where `all_of_them` have to be good, and Conflict.
+    """
+    for _ in range(_TRIES):  # what one reads is done with where the next begins
+        lines = await read_rows()
+        try:
+            async with session.within():
+                await written(ctx, session, kind, lines, match, all_of_them=all_of_them)
+                if dry_run:
+                    raise _Dry
+        except _Dry:
+            pass
+        except Exception as error:  # another request took a key between the look and the write
+            if not (isinstance(error, Raced) or is_duplicate(error)):
+                raise
+            continue
+        return lines
+    raise Conflict("Others write the same records at this moment")
 
 
 def _result(line: Line, *, dry: bool) -> RowResult:

@@ -7,6 +7,7 @@ from typing import Final
 
 from contract.limits import VERSION
 from rest_compat.aggregate_schemas import EXAMPLES
+from rest_compat.import_schemas import IMPORT_BODY, IMPORT_EXAMPLES
 from rest_compat.integration_schemas import EXAMPLES as INTEGRATION_EXAMPLES
 from rest_compat.merge_schemas import MERGE_BODY, MERGE_EXAMPLES
 from rest_compat.schemas import JsonObject
@@ -343,6 +344,7 @@ ANSWERS: Final[JsonObject] = {
     "AnalyticsField": _DIMENSION,
     **EXAMPLES,
     **INTEGRATION_EXAMPLES,
+    **IMPORT_EXAMPLES,
     **MERGE_EXAMPLES,
     "Viewer": {
         "subject": "user_2mF7",
@@ -386,6 +388,7 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
             "amount": 250000,
         }
     ],
+    "DataImportInput": IMPORT_BODY,
     "MergeInput": MERGE_BODY,
     "AccountsUpsert": {"rows": [{"external_key": "erp-1", "name": "Example Industries", "domain": "example.com"}]},
     "ContactsUpsert": {"rows": [{"email": "ada@example.com", "account_key": "erp-1"}], "match_on": "email"},

@@ -22,6 +22,7 @@ from rest_compat.chat_documents import RUN_SCHEMA as CHAT_RUN_SCHEMA
 from rest_compat.chat_usage import USAGE_SCHEMA
 from rest_compat.documents import Document
 from rest_compat.files import MULTIPART, FileForm
+from rest_compat.import_schemas import IMPORTS
 from rest_compat.integration_schemas import SCHEMAS as INTEGRATION_SCHEMAS
 from rest_compat.merge_schemas import MERGES
 from rest_compat.openapi_headers import HEADERS, REQUEST_HEADERS, REQUIRED, header_refs
@@ -97,6 +98,7 @@ def openapi_document() -> JsonObject:
                 **SCHEMAS,
                 **AGGREGATES,
                 **FLOWS,
+                **IMPORTS,
                 **MERGES,
                 "AnalyticsResult": RESULT_SCHEMA,
                 "AnalyticsRun": RUN_SCHEMA,

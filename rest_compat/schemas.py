@@ -66,6 +66,21 @@ _CREDENTIAL: Final[dict[str, Schema]] = {
     "owner_name": or_null(_TEXT, "Null on the caller's own."),
 }
 
+ROW_PROBLEM_SCHEMA: Final = {
+    "type": "object",
+    "description": "What is wrong with a field of a row.",
+    "properties": {
+        "field": {
+            "type": "array",
+            "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "description": "The path within the row; empty for the row as a whole.",
+        },
+        "msg": {"type": "string"},
+        "type": {"type": "string"},
+    },
+    "required": ["field", "msg", "type"],
+}
+
 _COUNTED: Final = ("accounts", "contacts", "deals", "open_deals", "leads", "activities", "open_tasks")
 
 SCHEMAS: Final[dict[str, Schema]] = {

@@ -21,23 +21,9 @@ from resolvers.upserts import (
     upsert_leads,
 )
 from rest_compat.operations import Handler, RestOperation, RestRequest, RestResponse
-from rest_compat.schemas import JsonObject, enumerated, or_null, record_schema
+from rest_compat.schemas import ROW_PROBLEM_SCHEMA, JsonObject, enumerated, or_null, record_schema
 
 _COUNT: Final = {"type": "integer", "minimum": 0}
-ROW_PROBLEM_SCHEMA: Final = {
-    "type": "object",
-    "description": "What is wrong with a field of a row.",
-    "properties": {
-        "field": {
-            "type": "array",
-            "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-            "description": "The path within the row; empty for the row as a whole.",
-        },
-        "msg": {"type": "string"},
-        "type": {"type": "string"},
-    },
-    "required": ["field", "msg", "type"],
-}
 UPSERTED_SCHEMA: Final = record_schema(
     {
         "results": {

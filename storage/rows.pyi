@@ -253,6 +253,26 @@ class CredentialRow(Row):
     revoked_at: datetime.datetime | None
     made_by: str | None
 
+class DataImportRow(RecordRow):
+    kind: str
+    status: str
+    dry_run: bool
+    file_id: str
+    job_id: str
+    rows: int
+    created: int
+    updated: int
+    unchanged: int
+    refused: int
+    refused_file_id: str | None
+    error: str | None
+    requested_by: str
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
+    total: int | None
+    widest: int
+    definition: JsonDict
+
 class DealRow(RecordRow):
     name: str
     account_id: str | None
@@ -453,6 +473,12 @@ class IdempotencyKeyRow(Row):
     expires_at: datetime.datetime
     result: bytes | None
     answer: bytes | None
+
+class ImportRefusalRow(RecordRow):
+    import_id: str
+    line: int
+    cells: JsonDict
+    errors: list[JsonDict]
 
 class IntegrationRow(RecordRow):
     provider: str

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from contract.errors import PreconditionFailed, Problem, Problems
 from providers.notifications import Notification
-from resolvers.shared.context import Context
+from resolvers.shared.context import Acting, Context
 from resolvers.shared.inputs import Given
 from storage.base import JsonDict, Record, Stored, as_uuid, new_id, now
 from storage.new_rows import new_row
@@ -54,7 +54,7 @@ def next_version(record: Stored) -> Given:
 
 
 async def append_event(
-    ctx: Context,
+    ctx: Acting,
     session: TenantSession,
     type: str,
     data: JsonDict,
@@ -74,10 +74,10 @@ def event_draft(ctx: Context, type: str, data: JsonDict, *, area: str = "crm") -
     return new_row(Event, sequence=0, **event_values(ctx, type, data, area=area))
 
 
-def event_values(ctx: Context, type: str, data: JsonDict, *, area: str = "crm") -> Given:
+def event_values(ctx: Acting, type: str, data: JsonDict, *, area: str = "crm") -> Given:
     """Makes the change log's event on something that the caller did, but for its number."""
     told = {**data, **ctx.via}
-    return {"type": type, "area": area, "actor": ctx.caller.subject, "request_id": ctx.request_id, "data": told}
+    return {"type": type, "area": area, "actor": ctx.subject, "request_id": ctx.request_id, "data": told}
 
 
 def notify(ctx: Context, type: str, data: JsonDict, *, at: datetime | None = None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from contract.costs import CostReport
@@ -39,6 +39,36 @@ from storage.database import Database
 from storage.queries.along import Came
 from storage.statements import AnyRow
 from storage.tenancy.sessions import TenantSession
+
+
+class Acting(Protocol):
+    """Whoever writes: a request, or a job on behalf of who asked for it."""
+
+    @property
+    def org_id(self) -> str:
+        """The key of the organization's rows."""
+
+    @property
+    def subject(self) -> str:
+        """The subject of the member who acts."""
+
+    @property
+    def request_id(self) -> str | None:
+        """The request's identifier; None for a job."""
+
+    @property
+    def via(self) -> Mapping[str, str]:
+        """What events say of the way that a write came."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnBehalf:
+    """A job that acts as who asked for it, and what its events say of that."""
+
+    org_id: str
+    subject: str
+    via: Mapping[str, str]
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +193,11 @@ class Context:
         if self.principal is None:
             raise Unauthenticated()
         return self.principal
+
+    @property
+    def subject(self) -> str:
+        """The caller's subject. Raises Unauthenticated."""
+        return self.caller.subject
 
     @property
     def active_organization(self) -> Organization:

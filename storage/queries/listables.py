@@ -205,6 +205,11 @@ MERGES: Listable[ToldMergeRow] = Listable(
 )
 """Merges without what only an undo reads."""
 
+IMPORTS: Listable[r.DataImportRow] = Listable(
+    "imports", t.DataImport, _columns(t.DataImport), _BY_CREATION, _NEWEST, called="DataImport"
+)
+IMPORT_REFUSALS: Listable[r.ImportRefusalRow] = _in_order_of("line", "import_refusals", t.ImportRefusal)
+
 _USES = (
     select(func.count())
     .select_from(t.TagLink)

@@ -22,6 +22,7 @@ from storage.tables.folders import Folder
 from storage.tables.health import HealthFactor, HealthSnapshot
 from storage.tables.history import RecordChange
 from storage.tables.idempotency import IdempotencyKey
+from storage.tables.imports import DataImport, ImportRefusal
 from storage.tables.integrations import (
     FeedContent,
     Integration,
@@ -73,6 +74,7 @@ __all__ = [
     "Competitor",
     "Contact",
     "Credential",
+    "DataImport",
     "Deal",
     "DealCell",
     "DealCellDelta",
@@ -92,6 +94,7 @@ __all__ = [
     "HealthFactor",
     "HealthSnapshot",
     "IdempotencyKey",
+    "ImportRefusal",
     "Integration",
     "IntegrationPolicy",
     "Job",

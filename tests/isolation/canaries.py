@@ -82,6 +82,7 @@ NO_TEXT_OF_A_PERSON = {
     "integrations": {
         *("provider", "owner_id", "account_key", "status", "problem_code", "visibility", "shown", "folded_owner_id"),
     },
+    "imports": {"kind", "status"},
     "jobs": {"key", "status"},
     "leads": {"status", "source"},
     "mailboxes": {"status"},

@@ -46,6 +46,7 @@ from storage.tables import (
     FilePiece,
     Folder,
     IdempotencyKey,
+    ImportRefusal,
     Lead,
     Leftover,
     Mailbox,
@@ -195,8 +196,10 @@ async def fill_organization(world: World, organization: Organization, member: st
     apart = NotDuplicate(kind="contact", low_id=pair[0], high_id=pair[1])
     gone = MergedId(kind="account", from_id=new_id(), into_id=account.id, merge_id=others["merge"].id)
     tagged = TagLink(kind="lead", record_id=lead.id, tag_id=others["tag"].id)
+    problem = {"path": ["email"], "message": mark, "type": "value_error", "names": []}
+    refused = ImportRefusal(import_id=others["import"].id, line=2, cells={mark: mark}, errors=[problem])
     await world.add(organization, *(other for other in others.values() if other is not folder), second_tag, tagged)
-    await world.add(organization, attached, piece, leftover, old_key, *seconds, apart, gone)
+    await world.add(organization, attached, piece, leftover, old_key, *seconds, apart, gone, refused)
     item, stream = await _synchronised(world, organization, others["integration"].id, meeting.id, deal.id, mark)
     async with world.database.directory(writing=True) as session:
         await session.insert(Member(subject=others["member"].id, name=mark))

@@ -30,7 +30,7 @@ def names(value: Any) -> set[str]:
     return {name for name in _NAME.findall(repr(value)) if name != "name" and not name.startswith("own ")}
 
 
-READ_BY_POST = ("/analytics/query", "/analytics/sql", "/run", "/merges/preview")
+READ_BY_POST = ("/analytics/query", "/analytics/sql", "/run", "/merges/preview", "/imports/preview")
 """Ends of paths that ask by POST and change nothing."""
 
 

@@ -15,7 +15,7 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
 from identity.principal import Organization, Principal
 from resolvers.shared.access import OPERATIONS, Rule, requires, rule_of
-from resolvers.shared.context import Context
+from resolvers.shared.context import Acting, Context
 from storage.queries import listables
 
 HELPERS = {"changes.append_event", "lists.page_of", "lists.children", "lists.by_id", "lists.by_key"}
@@ -36,7 +36,7 @@ HELPERS |= {"integrations.visible_of", "integrations.own_to_change", "integratio
 HELPERS |= {"integrations.run_under_way", "integration_items.item_of"}
 HELPERS |= {"writing.created_at_once", "writing.create_record", "writing.change_record", "writing.delete_record"}
 HELPERS |= {"files.add_file", "receiving.announce", "receiving.give_up", "receiving.receive_file", "uploads.completed"}
-HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.upsert"}
+HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.attempted", "upserts.upsert"}
 """What operations are made of: no surface calls these, so they have no rule of their own."""
 PUBLIC = {"media.public_file", "file_contents.signed_file"}
 """What needs no credential (decisions 59 and 393)."""
@@ -48,7 +48,7 @@ ORGANIZATION = Organization("id", "external", "Name")
 
 
 def _coroutines() -> dict[str, Any]:
-    """Every public coroutine function of the package that takes a Context first, by module and name."""
+    """Every public coroutine function of the package that takes who acts first, by module and name."""
     found = {}
     for module in pkgutil.walk_packages(resolvers.__path__, "resolvers."):
         loaded = import_module(module.name)
@@ -57,7 +57,7 @@ def _coroutines() -> dict[str, Any]:
                 continue
             plain = inspect.unwrap(function)
             first = next(iter(inspect.signature(plain).parameters), None)
-            if inspect.iscoroutinefunction(plain) and first and get_type_hints(plain).get(first) is Context:
+            if inspect.iscoroutinefunction(plain) and first and get_type_hints(plain).get(first) in (Context, Acting):
                 found[f"{module.name.rpartition('.')[2]}.{name}"] = function
     return found
 

@@ -44,6 +44,7 @@ from storage.tables import (
     HealthFactor,
     HealthSnapshot,
     IdempotencyKey,
+    ImportRefusal,
     IntegrationPolicy,
     Job,
     JobWorker,
@@ -250,6 +251,7 @@ async def organization(database: Database, name: str) -> Rows:
             NotDuplicate(kind="account", low_id=min(rows.account, rows.tag), high_id=max(rows.account, rows.tag)),
             MergedId(kind="account", from_id=rows.tag, into_id=rows.account, merge_id=others["merge"].id),
             ExternalKey(kind="account", key=name, record_id=rows.account),
+            ImportRefusal(import_id=others["import"].id, line=2, cells={name: name}, errors=[]),
             CXReportRevision(report_id=rows.report, revision=1, copy_blobs={"name": name}, analysis={}, brand={}),
         )
     await _outreach(database, rows)
