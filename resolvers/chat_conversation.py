@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from contract.chat import CHAT_HISTORY_BYTES, CHAT_HISTORY_MESSAGES, CHAT_RESULT_RECORDS, ChatRole
-from providers.chat_models import Answered, Call, Result, Said, Turn
+from providers.chat_models import Answered, Call, OfferedTool, Result, Said, Turn
 from resolvers.chat_results import Seen
+from resolvers.shared.context import Context
 from storage.base import JsonDict
 from storage.database import Database
 from storage.queries import chat_runs as statements
@@ -55,6 +56,12 @@ class Progress:
         self.open = [call for call in self.open if call.id != result.call_id]
         self.results_bytes += len(result.content.encode())
         return {"result": asdict(result)}
+
+
+def offered(ctx: Context) -> list[OfferedTool]:
+    """The tools that the model is told of."""
+    offered = ctx.tools.offered(ctx, reading=True)
+    return [OfferedTool(tool.name, tool.description, tool.input_schema) for tool in offered]
 
 
 async def progress_of(database: Database, run: ChatRun) -> Progress:

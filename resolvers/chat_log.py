@@ -41,6 +41,7 @@ class RunLog:
         self._worked = run.worked_ms / 1000
         self._began = monotonic()
         self.next_step = first_step
+        self._noted: dict[str, AnyValue] = {}
 
     @property
     def worked_seconds(self) -> float:
@@ -58,15 +59,23 @@ class RunLog:
                     raise
                 await asyncio.sleep(_AGAIN_SECONDS)
 
+    def note(self, **values: AnyValue) -> None:
+        """Say what becomes of the run, to be stored with what is told next."""
+        self._noted |= values
+
     async def tell(
         self,
         *events: Said,
         values: dict[str, AnyValue] | None = None,
         steps: Sequence[JsonDict] = (),
         also: Also | None = None,
+        first: Also | None = None,
     ) -> None:
-        """Store events, with what becomes of the run and what is kept of its steps. Raises RunLost."""
-        telling = asyncio.ensure_future(self._tell(events, values or {}, steps, also))
+        """Store events, with what becomes of the run and what is kept of its steps. Raises RunLost.
+
+        `first` comes before the run is changed, and may refuse by what it raises.
+        """
+        telling = asyncio.ensure_future(self._tell(events, values or {}, steps, also, first))
         try:
             await asyncio.shield(telling)
         except asyncio.CancelledError:  # what is being written is known to be, or not to be, before anything follows
@@ -74,19 +83,26 @@ class RunLog:
             raise
 
     async def _tell(
-        self, events: Sequence[Said], values: dict[str, AnyValue], steps: Sequence[JsonDict], also: Also | None
+        self,
+        events: Sequence[Said],
+        values: dict[str, AnyValue],
+        steps: Sequence[JsonDict],
+        also: Also | None,
+        first: Also | None,
     ) -> None:
         async with self._turn:
             changed = {
                 "status": ChatRunStatus.RUNNING.value,
                 "leased_until": now() + self._lease,
                 "worked_ms": int(self.worked_seconds * 1000),
+                **self._noted,
                 **values,
             }
-            await self._written(lambda: self._write(events, changed, steps, also), len(events))
+            await self._written(lambda: self._write(events, changed, steps, also, first), len(events))
             number = self.run.last_sequence + len(events)
             self.run = self.run._replace(**changed, last_sequence=number)  # type: ignore[attr-defined]  # a named tuple
             self.next_step += len(steps)
+            self._noted = {}
             self._until = monotonic() + self._lease.total_seconds()
 
     async def renew(self) -> None:
@@ -109,13 +125,20 @@ class RunLog:
         async with self._database.writing(self.run.org_id) as session:
             await lock_organization(session)
             moment = now()
-            if await statements.give_back(session, self.run, moment):
+            if await statements.give_back(session, self.run, moment, self._noted):
                 await watch(session, ChatWatch, moment)
 
     async def _write(
-        self, events: Sequence[Said], values: dict[str, AnyValue], steps: Sequence[JsonDict], also: Also | None
+        self,
+        events: Sequence[Said],
+        values: dict[str, AnyValue],
+        steps: Sequence[JsonDict],
+        also: Also | None,
+        first: Also | None,
     ) -> bool:
         async with self._database.writing(self.run.org_id) as session:
+            if first is not None:
+                await first(session)
             if not await statements.advance(session, self.run, events, values):
                 return False
             if steps:

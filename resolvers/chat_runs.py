@@ -18,7 +18,6 @@ from contract.chat import (
     ChatEventType,
     ChatRole,
     ChatRunStatus,
-    ModelBudgetSpent,
     RunUnfinished,
     TooManyChatRuns,
 )
@@ -26,6 +25,7 @@ from contract.errors import Gone, NotConfigured, NotFound, Path, Problem, Proble
 from contract.limits import PAGE_MAX
 from contract.scopes import ScopeGroup
 from identity.resume import origin_of
+from resolvers.chat_tokens import reserved_at_the_door
 from resolvers.chat_work import Work, finished
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
@@ -84,18 +84,15 @@ async def send(ctx: Context, thread_id: str, input: ChatSend, *, field: Path = (
         is_full = services.chat_runs.number >= CHAT_RUNS_PER_PROCESS
         if is_full or mine >= CHAT_RUNS_PER_CALLER or everybodys >= CHAT_RUNS_PER_ORGANIZATION:
             raise TooManyChatRuns()
-        moment = now()
-        limit = services.chat.tokens_per_day
-        if limit and await model_usage.spent(session, moment.date().isoformat()) >= limit:
-            raise ModelBudgetSpent(24 * 3600 - (moment.hour * 60 + moment.minute) * 60 - moment.second)
-        run = await _begun(ctx, session, thread, input)
+        reserved = await reserved_at_the_door(ctx, session, input.text)
+        run = await _begun(ctx, session, thread, input, reserved)
     work = Work(services, run)
     ctx.after_commit(lambda: services.chat_runs.start(work.run()))
     ctx.forget()
     return run
 
 
-async def _begun(ctx: Context, session: TenantSession, thread: ChatThread, input: ChatSend) -> ChatRun:
+async def _begun(ctx: Context, session: TenantSession, thread: ChatThread, input: ChatSend, reserved: int) -> ChatRun:
     moment, model, origin = now(), ctx.services.chat_model, origin_of(ctx.caller)
     if model is None:
         raise NotConfigured("Nobody is set up to answer chats")
@@ -116,6 +113,7 @@ async def _begun(ctx: Context, session: TenantSession, thread: ChatThread, input
         session_ends_at=origin.session_ends_at,
         holder=new_id(),
         leased_until=until,
+        reserved=reserved,
         last_sequence=1,
         created_at=moment,
     )

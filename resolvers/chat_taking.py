@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contract.chat import CHAT_ATTEMPTS_MAX, CHAT_RUNS_PER_PROCESS, ERROR_WORDS, ChatErrorCode, ChatEventType
 from contract.chat import ChatRunStatus as Status
 from contract.error_origin import origin_of
+from resolvers.chat_tokens import book, columns_of, used_by
 from resolvers.chat_work import Work, finished
 from resolvers.shared.context import Services
 from storage.base import new_id, now
@@ -75,8 +76,11 @@ async def _interrupt(session: TenantSession, run: ChatRun) -> None:
     error = {"code": code.value, "message": ERROR_WORDS[code], "retryable": True}
     events = [(ChatEventType.ERROR, error), finished(Status.FAILED, code, None)]
     await statements.append(session, run, run.last_sequence, events)
+    used = used_by(run)
+    await book(session, run, used)
     await session.update(
         run,
+        **columns_of(used),
         status=Status.FAILED.value,
         error_code=code.value,
         finished_at=now(),

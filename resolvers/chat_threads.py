@@ -12,6 +12,7 @@ from contract.criteria import Compare, ListQuery, Op, PageWindow
 from contract.errors import NotFound
 from contract.scopes import ScopeGroup
 from resolvers.chat_runs import check_on, stop_runs
+from resolvers.chat_tokens import book, used_by
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, shown, storable, trimmed
@@ -155,6 +156,8 @@ async def delete_thread(ctx: Context, thread_id: str) -> str:
         await ctx.commit()
         await _ended(ctx, thread.id)
     async with ctx.writing() as session:
+        for run in await runs.locked_of(session, ctx.caller.subject, thread.id):  # one at most
+            await book(session, run, used_by(run))
         if not await statements.forget(session, ctx.caller.subject, thread.id):
             raise NotFound(field=("id",))
     ctx.forget()

@@ -28,17 +28,18 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
 from identity.principal import Principal
 from identity.resume import Origin, resume
-from providers.chat_models import Answered, Call, Conversation, Delta, OfferedTool, Result, Stopped, Text, Usage
+from providers.chat_models import Answered, Call, Conversation, Delta, Stopped, Text
 from providers.models import ModelAway, ModelError, ModelMisconfigured, ModelSlow
 from resolvers.chat_calls import Calls, RunEnds
-from resolvers.chat_conversation import RULES, Progress, progress_of
+from resolvers.chat_conversation import RULES, Progress, offered, progress_of
 from resolvers.chat_log import RunLog, RunLost
 from resolvers.chat_text import AnswerText, warning
+from resolvers.chat_tokens import Tokens, book
 from resolvers.shared.access import Rule
 from resolvers.shared.context import Context, Services
 from storage.base import JsonDict, now
 from storage.new_rows import new_row
-from storage.queries import chat_threads, model_usage
+from storage.queries import chat_threads
 from storage.queries.chat_runs import Said
 from storage.tables import ChatMessage, ChatRun, ChatThread
 from storage.tenancy.sessions import TenantSession
@@ -75,8 +76,7 @@ class Work:
         self._is_resumed = is_resumed
         self._progress: Progress | None = None
         self._text: AnswerText | None = None
-        self._usage = [run.input_tokens, run.output_tokens]
-        self._is_estimated = run.is_estimated
+        self._tokens = Tokens(self._log, services.chat_model, services.chat.tokens_per_day)
         self._is_narrowed = False
 
     async def run(self) -> None:
@@ -93,6 +93,7 @@ class Work:
             _log.error(line, self._log.run.id, type(error).__name__, origin_of(error))
 
     async def _give_back(self) -> None:
+        self._tokens.settle()
         try:
             await self._log.give_back()
         except GatewayError:  # its lease will run out
@@ -117,6 +118,8 @@ class Work:
         except RunEnds as end:
             return _failed(end.code)
         except ModelError as error:
+            if isinstance(error, ModelAway | ModelMisconfigured) and not isinstance(error, ModelSlow):
+                self._tokens.refused()
             return _failed(_code_of(error))
         except Unauthenticated:
             return _failed(ChatErrorCode.UNAUTHENTICATED)
@@ -186,7 +189,7 @@ class Work:
         ctx = Context(self._services, principal, run.request_id, via=via, look=look)
         if principal.scopes != scopes and not self._is_narrowed:
             before = Context(self._services, replace(principal, scopes=scopes), run.request_id)
-            if _offered(ctx) != _offered(before):
+            if offered(ctx) != offered(before):
                 self._is_narrowed = True
                 await self._log.tell(_NARROWED)
         return ctx
@@ -196,64 +199,37 @@ class Work:
         model, text, run = self._services.chat_model, self._text, self._log.run
         if model is None or text is None:
             raise RunEnds(ChatErrorCode.MODEL_UNAVAILABLE)
-        await self._check_tokens()
-        await self._log.tell(values={"steps": run.steps + 1})
         conversation = Conversation(
             RULES,
             list(progress.turns),
-            _offered(ctx),
+            offered(ctx),
             run.subject,
             self._services.clock(),
             run.time_zone,
             CHAT_OUTPUT_TOKENS,
         )
+        await self._tokens.reserve(conversation)
         left = self._services.chat.run_seconds - self._log.worked_seconds
         text.begin()
         calls: list[Call] = []
         said: list[str] = []
-        is_counted = False
         first = run.tool_calls
         async with aclosing(_ticking(model.answer(conversation, max(left, 0.1)), text)) as deltas:
             async for delta in deltas:
+                self._tokens.hear(delta)
                 match delta:
                     case Text(piece):
                         said.append(piece)
                         text.feed(piece)
                     case Call(_, tool, arguments):
                         calls.append(Call(f"call_{first + len(calls) + 1}", tool, arguments))
-                    case Usage(read, written):
-                        is_counted = True
-                        self._usage = [self._usage[0] + read, self._usage[1] + written]
                     case Stopped(code):
                         await self._log.tell(*text.taken(), warning(code, _STOPPED[code]))
                 if text.is_full or len(calls) > CHAT_TOOL_CALLS_MAX:
                     break
         text.end()
-        if not is_counted:
-            self._estimate(conversation, said, calls)
+        self._tokens.settle()
         return Answered("".join(said), () if text.is_full else tuple(calls))
-
-    async def _check_tokens(self) -> None:
-        """Raises RunEnds where the organization has no tokens left for this day, with those of this run."""
-        limit, run = self._services.chat.tokens_per_day, self._log.run
-        if not limit or not any(self._usage):
-            return
-
-        async def spent() -> int:
-            async with self._services.database.reading(run.org_id) as session:
-                return await model_usage.spent(session, now().date().isoformat())
-
-        if await self._log.patiently(spent) + sum(self._usage) >= limit:
-            raise RunEnds(ChatErrorCode.MODEL_BUDGET_SPENT)
-
-    def _estimate(self, conversation: Conversation, said: list[str], calls: list[Call]) -> None:
-        """Reckon with a token for four bytes, where the model did not count."""
-        self._is_estimated = True
-        asked = [conversation.rules, *(tool.description for tool in conversation.tools)]
-        asked += [turn.content if isinstance(turn, Result) else turn.text for turn in conversation.turns]
-        told = [*said, *(str(call.arguments) for call in calls)]
-        for place, texts in enumerate((asked, told)):
-            self._usage[place] += sum(len(each.encode()) for each in texts) // 4
 
     async def _finish(self, ending: _Ending) -> None:
         """Write the end, with what was said until then. Raises RunLost."""
@@ -264,9 +240,10 @@ class Work:
             text.end()
             events += text.taken()
             has_text = bool(text.text)
-        used: JsonDict = {"input_tokens": self._usage[0], "output_tokens": self._usage[1]}
-        used |= {"is_estimated": self._is_estimated, "points": run.points}
-        events.append((ChatEventType.USAGE, used))
+        self._tokens.settle()
+        used = self._tokens.used
+        told = {"input_tokens": used.read, "output_tokens": used.written, "is_estimated": used.is_estimated}
+        events.append((ChatEventType.USAGE, {**told, "points": run.points}))
         if code is not None:
             error = {"code": code.value, "message": ERROR_WORDS[code], "retryable": code in RETRYABLE}
             events.append((ChatEventType.ERROR, error))
@@ -277,18 +254,12 @@ class Work:
             "error_code": code,
             "finished_at": now(),
             "leased_until": None,
-            "input_tokens": self._usage[0],
-            "output_tokens": self._usage[1],
-            "is_estimated": self._is_estimated,
         }
 
         async def also(session: TenantSession) -> None:
             if has_text:
                 await self._keep_answer(session)
-            read, written = self._usage[0] - run.input_tokens, self._usage[1] - run.output_tokens
-            if read or written:
-                day = now().date().isoformat()
-                await model_usage.settle(session, day, run, read, written, is_estimated=self._is_estimated)
+            await book(session, run, used)
 
         await self._log.tell(*events, values=values, also=also)
 
@@ -321,12 +292,6 @@ def finished(status: ChatRunStatus, code: ChatErrorCode | None, message_id: str 
     """The last event of a run."""
     data = {"status": status.value, "error_code": code, "message_id": message_id}
     return ChatEventType.RUN_FINISHED, data
-
-
-def _offered(ctx: Context) -> list[OfferedTool]:
-    """The tools that the model is told of."""
-    offered = ctx.tools.offered(ctx, reading=True)
-    return [OfferedTool(tool.name, tool.description, tool.input_schema) for tool in offered]
 
 
 async def _ticking(deltas: AsyncIterator[Delta], text: AnswerText) -> AsyncGenerator[Delta, None]:

@@ -192,6 +192,7 @@ class ChatRunRow(RecordRow):
     input_tokens: int
     output_tokens: int
     is_estimated: bool
+    reserved: int
     points: int
     error_code: str | None
     cancel_requested_at: datetime.datetime | None
@@ -633,7 +634,6 @@ class ModelUsageRow(Row):
     input_tokens: int
     output_tokens: int
     is_estimated: bool
-    reserved: int
 
 class NotDuplicateRow(Row):
     org_id: str

@@ -48,6 +48,13 @@ async def runs_of(session: TenantSession, subject: str, ids: Sequence[str]) -> S
     return await session.find_all(select(ChatRun).where(*own, col(ChatRun.id).in_(ids)))
 
 
+async def locked_of(session: TenantSession, subject: str, thread_id: str) -> Sequence[ChatRun]:
+    """The run of the subject's thread that has not ended, which does not end meanwhile: one at most."""
+    own = col(ChatRun.org_id) == session.org_id, col(ChatRun.subject) == subject
+    wanted = select(ChatRun).where(*own, col(ChatRun.thread_id) == thread_id, col(ChatRun.finished_at).is_(None))
+    return await session.find_all(wanted.with_for_update())
+
+
 async def advance(session: TenantSession, run: ChatRun, events: Sequence[Said], values: Mapping[str, AnyValue]) -> bool:
     """Change the run for the process that works on it, and append events behind the last that it knows.
 
@@ -91,11 +98,11 @@ async def renew(session: TenantSession, run: ChatRun, until: datetime) -> bool:
     return bool(await session.execute(update(ChatRun).where(*own, *held).values(leased_until=until)))
 
 
-async def give_back(session: TenantSession, run: ChatRun, moment: datetime) -> bool:
+async def give_back(session: TenantSession, run: ChatRun, moment: datetime, values: Mapping[str, AnyValue]) -> bool:
     """Let another process take the run up, uncounted."""
     held = col(ChatRun.holder) == run.holder, col(ChatRun.finished_at).is_(None)
     own = col(ChatRun.org_id) == session.org_id, col(ChatRun.id) == run.id
-    changed = update(ChatRun).where(*own, *held).values(holder=None, leased_until=moment)
+    changed = update(ChatRun).where(*own, *held).values(**values, holder=None, leased_until=moment)
     return bool(await session.execute(changed))
 
 

@@ -56,6 +56,7 @@ class ChatRun(Record, table=True):
     """The answer to one message. While it is worked on, `holder` does, as long as `leased_until` is not over.
 
     Whom it acts for is looked up before each step: the credential, with the scopes that it had when it began.
+    `reserved` are the tokens of the question that the model is answering.
     """
 
     __tablename__ = "chat_runs"
@@ -103,6 +104,7 @@ class ChatRun(Record, table=True):
     input_tokens: int = Field(default=0)
     output_tokens: int = Field(default=0)
     is_estimated: bool = Field(default=False)
+    reserved: int = Field(default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": text("0")})
     points: int = Field(default=0)
     error_code: str | None = Field(default=None, sa_type=PlainText)
     cancel_requested_at: datetime | None = Field(default=None)
@@ -140,7 +142,7 @@ class ChatStep(Tenant, table=True):
 class ModelUsage(Tenant, table=True):
     """What the runs of one person asked of a model on one day of UTC; an empty model is that of the embedded answerer.
 
-    `day` is written as ISO 8601 has it. `reserved` are tokens of questions that are being answered.
+    `day` is written as ISO 8601 has it. Runs that have not ended count in their own rows.
     """
 
     __tablename__ = "model_usage"
@@ -154,7 +156,6 @@ class ModelUsage(Tenant, table=True):
     input_tokens: int = Field(default=0, sa_type=BigInteger)
     output_tokens: int = Field(default=0, sa_type=BigInteger)
     is_estimated: bool = Field(default=False)
-    reserved: int = Field(default=0, sa_type=BigInteger)
 
 
 class ChatWatch(Directory, table=True):

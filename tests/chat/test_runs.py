@@ -172,20 +172,6 @@ async def test_tokens_are_counted_by_day_member_and_model(one: Tenant, chat: Cha
     assert (await admin.call("GET", "/chat/usage?to=2020-01-01")).json() == []
 
 
-async def test_an_organization_has_so_many_tokens_of_a_day(one: Tenant, chat: Chatter, model: ScriptedModel) -> None:
-    async with another_process(one.gateway, model, model_tokens_per_day=20) as other:
-        there = Chatter(other.http, other.app, chat.headers)
-        thread = await there.thread()
-        model.plays([Text("a"), Usage(7, 2)], [*calls(("describe", {})), Usage(9, 3)], says("b"))  # type: ignore[misc]
-        assert (await there.send(thread))[-1].data["status"] == "succeeded"
-        assert (await there.send(thread))[-1].data["error_code"] == "model_budget_spent"
-        refused = await there.call("POST", f"/chat/threads/{thread}/messages", {"text": "x"})
-        assert (refused.status_code, refused.json()["code"]) == (429, "model_budget_spent")
-        assert 0 < int(refused.headers["retry-after"]) <= 24 * 3600
-        assert len(await there.messages(thread)) == 3
-        assert len(model.asked) == 2
-
-
 async def test_two_tabs_begin_one_run(chat: Chatter, model: ScriptedModel) -> None:
     thread = await chat.thread()
     model.plays(says("a", "b")).going.clear()
