@@ -81,7 +81,7 @@ class ChatRun(Node):
     output_tokens: int = field("Tokens that the model wrote.")
     points: int = field("Points of the caller's budget that its tools cost.")
 
-    @guarded_field(chat_runs.get_run, "What it proposed to write.", "id")
+    @guarded_field(chat_approvals.get_approval, "What it proposed to write.", "id")
     async def approvals(root: strawberry.Parent[Run], info: Info) -> list[ChatApproval]:
         found: Any = await chat_approvals.approvals_below(info.context, root.id)  # Any: read as their type is
         return found

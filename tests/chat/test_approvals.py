@@ -1,4 +1,4 @@
-"""Writes that a chat proposes: shown, decided on by their member, made once or not at all (decisions 500 to 508)."""
+"""Writes that a chat proposes: shown, decided on by their member, made once or not at all (decisions 500 to 507)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sqlmodel import col
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from providers.chat_models import Conversation, Delta, Text
+from providers.embedded.answerer import Embedded
 from resolvers import chat_approvals
 from resolvers.chat_taking import take
 from storage.base import new_id, now
@@ -40,6 +41,7 @@ from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 Approval = dict[str, Any]
+_KEY = CredentialKind.ORGANIZATION_KEY
 _DECIDE = (
     "mutation($i: ChatApprovalInput!) { chatApprovalDecide(input: $i) { approval { id status } userErrors { code "
     "message field } } }"
@@ -275,16 +277,22 @@ async def test_who_may_not_decide_changes_nothing(
 
 
 async def test_to_approve_takes_the_scopes_of_the_tool(one: Tenant, chat: Chatter, model: ScriptedModel) -> None:
-    subject = one.subject()
-    reader = await one.gateway.world.headers(subject, one.organization, CredentialKind.USER_TOKEN, scopes=["api:read"])
-    approval = await note_on(one, chat, model)
-    weak = Chatter(chat.http, chat.app, reader)
-    refused = await decide(weak, approval)
-    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
-    assert "api:manage" in refused.json()["required_scopes"]
-    assert await state(chat, approval) == "pending"
-    assert (await decide(weak, approval, "reject")).status_code == 200
-    await chat.follow(approval["run_id"])
+    headers = await one.scoped("api:read", "api:manage", name="narrowed")
+    subject, world = one.subject("narrowed"), one.gateway.world
+    theirs = Chatter(chat.http, chat.app, headers)
+    approval = await note_on(one, theirs, model)
+    await world.join(subject, one.organization, scopes=["api:read"])
+    for caller in (theirs, Chatter(chat.http, chat.app, await world.headers(subject, one.organization, _KEY))):
+        refused = await decide(caller, approval)
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert "api:manage" in refused.json()["required_scopes"]
+        asked = {"id": approval["id"], "decision": "APPROVE", "argumentsSha256": approval["arguments_sha256"]}
+        body = (await one.post(_DECIDE, caller.headers, i=asked)).json()
+        assert [each["extensions"]["code"] for each in body["errors"]] == ["FORBIDDEN"]
+        assert await state(caller, approval) == "pending"
+    assert (await decide(theirs, approval, "reject")).status_code == 200
+    events = await theirs.follow(approval["run_id"])
+    assert events[-1].data["status"] == "succeeded"
     assert {tool.name for tool in model.asked[0].tools} > {tool.name for tool in model.asked[-1].tools}
     assert await noted(one) == (0, [])
 
@@ -408,6 +416,15 @@ async def test_what_was_approved_too_long_ago_is_not_tried(
     assert (await state(chat, approval), await noted(one)) == ("failed", (0, []))
 
 
+async def _waits_again(chat: Chatter, made: Approval) -> None:
+    """Wait until one was made, and the run waits for the others."""
+    async with asyncio.timeout(60):
+        while True:
+            if await state(chat, made) == "executed" and (await chat.run(made["run_id"]))["status"] == "waiting":
+                return
+            await asyncio.sleep(0.02)
+
+
 async def test_of_several_each_is_decided_alone_and_five_are_open(
     one: Tenant, chat: Chatter, model: ScriptedModel
 ) -> None:
@@ -419,9 +436,7 @@ async def test_of_several_each_is_decided_alone_and_five_are_open(
     assert len(approvals) == 5
     first, second, *others = approvals
     assert (await decide(chat, second)).status_code == 200
-    async with asyncio.timeout(60):
-        while await state(chat, second) != "executed" or (await chat.run(run["id"]))["status"] != "waiting":
-            await asyncio.sleep(0.02)
+    await _waits_again(chat, second)
     assert (await noted(one))[0] == 1
     assert len(model.asked) == 1
     answers = await asyncio.gather(decide(chat, first, "reject"), *(decide(chat, each) for each in others))
@@ -556,6 +571,30 @@ async def test_a_write_that_is_refused_after_all_is_told(one: Tenant, chat: Chat
     [result] = [event.data for event in events if event.event == "tool_result"]
     assert (result["ok"], result["error"]["code"], await state(chat, approval)) == (False, "invalid_state", "failed")
     assert events[-1].data["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "said"),
+    [
+        ("log a note on Renewal: they will sign in May", "log_note", "The note is on Renewal now."),
+        ("move Renewal to Negotiation", "move_deal", "Renewal is in Negotiation now."),
+    ],
+)
+async def test_the_embedded_answerer_proposes_what_it_writes(
+    one: Tenant, model: ScriptedModel, text: str, tool: str, said: str
+) -> None:
+    deal = await deal_of(one)
+    await one.add(PipelineStage(name="Negotiation", position=1, type="open"))
+    async with another_process(one.gateway, Embedded()) as other:
+        chat = Chatter(other.http, other.app, one.headers())
+        thread = await chat.thread()
+        for decision in ("reject", "approve"):
+            run = await chat.begin(thread, text)
+            [approval] = await pending(chat, run["id"])
+            assert (approval["tool"], approval["preview"]["id"]) == (tool, deal.id)
+            assert (await decide(chat, approval, decision)).status_code == 200
+            answer = text_of(await chat.follow(run["id"]))
+            assert (said in answer, "Nothing was written." in answer) == (decision == "approve", decision == "reject")
 
 
 async def test_both_surfaces_list_and_decide_alike(one: Tenant, chat: Chatter, model: ScriptedModel) -> None:
