@@ -16,10 +16,12 @@ from sqlalchemy import update
 from sqlmodel import col
 
 from contract.scopes import Role
+from contract.tools import TOOLS, Effect
 from contract.vocabulary import CredentialKind
 from providers.chat_models import Conversation, Delta, Text
 from providers.embedded.answerer import Embedded
 from resolvers import chat_approvals
+from resolvers.chat_previews import PREVIEWED
 from resolvers.chat_taking import take
 from storage.base import new_id, now
 from storage.tables import (
@@ -561,6 +563,13 @@ async def test_every_tool_that_writes_is_shown_before_and_after(
     assert [event.data["error"] for event in events if event.event == "tool_result"] == [None]
     done = (await chat.call("GET", f"/chat/approvals/{approval['id']}")).json()
     assert (done["status"], done["result"]["kind"]) == ("executed", kind)
+
+
+async def test_every_kind_that_a_tool_writes_can_be_shown() -> None:
+    kinds = {tool.name: [*tool.documents] for tool in TOOLS if tool.effect is Effect.WRITE}
+    named = {f"{kind}s.create_{kind}" for kind in kinds["create_record"]}
+    named |= {f"{kind}s.update_{kind}" for kind in kinds["update_record"]}
+    assert named | {"notes.create_note", "deals.link_contact", "lead_conversion.convert_lead"} == PREVIEWED
 
 
 async def test_a_write_that_is_refused_after_all_is_told(one: Tenant, chat: Chatter, model: ScriptedModel) -> None:
