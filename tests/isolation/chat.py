@@ -277,7 +277,7 @@ _GRAPH_APPROVAL = (
 
 
 async def _approvals(surfaces: Surfaces) -> None:
-    made = (await surfaces.rest("POST", "/accounts", {"name": "Approved Works"})).json()
+    created = await surfaces.graphql('mutation { accountCreate(input: {name: "Approved Works"}) { account { id } } }')
     thread = (await surfaces.rest("POST", "/chat/threads")).json()["id"]
     run_id = ""
     for decision in ("REJECT", "APPROVE"):
@@ -291,7 +291,7 @@ async def _approvals(surfaces: Surfaces) -> None:
                 path = waiting[0] if waiting else {}
         page = await surfaces.graphql(f"{{ chatApprovals(status: PENDING) {{ nodes {{ {_GRAPH_APPROVAL} }} }} }}")
         assert [_said(path) | {"arguments": path["arguments"]}] == page["nodes"]
-        assert path["preview"]["id"] == made["id"]
+        assert path["preview"]["id"] == created["account"]["id"]
         assert (await surfaces.rest("GET", f"/chat/approvals/{path['id']}")).json() == path
         if decision == "REJECT":
             body = {"decision": "reject", "arguments_sha256": path["arguments_sha256"]}
