@@ -41,6 +41,25 @@ class ChatEventType(StrEnum):
     RUN_FINISHED = "run_finished"
 
 
+class ChatApprovalStatus(StrEnum):
+    """What becomes of a proposed write."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    EXECUTED = "executed"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    STALE = "stale"
+    EXPIRED = "expired"
+
+
+class ChatDecision(StrEnum):
+    """Yes or no."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
 class ChatErrorCode(StrEnum):
     """Why a run ends without its answer."""
 
@@ -114,6 +133,12 @@ CHAT_RUNS_PER_CALLER, CHAT_RUNS_PER_ORGANIZATION, CHAT_RUNS_PER_PROCESS = 3, 50,
 """Runs that have not ended."""
 CHAT_RESULT_RECORDS: Final = 50
 """Records that the event of a tool's result names."""
+CHAT_APPROVALS_OPEN: Final = 5
+"""Writes of a run that wait for a decision at a time."""
+CHAT_APPROVAL_SECONDS: Final = 900
+"""Seconds for which a proposed write can be decided on; the setting's default."""
+CHAT_APPROVAL_HOURS: Final = 23
+"""Hours after the decision until which an approved write is tried: its key is known an hour longer."""
 CHAT_EVENTS_HOURS: Final = 24
 """Hours for which events are kept after the end of their run."""
 

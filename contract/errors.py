@@ -229,6 +229,12 @@ class KeyInUse(Conflict):
     message = "A request with this Idempotency-Key is still under way"
 
 
+class Proposed(Conflict):
+    """The write was only to be looked at, and is not made (decision 501); no client sees it."""
+
+    message = "Nothing was written: it is proposed"
+
+
 class Duplicate(GatewayError):
     """There is a record of this name or key already."""
 

@@ -60,6 +60,20 @@ class ToolRead:
     errors: Sequence[ToolError] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ToolProposal:
+    """A write as its resolver would be called: the operation's name among resolvers, and what it would be given.
+
+    `arguments` are the tool's, with what stood there by its name in place of that. Any: JSON.
+    """
+
+    operation: str
+    resolver: str
+    given: Sequence[object]
+    arguments: Mapping[str, Any]
+    cost: int
+
+
 class UnknownTool(Exception):
     """There is no such tool, or none here; `nearest` is a name that may be meant."""
 

@@ -145,6 +145,7 @@ class Runtime:
             chat=ChatOptions(
                 is_on=settings.chat,
                 run_seconds=settings.chat_run_seconds,
+                approval_seconds=settings.chat_approval_seconds,
                 retention_days=settings.chat_retention_days,
                 tokens_per_day=settings.model_tokens_per_day,
                 lease=timedelta(seconds=settings.job_lease_seconds),

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from contract.chat import CHAT_RETENTION_DAYS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
+from contract.chat import CHAT_APPROVAL_SECONDS, CHAT_RETENTION_DAYS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
 from contract.limits import (
     BUDGET_MAX,
     CREDENTIALS_MAX,
@@ -189,6 +189,12 @@ class Settings(BaseSettings):
     chat: bool = Field(default=True, description="Whether there are chats: on, or off.")
     chat_run_seconds: float = Field(
         default=CHAT_RUN_SECONDS, ge=1, le=3600, description="Seconds of work that one answer of a chat may take."
+    )
+    chat_approval_seconds: float = Field(
+        default=CHAT_APPROVAL_SECONDS,
+        ge=1,
+        le=86_400,
+        description="Seconds for which a write that a chat proposes can be decided on.",
     )
     model_tokens_per_day: int = Field(
         default=CHAT_TOKENS_PER_DAY,

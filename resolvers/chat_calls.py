@@ -1,22 +1,22 @@
 """Calls the tools that a model asks for, as the caller is now (decisions 331 and 333)."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from contract.chat import CHAT_RESULTS_BYTES, ChatErrorCode, ChatEventType
-from contract.errors import Forbidden, GatewayError, RateLimited, Unavailable
+from contract.errors import Forbidden, GatewayError, KeyInUse, RateLimited, Unavailable
 from contract.tool_answers import ToolAnswer, ToolError, ToolRead, UnknownTool
 from contract.tools import Effect
 from providers.chat_models import Call, Result
 from resolvers.chat_conversation import Progress
-from resolvers.chat_log import RunLog
+from resolvers.chat_log import Also, RunLog
 from resolvers.chat_results import content_of, full, result_event
-from resolvers.shared.context import Context
+from resolvers.shared.context import Context, Key
 from storage.base import JsonDict
 from storage.queries.chat_runs import Said
 
-_MISREAD = ("UNKNOWN_TOOL", "VALIDATION")
+T = TypeVar("T")
 
 
 class RunEnds(Exception):
@@ -27,12 +27,17 @@ class RunEnds(Exception):
         self.code = code
 
 
+Proposing = Callable[[Context, Call], Awaitable[tuple[ToolAnswer | None, list[str] | None]]]
+"""Proposes what a call would write; an answer, with the scopes that it lacks, where it cannot be proposed."""
+
+
 class Calls:
     """The calls of one run."""
 
-    def __init__(self, log: RunLog, progress: Progress) -> None:
+    def __init__(self, log: RunLog, progress: Progress, proposing: Proposing) -> None:
         self._log = log
         self._progress = progress
+        self._propose = proposing
 
     async def make(self, ctx: Context, call: Call, before: list[Said], step: list[JsonDict]) -> None:
         """Call a tool, and tell both the call and what it gave.
@@ -46,6 +51,11 @@ class Calls:
         else:
             number = self._log.run.tool_calls + 1
             await self._log.tell(*before, _asked(call, read), values={"tool_calls": number}, steps=step)
+        if read.effect is Effect.WRITE and not read.errors:
+            refused, scopes = await self._log.patiently(lambda: self._propose(ctx, call))
+            if refused is not None:
+                await self.give(call, refused, scopes=scopes)
+            return
         answer, scopes = await self._log.patiently(lambda: self._answer(ctx, call, read))
         await self.give(call, answer, scopes=scopes, misread=bool(read.errors))
 
@@ -57,6 +67,7 @@ class Calls:
         before: tuple[Said, ...] = (),
         scopes: list[str] | None = None,
         misread: bool = False,
+        also: Also | None = None,
     ) -> None:
         """Tell what a call gave, once. Raises RunEnds where it could not be read for the second time, and RunLost."""
         content = content_of(answer)
@@ -67,7 +78,7 @@ class Calls:
         result = Result(call.id, call.tool, content, ok=not answer.errors)
         stored = self._progress.gave(result, seen) | {"refused": misread}
         points = self._log.run.points + answer.cost
-        await self._log.tell(*before, told, values={"points": points}, steps=[stored])
+        await self._log.tell(*before, told, values={"points": points}, steps=[stored], also=also)
         self._progress.refused += misread
         if self._progress.refused > 1:
             raise RunEnds(ChatErrorCode.MODEL_INVALID_ANSWER)
@@ -90,25 +101,33 @@ class Calls:
         if read.errors:
             return ToolAnswer(read.operation, None, "", {}, errors=read.errors), None
         arguments: Mapping[str, Any] = call.arguments or {}  # Any: JSON
-        try:
-            answer = await ctx.tools.call(ctx, call.tool, arguments, reading=True)
-        except Forbidden as error:
-            return _failed(read, error), error.required_scopes
-        except RateLimited:
-            raise RunEnds(ChatErrorCode.RATE_LIMITED) from None
-        except UnknownTool:  # one that writes
-            return ToolAnswer(read.operation, None, "", {}, errors=[ToolError("UNKNOWN_TOOL", "No such tool")]), None
-        except Unavailable:
-            raise
-        except GatewayError as error:
-            return _failed(read, error), None
-        if any(error.code == Unavailable.code for error in answer.errors):
-            raise Unavailable()
-        return answer, None
+        return await asked(read.operation, lambda: ctx.tools.call(ctx, call.tool, arguments, reading=True))
 
 
-def _failed(read: ToolRead, error: GatewayError) -> ToolAnswer:
-    return ToolAnswer(read.operation, None, "", {}, errors=[ToolError(error.code, error.message)])
+async def asked(
+    operation: str, ask: Callable[[], Awaitable[ToolAnswer | T]], *, key: Key | None = None
+) -> tuple[ToolAnswer | T, list[str] | None]:
+    """What a tool gives, and the scopes of which one is needed where it is refused. Raises RunEnds and Unavailable."""
+    try:
+        answer = await ask()
+    except Forbidden as error:
+        return _failed(operation, error), error.required_scopes
+    except RateLimited:
+        raise RunEnds(ChatErrorCode.RATE_LIMITED) from None
+    except UnknownTool:
+        return ToolAnswer(operation, None, "", {}, errors=[ToolError("UNKNOWN_TOOL", "No such tool")]), None
+    except Unavailable:
+        raise
+    except GatewayError as error:
+        return _failed(operation, error), None
+    errors = answer.errors if isinstance(answer, ToolAnswer) else ()
+    if any(error.code == Unavailable.code or (key and error.message == KeyInUse.message) for error in errors):
+        raise Unavailable()
+    return answer, None
+
+
+def _failed(operation: str, error: GatewayError) -> ToolAnswer:
+    return ToolAnswer(operation, None, "", {}, errors=[ToolError(error.code, error.message)])
 
 
 def _asked(call: Call, read: ToolRead) -> Said:

@@ -60,7 +60,7 @@ class Progress:
 
 def offered(ctx: Context) -> list[OfferedTool]:
     """The tools that the model is told of."""
-    offered = ctx.tools.offered(ctx, reading=True)
+    offered = ctx.tools.offered(ctx)
     return [OfferedTool(tool.name, tool.description, tool.input_schema) for tool in offered]
 
 

@@ -125,6 +125,10 @@ class RunLog:
             raise RunLost
         return run
 
+    async def refresh(self) -> None:
+        """Take over what others wrote of the run. Raises RunLost."""
+        self.run = await self.patiently(self.read)
+
     async def give_back(self) -> None:
         """Let another process take the run up at once."""
         async with self._database.writing(self.run.org_id) as session:

@@ -27,6 +27,7 @@ from contract.limits import PAGE_MAX
 from contract.scopes import ScopeGroup
 from identity.resume import origin_of
 from resolvers.chat_tokens import reserved_at_the_door
+from resolvers.chat_waking import begin, wake
 from resolvers.chat_work import Work, finished
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
@@ -262,15 +263,28 @@ async def cancel_run(ctx: Context, run_id: str) -> ChatRun:
     check_on(ctx)
     run = await own_run(ctx, run_id)
     async with ctx.writing() as session:
-        if await stop_runs(ctx, session, run_id=run.id):
+        await lock_organization(session)
+        stopped, work = await stop_runs(ctx, session, run_id=run.id)
+        if stopped:
             run = await session.find(ChatRun, id=run.id, subject=ctx.caller.subject) or run
+    begin(ctx, work)
     ctx.forget()
     return run
 
 
-async def stop_runs(ctx: Context, session: TenantSession, *, run_id: str | None = None, thread_id: str = "") -> bool:
-    """Ask for the end of a run of the caller, or of that of a thread; whether there is one to be waited for."""
-    return bool(await statements.ask_to_cancel(session, ctx.caller.subject, now(), run_id=run_id, thread_id=thread_id))
+async def stop_runs(
+    ctx: Context, session: TenantSession, *, run_id: str | None = None, thread_id: str = ""
+) -> tuple[bool, Work | None]:
+    """Ask for the end of a run of the caller, or of that of a thread, under the organization's lock.
+
+    Whether there is one to be waited for, and the work that ends one that waits for a decision.
+    """
+    work, moment = None, now()
+    found = await statements.ask_to_cancel(session, ctx.caller.subject, moment, run_id=run_id, thread_id=thread_id)
+    for run in found:  # one at most
+        if run.status == ChatRunStatus.WAITING.value:
+            work = await wake(ctx, session, run)
+    return bool(found), work
 
 
 async def own_run(ctx: Context, run_id: str) -> ChatRun:

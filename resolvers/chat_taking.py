@@ -5,12 +5,16 @@ import logging
 from collections.abc import Callable
 
 from contract.chat import CHAT_ATTEMPTS_MAX, CHAT_RUNS_PER_PROCESS, ERROR_WORDS, ChatErrorCode, ChatEventType
+from contract.chat import ChatApprovalStatus as ApprovalStatus
 from contract.chat import ChatRunStatus as Status
 from contract.error_origin import origin_of
+from resolvers.chat_approving import close_all, decided
 from resolvers.chat_tokens import book, columns_of, used_by
+from resolvers.chat_waking import can_answer
 from resolvers.chat_work import Work, finished
 from resolvers.shared.context import Services
 from storage.base import new_id, now
+from storage.queries import chat_approvals as approvals
 from storage.queries import chat_runs as statements
 from storage.queries.model_usage import Used
 from storage.queries.records import lock_organization
@@ -19,6 +23,7 @@ from storage.tables import ChatRun, ChatWatch
 from storage.tenancy.sessions import TenantSession
 
 _PAUSE_SECONDS = 1.0
+_OPEN = (ApprovalStatus.PENDING.value, ApprovalStatus.APPROVED.value)
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +51,7 @@ async def take(services: Services) -> None:
 
 
 async def _take(services: Services, org_id: str) -> None:
-    begun: list[ChatRun] = []
+    begun: list[tuple[ChatRun, bool]] = []
     given_up: list[tuple[str, Used]] = []
     async with services.database.writing(org_id) as session:
         await lock_organization(session)
@@ -54,31 +59,29 @@ async def _take(services: Services, org_id: str) -> None:
         for run in await statements.abandoned(session, moment):  # of an organization there are fifty at most
             if run.attempts >= CHAT_ATTEMPTS_MAX and run.holder is not None:
                 given_up.append((run.provider, await _interrupt(session, run)))
-            elif services.chat_runs.number + len(begun) < CHAT_RUNS_PER_PROCESS and _can_answer(services, run):
+            elif services.chat_runs.number + len(begun) < CHAT_RUNS_PER_PROCESS and can_answer(services, run):
                 attempts = run.attempts + (run.holder is not None)
                 until = moment + services.chat.lease
                 values = {"holder": new_id(), "leased_until": until, "attempts": attempts}
-                begun.append(await session.update(run, **values))
+                is_new = run.holder is None and run.status != Status.RUNNING.value  # nobody had begun to go on with it
+                begun.append((await session.update(run, **values), not is_new))
             else:  # another process looks as well
                 await session.update(run, leased_until=moment + services.chat.lease)
         await put_off(session, ChatWatch, await statements.next_lease(session))
     for provider, used in given_up:
         services.chat_counts.ended(provider, ChatErrorCode.INTERRUPTED, used.read, used.written)
-    for run in begun:
-        services.chat_runs.start(Work(services, run, is_resumed=True).run())
-
-
-def _can_answer(services: Services, run: ChatRun) -> bool:
-    """Whether this process asks the same model."""
-    model = services.chat_model
-    return model is not None and (model.provider, model.name) == (run.provider, run.model)
+    for run, is_resumed in begun:
+        services.chat_runs.start(Work(services, run, is_resumed=is_resumed).run())
 
 
 async def _interrupt(session: TenantSession, run: ChatRun) -> Used:
     """End a run that was taken up often enough; what it had of its model."""
     code = ChatErrorCode.INTERRUPTED
     error = {"code": code.value, "message": ERROR_WORDS[code], "retryable": True}
-    events = [(ChatEventType.ERROR, error), finished(Status.FAILED, code, None)]
+    open_ = [one for one in await approvals.of_run(session, run) if one.status in _OPEN]
+    await close_all(run, open_, session)
+    expired = [decided(one, ApprovalStatus.EXPIRED) for one in open_ if one.status == ApprovalStatus.PENDING.value]
+    events = [*expired, (ChatEventType.ERROR, error), finished(Status.FAILED, code, None)]
     await statements.append(session, run, run.last_sequence, events)
     used = used_by(run)
     await book(session, run, used)

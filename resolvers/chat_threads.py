@@ -13,6 +13,7 @@ from contract.errors import NotFound
 from contract.scopes import ScopeGroup
 from resolvers.chat_runs import check_on, stop_runs
 from resolvers.chat_tokens import book, used_by
+from resolvers.chat_waking import begin
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, shown, storable, trimmed
@@ -22,6 +23,7 @@ from storage.new_rows import new_row
 from storage.queries import chat_runs as runs
 from storage.queries import chat_threads as statements
 from storage.queries import listables
+from storage.queries.records import lock_organization
 from storage.rows import ChatMessageRow, ChatRunRow, ChatThreadRow
 from storage.tables import ChatMessage, ChatRun, ChatThread
 from storage.tenancy.sessions import TenantSession
@@ -150,8 +152,10 @@ async def delete_thread(ctx: Context, thread_id: str) -> str:
     """Delete a thread of the caller with all that hangs on it; its run is stopped before. Raises NotFound."""
     check_on(ctx)
     async with ctx.writing() as session:
+        await lock_organization(session)
         thread = await _own(ctx, session, thread_id)
-        stopped = await stop_runs(ctx, session, thread_id=thread.id)
+        stopped, work = await stop_runs(ctx, session, thread_id=thread.id)
+    begin(ctx, work)
     if stopped:
         await ctx.commit()
         await _ended(ctx, thread.id)

@@ -30,6 +30,7 @@ from identity.principal import Principal
 from identity.resume import Origin, resume
 from providers.chat_models import Answered, Call, Conversation, Delta, Stopped, Text
 from providers.models import ModelAway, ModelError, ModelMisconfigured, ModelSlow
+from resolvers.chat_approving import Approvals
 from resolvers.chat_calls import Calls, RunEnds
 from resolvers.chat_conversation import RULES, Progress, offered, progress_of
 from resolvers.chat_log import RunLog, RunLost
@@ -76,6 +77,7 @@ class Work:
         self._is_resumed = is_resumed
         self._progress: Progress | None = None
         self._text: AnswerText | None = None
+        self._approvals: Approvals | None = None
         self._tokens = Tokens(self._log, services.chat_model, services.chat.tokens_per_day)
         self._is_narrowed = False
 
@@ -83,7 +85,8 @@ class Work:
         """Work until there is an end, whichever comes first, and write it."""
         try:
             ending = await self._ending()
-            await self._finish(ending)
+            if ending is not None:
+                await self._finish(ending)
         except RunLost:
             return
         except asyncio.CancelledError:  # the process ends: another one goes on
@@ -99,7 +102,8 @@ class Work:
         except GatewayError:  # its lease will run out
             return
 
-    async def _ending(self) -> _Ending:
+    async def _ending(self) -> _Ending | None:
+        """How the run ends; None where it waits for a decision. Raises RunLost."""
         answering, looking = asyncio.create_task(self._answered()), asyncio.create_task(self._look())
         tasks = {answering, looking}
         left = self._services.chat.run_seconds - self._log.worked_seconds
@@ -145,25 +149,38 @@ class Work:
             except Unavailable:  # a database that is away ends nothing; the lease does, if it is away for long
                 continue
 
-    async def _answered(self) -> _Ending:
-        """Ask the model and call tools in turn, until it says no more. Raises RunEnds, RunLost and ModelError."""
+    async def _answered(self) -> _Ending | None:
+        """Ask the model and call tools in turn, until it says no more; None where a decision is waited for.
+
+        Raises RunEnds, RunLost and ModelError.
+        """
         run = self._log.run
         progress = self._progress = await self._log.patiently(lambda: progress_of(self._services.database, run))
         self._log.next_step = progress.steps
         self._text = AnswerText(self._log, progress.seen, progress.text, progress.citations)
-        calls = Calls(self._log, progress)
+        approvals = self._approvals = Approvals(self._services, self._log, progress)
+        calls = Calls(self._log, progress, approvals.propose)
         if self._is_resumed:
             resumed = {"attempt": run.attempts, "discard_after": progress.void_after}
             await self._log.tell((ChatEventType.RUN_RESUMED, resumed))
         before: list[Said] = []
         step: list[JsonDict] = []
         while True:
+            await approvals.settle(self._acting, calls)
+            if self._log.run.cancel_requested_at is not None:
+                return _Ending(ChatRunStatus.CANCELLED)
             for call in list(progress.open):
+                if approvals.waits(call):
+                    continue
                 if self._log.run.tool_calls >= CHAT_TOOL_CALLS_MAX and call.id not in progress.told_calls:
                     raise RunEnds(ChatErrorCode.STEP_LIMIT)
                 ctx = await self._acting()
                 await calls.make(ctx, call, before, step)
                 before, step = [], []
+            if await approvals.wait():
+                return None
+            if progress.open:
+                continue
             if self._log.run.steps >= CHAT_STEPS_MAX:
                 raise RunEnds(ChatErrorCode.STEP_LIMIT)
             answered = await self._ask(await self._acting(), progress)
@@ -233,6 +250,8 @@ class Work:
 
     async def _finish(self, ending: _Ending) -> None:
         """Write the end, with what was said until then. Raises RunLost."""
+        if self._approvals is not None:
+            await self._approvals.close()
         run, text, code = self._log.run, self._text, ending.code
         events: list[Said] = []
         has_text = False

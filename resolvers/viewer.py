@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from contract.criteria import Selection
 from identity.principal import Principal
-from resolvers import chat_runs, chat_threads
+from resolvers import chat_approvals, chat_runs, chat_threads
 from resolvers.analytics_runs import get_run, runs_of
 from resolvers.credentials import CredentialView, list_organization_keys, list_user_tokens
 from resolvers.integration_items import items_of, list_items
@@ -37,6 +37,7 @@ OWN: dict[str, tuple[Rule, _Finder]] = {
     "ChatThread": (rule_of(chat_threads.get_thread), chat_threads.threads_of),
     "ChatMessage": (rule_of(chat_threads.list_messages), chat_threads.messages_of),
     "ChatRun": (rule_of(chat_runs.get_run), chat_runs.runs_of),
+    "ChatApproval": (rule_of(chat_approvals.get_approval), chat_approvals.approvals_of),
     "Integration": (rule_of(get_integration), integrations_of),
     "IntegrationItem": (rule_of(list_items), items_of),
 }

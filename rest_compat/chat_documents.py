@@ -1,11 +1,12 @@
-"""Has the documents of threads, messages and runs on the paths of a chat."""
+"""Has the documents of threads, messages, runs and approvals on the paths of a chat."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from contract.chat import ChatRole, ChatRunStatus
+from contract.chat import ChatApprovalStatus, ChatRole, ChatRunStatus
 from contract.tools import KINDS
+from resolvers.chat_approvals import Approval
 from resolvers.chat_threads import Message, Run, Thread, expires_at
 from resolvers.shared.context import Context
 from rest_compat.schemas import JsonObject, enumerated, or_null, record_schema
@@ -68,6 +69,39 @@ RUN_SCHEMA: Final = record_schema(
     "The answer to one message.",
 )
 
+APPROVAL_SCHEMA: Final = record_schema(
+    {
+        "id": ID,
+        "run_id": ID,
+        "thread_id": ID,
+        "tool": _TEXT,
+        "operation": {**_TEXT, "description": "The field of Mutation that it stands for."},
+        "arguments": {"type": "object", "description": "What it will be called with."},
+        "arguments_sha256": {
+            **_TEXT,
+            "description": "SHA-256, in hex, of the canonical JSON (RFC 8785) of {arguments, record_version, tool}.",
+        },
+        "record_version": or_null(_WHOLE, "The version of the record that was shown; null where one is created."),
+        "preview": record_schema(
+            {
+                "kind": _TEXT,
+                "id": or_null(ID, "Null where one is created."),
+                "label": _TEXT,
+                "before": or_null({"type": "object"}, "Null where one is created."),
+                "after": {"type": "object"},
+            },
+            "The record before and after.",
+        ),
+        "status": enumerated(ChatApprovalStatus),
+        "expires_at": {**TIME, "description": "Until when it can be decided."},
+        "decided_at": or_null(TIME),
+        "result": or_null(
+            record_schema({"kind": _TEXT, "id": ID}, "A record."), "The record that was written; null before that."
+        ),
+    },
+    "One write that a run proposed.",
+)
+
 
 def thread_document(ctx: Context, thread: Thread, active: Run | None) -> JsonObject:
     return {
@@ -108,4 +142,23 @@ def run_document(run: Run) -> JsonObject:
         "created_at": run.created_at,
         "finished_at": run.finished_at,
         "events_url": f"/chat/runs/{run.id}/events",
+    }
+
+
+def approval_document(approval: Approval) -> JsonObject:
+    made = approval.result_id is not None
+    return {
+        "id": approval.id,
+        "run_id": approval.run_id,
+        "thread_id": approval.thread_id,
+        "tool": approval.tool,
+        "operation": approval.operation,
+        "arguments": approval.arguments,
+        "arguments_sha256": approval.arguments_sha256,
+        "record_version": approval.record_version,
+        "preview": approval.preview,
+        "status": approval.status,
+        "expires_at": approval.expires_at,
+        "decided_at": approval.decided_at,
+        "result": {"kind": approval.result_kind, "id": approval.result_id} if made else None,
     }

@@ -145,7 +145,7 @@ OPERATIONS: Final = (
         status=204,
         errors=(404,),
         graphql_field="Mutation.chatThreadDelete",
-        description="Its run is stopped first; messages, runs and events go along, records stay.",
+        description="Its run is stopped first; messages, runs, events and approvals go along, records stay.",
         operation_id="chat_threads_delete",
     ),
     RestOperation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
+from contract.canonical_json import sha256_of
 from contract.limits import VERSION
 from rest_compat.aggregate_schemas import EXAMPLES
 from rest_compat.import_schemas import IMPORT_BODY, IMPORT_EXAMPLES
@@ -139,6 +140,7 @@ _ENTITY: Final = {
     "links": ["account"],
 }
 
+_NOTED: Final = {"kind": "deal", "id": _DEAL, "text": "They will sign in May"}
 ANSWERS: Final[JsonObject] = {
     "FileLink": {"url": "/files/signed/v1.…", "expires_at": "2026-11-25T09:30:00Z"},
     "LeadId": {"lead_id": _LEAD_ID},
@@ -303,6 +305,27 @@ ANSWERS: Final[JsonObject] = {
         "created_at": MADE_AT,
         "finished_at": MADE_AT,
         "events_url": f"/chat/runs/{_RUN}/events",
+    },
+    "ChatApproval": {
+        "id": _RUN,
+        "run_id": _RUN,
+        "thread_id": _RESULT,
+        "tool": "log_note",
+        "operation": "noteCreate",
+        "arguments": _NOTED,
+        "arguments_sha256": sha256_of({"arguments": _NOTED, "record_version": 3, "tool": "log_note"}),
+        "record_version": 3,
+        "preview": {
+            "kind": "deal",
+            "id": _DEAL,
+            "label": "Renewal",
+            "before": {"note": None},
+            "after": {"note": "They will sign in May"},
+        },
+        "status": "pending",
+        "expires_at": MADE_AT,
+        "decided_at": None,
+        "result": None,
     },
     "ChatUsageDay": {
         "date": "2026-11-24",

@@ -17,7 +17,7 @@ from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
 from rest_compat.analytics_results import COLUMN_SCHEMA, RESULT_SCHEMA
 from rest_compat.analytics_runs import RUN_SCHEMA
 from rest_compat.chat import TOOL_SCHEMA
-from rest_compat.chat_documents import MESSAGE_SCHEMA, THREAD_SCHEMA
+from rest_compat.chat_documents import APPROVAL_SCHEMA, MESSAGE_SCHEMA, THREAD_SCHEMA
 from rest_compat.chat_documents import RUN_SCHEMA as CHAT_RUN_SCHEMA
 from rest_compat.chat_usage import USAGE_SCHEMA
 from rest_compat.documents import Document
@@ -104,6 +104,7 @@ def openapi_document() -> JsonObject:
                 "AnalyticsRun": RUN_SCHEMA,
                 **INTEGRATION_SCHEMAS,
                 "Upserted": UPSERTED_SCHEMA,
+                "ChatApproval": APPROVAL_SCHEMA,
                 "ChatMessage": MESSAGE_SCHEMA,
                 "ChatRun": CHAT_RUN_SCHEMA,
                 "ChatThread": THREAD_SCHEMA,

@@ -12,10 +12,11 @@ from strawberry.scalars import JSON
 
 from contract.chat import ChatEventType, ChatRunStatus
 from contract.limits import PAGE_DEFAULT
-from resolvers import chat_runs
+from resolvers import chat_approvals, chat_runs
 from resolvers.chat_runs import ChatSend, Event
 from resolvers.chat_threads import Run
 from resolvers.shared.inputs import parse
+from schema.chat_approvals import ChatApproval
 from schema.connections import First, Node
 from schema.declare import Info, argument, enum, field, guarded_field, operation_field, subscription
 from schema.errors import UserError, outcome
@@ -79,6 +80,11 @@ class ChatRun(Node):
     input_tokens: int = field("Tokens that the model read.")
     output_tokens: int = field("Tokens that the model wrote.")
     points: int = field("Points of the caller's budget that its tools cost.")
+
+    @guarded_field(chat_approvals.get_approval, "What it proposed to write.", "id")
+    async def approvals(root: strawberry.Parent[Run], info: Info) -> list[ChatApproval]:
+        found: Any = await chat_approvals.approvals_below(info.context, root.id)  # Any: read as their type is
+        return found
 
     @guarded_field(chat_runs.get_run, "Its stored events, oldest first; empty once they were pruned.", "id")
     async def events(

@@ -150,7 +150,7 @@ class ChatThreadMutations:
 
     @operation_field(
         chat_threads.delete_thread,
-        "Ends the thread's run and deletes its messages, runs and events. Records that were written stay.",
+        "Ends the thread's run and deletes its messages, runs, events and approvals. Records that were written stay.",
     )
     async def chat_thread_delete(self, info: Info, id: ThreadId) -> DeletePayload:
         return await deletion(info, chat_threads.delete_thread, id)

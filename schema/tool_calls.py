@@ -3,7 +3,7 @@
 So scopes, tenant walls, limits, cost, change log, idempotency and the shape of the answer are those of `/graphql`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from contract.analytics_events import AnalyticsRunStatus
 from contract.errors import Problem, Problems
-from contract.tool_answers import ToolAnswer, ToolError, ToolRead, ToolTold, UnknownTool
+from contract.tool_answers import ToolAnswer, ToolError, ToolProposal, ToolRead, ToolTold, UnknownTool
 from contract.tools import Effect, Tool
 from resolvers.analytics_runs import AnalyticsAsk, ask, finished
 from resolvers.pipeline_stages import list_stages
@@ -118,6 +118,29 @@ class ToolCalls:
         cut(answer.data)
         return replace(answer, is_truncated=True)
 
+    async def propose(self, ctx: Context, name: str, arguments: Mapping[str, Value]) -> ToolProposal | ToolAnswer:
+        """A write, checked in full and not made; an answer says what stands in its way.
+
+        Its document runs to the guard of its resolver, which is told the call in place of making it (decision 501).
+        Raises as `call` does.
+        """
+        offer = self.check(ctx, name, arguments)
+        read = offer.read(arguments)
+        if isinstance(read, list):
+            return _refused(_meant(offer, arguments), read)
+        document, variables = read
+        try:
+            resolved = await self._resolved(ctx, offer.tool, variables, None)
+        except Problems as error:
+            return _refused(offer, [Wrong(problem.path, problem.message) for problem in error.problems], error.code)
+        calls: list[tuple[str, Sequence[object]]] = []
+        ran = await self._run(ctx, document, resolved, None, instead=lambda *call: calls.append(call))
+        if not calls:
+            return _answered(document, resolved, ran)
+        [(resolver, given)] = calls
+        named = {stage: resolved[stage] for stage in offer.tool.stages}
+        return ToolProposal(document.operations[0], resolver, given, {**arguments, **named}, ran.cost)
+
     async def _resolved(
         self, ctx: Context, tool: Tool, variables: dict[str, Value], key: Key | None
     ) -> dict[str, Value]:
@@ -129,10 +152,17 @@ class ToolCalls:
                 variables = {**variables, name: await _stage(ctx, name, variables[name])}
         return variables
 
-    async def _run(self, ctx: Context, document: Prepared, variables: dict[str, Value], key: Key | None) -> _Ran:
+    async def _run(
+        self,
+        ctx: Context,
+        document: Prepared,
+        variables: dict[str, Value],
+        key: Key | None,
+        instead: Callable[[str, Sequence[object]], None] | None = None,
+    ) -> _Ran:
         request = Request(document.text, variables)
         await self._executor.open(request, RequestLog(ctx.request_id, SURFACE))
-        own = Context(ctx.services, ctx.principal, ctx.request_id, key=key, via=ctx.via, look=ctx.look)
+        own = Context(ctx.services, ctx.principal, ctx.request_id, key=key, via=ctx.via, look=ctx.look, instead=instead)
         body = (await self._executor.run(request, own)).body
         data = body.get("data")
         if isinstance(data, orjson.Fragment):  # what was kept under the key

@@ -150,6 +150,27 @@ class CampaignMailboxRow(Row):
     campaign_id: str
     mailbox_id: str
 
+class ChatApprovalRow(RecordRow):
+    thread_id: str
+    run_id: str
+    call_id: str
+    subject: str
+    tool: str
+    operation: str
+    arguments: JsonDict
+    arguments_sha256: str
+    record_kind: str | None
+    record_id: str | None
+    record_version: int | None
+    preview: JsonDict
+    status: str
+    expires_at: datetime.datetime
+    decided_at: datetime.datetime | None
+    decided_by: JsonDict | None
+    result_kind: str | None
+    result_id: str | None
+    created_at: datetime.datetime
+
 class ChatEventRow(Row):
     org_id: str
     run_id: str

@@ -1,4 +1,4 @@
-"""A chat from a terminal: sends a text, shows the answer as it comes, goes on where it was cut off. Needs httpx.
+"""A chat from a terminal: sends a text, shows the answer as it comes, asks before a write, resumes. Needs httpx.
 
 TOKEN=... python chat.py "my open deals"; CRM_URL names another address than http://127.0.0.1:8000.
 """
@@ -13,7 +13,6 @@ from uuid import uuid4
 
 import httpx
 
-HEADERS = {"Authorization": f"Bearer {os.environ.get('TOKEN', '')}"}
 URL = os.environ.get("CRM_URL", "http://127.0.0.1:8000")
 
 
@@ -25,8 +24,7 @@ def events(response: httpx.Response) -> Iterator[tuple[str, str, dict[str, Any]]
         if name:
             fields[name] = value
         elif "event" in fields:
-            yield fields["event"], fields["id"], json.loads(fields["data"])
-            fields = {}
+            yield fields.pop("event"), fields["id"], json.loads(fields["data"])
 
 
 def answer(client: httpx.Client, thread: str, text: str) -> str:
@@ -45,14 +43,18 @@ def answer(client: httpx.Client, thread: str, text: str) -> str:
                         print(data["text"], end="", flush=True)
                     elif kind in ("run_resumed", "error"):  # resumed, the last words are said once more
                         print(f"\n[{data.get('message', 'once more')}]")
+                    elif kind == "approval_required":
+                        said = "approve" if input(f"\n{data['preview']}\nApprove? [y/N] ") == "y" else "reject"
+                        decision = {"decision": said, "arguments_sha256": data["arguments_sha256"]}
+                        client.post(f"/chat/approvals/{data['approval_id']}", json=decision)
                     elif kind == "run_finished":
-                        print(f"\n[{data['status']}]")
                         return str(data["status"])
         except httpx.TransportError:
             time.sleep(1)
 
 
 if __name__ == "__main__":
-    with httpx.Client(base_url=URL, headers=HEADERS, timeout=30) as client:
+    with httpx.Client(base_url=URL, headers={"Authorization": f"Bearer {os.environ['TOKEN']}"}, timeout=30) as client:
         thread = client.post("/chat/threads").raise_for_status().json()["id"]
-        sys.exit(answer(client, thread, " ".join(sys.argv[1:]) or "what can you do") != "succeeded")
+        print(f"\n[{(status := answer(client, thread, ' '.join(sys.argv[1:]) or 'what can you do'))}]")
+        sys.exit(status != "succeeded")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Concatenate, Never, ParamSpec, TypeVar
 
-from contract.errors import Forbidden, NotInPerson, OrganizationRequired, Unauthenticated
+from contract.errors import Forbidden, NotInPerson, OrganizationRequired, Proposed, Unauthenticated
 from contract.scopes import ScopeGroup
 from identity.principal import Principal
 from resolvers.shared.context import Context
@@ -100,6 +100,9 @@ def requires(
 
         async def guarded(ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> R:
             rule.enforce(ctx.principal)
+            if writes and ctx.instead is not None:
+                ctx.instead(name, args)
+                raise Proposed()
             if writes and (key := ctx.key) is not None:
                 return await once(ctx, key, name, resolver, args, kwargs)
             if needs_key:

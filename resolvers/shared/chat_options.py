@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from contract.chat import CHAT_RETENTION_DAYS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
+from contract.chat import CHAT_APPROVAL_SECONDS, CHAT_RETENTION_DAYS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +12,8 @@ class ChatOptions:
 
     is_on: bool = True
     run_seconds: float = CHAT_RUN_SECONDS
+    approval_seconds: float = CHAT_APPROVAL_SECONDS
+    """The time for which a proposed write can be decided on."""
     retention_days: int = CHAT_RETENTION_DAYS
     """0 keeps them."""
     tokens_per_day: int = CHAT_TOKENS_PER_DAY

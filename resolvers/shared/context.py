@@ -141,6 +141,8 @@ class Key:
     uses: int = 0
     done: int = 0
     replayed: int = 0
+    before: Callable[[TenantSession], Awaitable[None]] | None = None
+    """Raises what stands in the way of the write, in the transaction that takes the key."""
     first: tuple[str, str | None] | None = None
     """The first write under it: what stands for it in the database, and the organization that it was made in."""
 
@@ -181,6 +183,8 @@ class Context:
     """The key under which the writes of this request are made once (resolvers/shared/idempotency.py)."""
     via: Mapping[str, str] = field(default_factory=dict)
     """What the change log's events say of the way that a write came, beside what it was about."""
+    instead: Callable[[str, Sequence[object]], None] | None = None
+    """Takes the place of a write: it is told the operation and what this was to be called with (decision 501)."""
     look: Callable[[], Awaitable[Principal]] | None = None
     """Finds whom the credential stands for now, for work that outlives the request. Raises what `authenticate` does."""
     _loaders: dict[Hashable, Loader[Any, Any]] = field(default_factory=dict)  # Any: what is under a key is its own

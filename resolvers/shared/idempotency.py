@@ -122,7 +122,7 @@ async def once(
                 earlier: R = _opened(ctx, claim, found.result)
                 return earlier
             if found is None:
-                attempt = _Attempt(ctx, claim)
+                attempt = _Attempt(ctx, key, claim)
                 try:
                     result = await attempt.finish(await resolver(attempt, *args, **kwargs))
                 except _Taken as taken:
@@ -222,9 +222,10 @@ def _opened(ctx: Context, claim: _Claim, sealed: bytes) -> Any:  # Any: what the
 class _Attempt(Context):
     """The context of one try: its transactions are parts of one, which has the claim in it."""
 
-    def __init__(self, ctx: Context, claim: _Claim) -> None:
-        super().__init__(ctx.services, ctx.principal, ctx.request_id)
+    def __init__(self, ctx: Context, key: Key, claim: _Claim) -> None:
+        super().__init__(ctx.services, ctx.principal, ctx.request_id, via=ctx.via)
         self._claim = claim
+        self._before = key.before
         self._holder = new_id()
         self._transaction: AbstractAsyncContextManager[TenantSession] | None = None
         self._session: TenantSession | None = None
@@ -309,4 +310,6 @@ class _Attempt(Context):
                 if not await statements.claim(self._session, key, moment):
                     raise _Taken
                 self._is_claimed = True
+                if self._before is not None:
+                    await self._before(self._session)
         return self._session

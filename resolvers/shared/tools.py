@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from contract.tool_answers import ToolAnswer, ToolRead, ToolTold
+from contract.tool_answers import ToolAnswer, ToolProposal, ToolRead, ToolTold
 
 if TYPE_CHECKING:
     from resolvers.shared.context import Context, Key
@@ -19,6 +19,9 @@ class Tools(Protocol):
 
     async def read(self, ctx: Context, name: str, arguments: Mapping[str, Any]) -> ToolRead:
         """A call as it would be run, which it is not. Raises UnknownTool and Forbidden. Any: JSON."""
+
+    async def propose(self, ctx: Context, name: str, arguments: Mapping[str, Any]) -> ToolProposal | ToolAnswer:
+        """A write, checked in full and not made; an answer says what stands in its way. Raises as `call`. Any: JSON."""
 
     async def call(
         self, ctx: Context, name: str, arguments: Mapping[str, Any], *, key: Key | None = None, reading: bool = False

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, Text, and_, bindparam, case, delete, func, or_, select, update
 from sqlmodel import col
 
-from contract.chat import ChatEventType, ChatRunStatus
+from contract.chat import ChatEventType
 from storage.base import Identifier, JsonDict
 from storage.expressions import AnySelect
 from storage.new_rows import new_row
@@ -177,10 +177,12 @@ async def void_after(session: TenantSession, run: ChatRun) -> int:
     return await session.scalar(whole) or 0
 
 
-async def told_calls(session: TenantSession, run: ChatRun) -> frozenset[str]:
-    """The calls of tools that the run's events tell already."""
+async def told_calls(
+    session: TenantSession, run: ChatRun, type: ChatEventType = ChatEventType.TOOL_CALL
+) -> frozenset[str]:
+    """The calls of tools of which the run's events of a type tell already."""
     own = col(ChatEvent.org_id) == session.org_id, col(ChatEvent.run_id) == run.id
-    wanted = select(col(ChatEvent.data)).where(*own, col(ChatEvent.type) == ChatEventType.TOOL_CALL.value)
+    wanted = select(col(ChatEvent.data)).where(*own, col(ChatEvent.type) == type.value)
     return frozenset(row.data["call_id"] for row in await session.rows(wanted))
 
 
@@ -205,38 +207,32 @@ async def results_in(session: TenantSession, subject: str, thread_id: str, most:
 async def ask_to_cancel(
     session: TenantSession, subject: str, moment: datetime, *, run_id: str | None = None, thread_id: str = ""
 ) -> Sequence[ChatRun]:
-    """Mark an unfinished run of the subject, or that of a thread; it as it was before, locked."""
+    """Mark an unfinished run of the subject, or that of a thread; it as it is then, locked."""
     which = col(ChatRun.thread_id) == thread_id if run_id is None else col(ChatRun.id) == run_id
     own = col(ChatRun.org_id) == session.org_id, col(ChatRun.subject) == subject
     open_ = which, col(ChatRun.finished_at).is_(None), col(ChatRun.cancel_requested_at).is_(None)
     found = await session.find_all(select(ChatRun).where(*own, *open_).with_for_update())
-    for run in found:  # a thread has one at most
-        await session.update(run, cancel_requested_at=moment)
-    return found
-
-
-_WORKED_ON = (ChatRunStatus.QUEUED.value, ChatRunStatus.RUNNING.value)
+    # A thread has one at most.
+    return [await session.update(run, cancel_requested_at=moment) for run in found]
 
 
 async def abandoned(session: TenantSession, moment: datetime) -> Sequence[ChatRun]:
-    """The runs of the organization that nobody works on though somebody has to, locked."""
+    """The runs of the organization that nobody works on though somebody has to, locked.
+
+    A run that waits for a decision is one of them once that can no longer come.
+    """
     over = or_(col(ChatRun.leased_until).is_(None), col(ChatRun.leased_until) <= moment)
     own = select(ChatRun).where(
         col(ChatRun.org_id) == session.org_id,
         col(ChatRun.finished_at).is_(None),
-        col(ChatRun.status).in_(_WORKED_ON),
         over,
     )
     return await session.find_all(own.order_by(col(ChatRun.id)).with_for_update())
 
 
 async def next_lease(session: TenantSession) -> datetime | None:
-    """When the next lease of the organization's runs is over; None where none is worked on."""
-    own = (
-        col(ChatRun.org_id) == session.org_id,
-        col(ChatRun.finished_at).is_(None),
-        col(ChatRun.status).in_(_WORKED_ON),
-    )
+    """When the next lease of the organization's runs is over; None where there is no unfinished one."""
+    own = col(ChatRun.org_id) == session.org_id, col(ChatRun.finished_at).is_(None)
     earliest: datetime | None = await session.scalar(select(func.min(col(ChatRun.leased_until))).where(*own))
     return earliest
 

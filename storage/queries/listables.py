@@ -185,7 +185,10 @@ CHAT_THREADS: Listable[r.ChatThreadRow] = Listable(
 )
 CHAT_MESSAGES: Listable[r.ChatMessageRow] = in_order_of("position", "chat_messages", t.ChatMessage)
 CHAT_RUNS: Listable[r.ChatRunRow] = in_order_of("created_at", "chat_runs", t.ChatRun)
-"""Threads, messages and runs: whoever lists them says whose, since they are nobody else's."""
+CHAT_APPROVALS: Listable[r.ChatApprovalRow] = Listable(
+    "chat_approvals", t.ChatApproval, shown_columns(t.ChatApproval), BY_CREATION, NEWEST
+)
+"""Threads, messages, runs and approvals: whoever lists them says whose, since they are nobody else's."""
 
 SAVED_QUERIES: Listable[r.SavedQueryRow] = Listable(
     "saved_queries",
@@ -206,9 +209,9 @@ MERGES: Listable[ToldMergeRow] = Listable(
 """Merges without what only an undo reads."""
 
 IMPORTS: Listable[r.DataImportRow] = Listable(
-    "imports", t.DataImport, _columns(t.DataImport), _BY_CREATION, _NEWEST, called="DataImport"
+    "imports", t.DataImport, shown_columns(t.DataImport), BY_CREATION, NEWEST, called="DataImport"
 )
-IMPORT_REFUSALS: Listable[r.ImportRefusalRow] = _in_order_of("line", "import_refusals", t.ImportRefusal)
+IMPORT_REFUSALS: Listable[r.ImportRefusalRow] = in_order_of("line", "import_refusals", t.ImportRefusal)
 
 _USES = (
     select(func.count())

@@ -7,6 +7,7 @@ from storage.tables.artifacts import Artifact, Medium
 from storage.tables.campaigns import Campaign, CampaignMailbox
 from storage.tables.cells import DealCell, DealCellDelta, MeetingCell, MeetingCellDelta
 from storage.tables.chat import ChatEvent, ChatMessage, ChatRun, ChatStep, ChatThread, ChatWatch, ModelUsage
+from storage.tables.chat_approvals import ChatApproval
 from storage.tables.competitors import Competitor
 from storage.tables.contacts import Contact
 from storage.tables.credentials import Credential
@@ -65,6 +66,7 @@ __all__ = [
     "CXReportRevision",
     "Campaign",
     "CampaignMailbox",
+    "ChatApproval",
     "ChatEvent",
     "ChatMessage",
     "ChatRun",

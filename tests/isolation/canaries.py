@@ -54,6 +54,10 @@ NO_TEXT_OF_A_PERSON = {
     },
     "artifacts": {"kind", "storage_name", "content_type"},
     "campaigns": {"status", "timezone", "provider", "provider_sync"},
+    "chat_approvals": {
+        *("call_id", "subject", "tool", "operation", "arguments_sha256", "record_kind", "status", "decided_by"),
+        "result_kind",
+    },
     "chat_events": {"subject", "type"},
     "chat_messages": {"subject", "role"},
     "chat_runs": {

@@ -38,6 +38,7 @@ _RECORDS = [
     "thread",
     "message",
     "chat run",
+    "approval",
     *(record.name for record in record_types() if record.is_node),
 ]
 

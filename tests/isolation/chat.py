@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -82,6 +83,33 @@ CASES: dict[str, Case] = {
             ),
         ),
     ),
+    "chat_approvals.list_approvals": Case(
+        "CRM_READ",
+        (Rest("GET", "/chat/approvals?status=rejected"), q("{ chatApprovals { nodes { id arguments preview } } }")),
+    ),
+    "chat_approvals.get_approval": Case(
+        "CRM_READ",
+        (
+            Rest("GET", "/chat/approvals/<approval>"),
+            q(
+                "query($id: ID!) { chatRun(id: $id) { approvals { id arguments preview result { id } } } }",
+                id="<chat run>",
+            ),
+        ),
+        below=("chat_runs.get_run",),
+        direct=("<approval>",),
+    ),
+    "chat_approvals.decide": Case(
+        "CRM_READ",
+        (
+            Rest("POST", "/chat/approvals/<approval>", {"decision": "reject", "arguments_sha256": "a" * 64}),
+            q(
+                "mutation($i: ChatApprovalInput!) { chatApprovalDecide(input: $i) { approval { id } userErrors { code "
+                "message field } } }",
+                i={"id": "<approval>", "decision": "REJECT", "argumentsSha256": "a" * 64},
+            ),
+        ),
+    ),
     "chat_usage.list_usage": Case(
         "ORG_ADMIN",
         (Rest("GET", "/chat/usage?from=2026-01-01"), q('{ chatUsage(from: "2026-01-01") { subject runs } }')),
@@ -102,12 +130,19 @@ PATHS: dict[tuple[str, str], tuple[str | None, bool, int, str | None]] = {
     ("GET", "/chat/usage"): ("ORG_ADMIN", True, 200, "Query.chatUsage"),
     ("GET", "/chat/runs/{run_id}"): ("CRM_READ", True, 200, "Query.chatRun"),
     ("GET", "/chat/runs/{run_id}/events"): ("CRM_READ", True, 200, "Subscription.chatRun"),
+    ("GET", "/chat/approvals"): ("CRM_READ", True, 200, "Query.chatApprovals"),
+    ("GET", "/chat/approvals/{approval_id}"): ("CRM_READ", True, 200, "ChatRun.approvals"),
+    ("POST", "/chat/approvals/{approval_id}"): ("CRM_READ", True, 200, "Mutation.chatApprovalDecide"),
     ("POST", "/chat/runs/{run_id}/cancel"): ("CRM_READ", True, 202, "Mutation.chatRunCancel"),
 }
 _THREAD = ["id", "org_id", "title", "active_run_id", "created_at", "updated_at", "expires_at"]
 _RUN = [
     *("id", "thread_id", "status", "provider", "model", "error_code", "attempts", "input_tokens", "output_tokens"),
     *("points", "created_at", "finished_at", "events_url"),
+]
+_APPROVAL = [
+    *("id", "run_id", "thread_id", "tool", "operation", "arguments", "arguments_sha256", "record_version", "preview"),
+    *("status", "expires_at", "decided_at", "result"),
 ]
 KEYS: dict[tuple[str, str], list[str]] = {
     ("/chat/threads", "POST"): _THREAD,
@@ -119,6 +154,9 @@ KEYS: dict[tuple[str, str], list[str]] = {
     ],
     ("/chat/runs/{run_id}", "GET"): _RUN,
     ("/chat/runs/{run_id}/cancel", "POST"): _RUN,
+    ("/chat/approvals", "GET"): _APPROVAL,
+    ("/chat/approvals/{approval_id}", "GET"): _APPROVAL,
+    ("/chat/approvals/{approval_id}", "POST"): _APPROVAL,
 }
 _GRAPH_RUN = "id threadId status provider model errorCode attempts inputTokens outputTokens points createdAt finishedAt"
 _GRAPH_MESSAGE = "id threadId runId role text citations { start end kind id label } createdAt"
@@ -232,8 +270,63 @@ async def _usage(surfaces: Surfaces) -> None:
     assert [each["loc"] for each in refused.json()["detail"]] == [["query", "to"]]
 
 
+_GRAPH_APPROVAL = (
+    "id runId threadId tool operation arguments argumentsSha256 recordVersion preview status expiresAt decidedAt "
+    "result { id }"
+)
+
+
+async def _approvals(surfaces: Surfaces) -> None:
+    created = await surfaces.graphql('mutation { accountCreate(input: {name: "Approved Works"}) { account { id } } }')
+    thread = (await surfaces.rest("POST", "/chat/threads")).json()["id"]
+    run_id = ""
+    for decision in ("REJECT", "APPROVE"):
+        text, accept = "log a note on Approved Works: they will sign", "application/json"
+        sent = await surfaces.rest("POST", f"/chat/threads/{thread}/messages", {"text": text}, Accept=accept)
+        run_id = sent.json()["id"]
+        path: dict[str, Any] = {}
+        async with asyncio.timeout(60):
+            while not path:
+                waiting = (await surfaces.rest("GET", "/chat/approvals?status=pending&limit=1")).json()
+                path = waiting[0] if waiting else {}
+        page = await surfaces.graphql(f"{{ chatApprovals(status: PENDING) {{ nodes {{ {_GRAPH_APPROVAL} }} }} }}")
+        assert [_said(path) | {"arguments": path["arguments"]}] == page["nodes"]
+        assert path["preview"]["id"] == created["account"]["id"]
+        assert (await surfaces.rest("GET", f"/chat/approvals/{path['id']}")).json() == path
+        if decision == "REJECT":
+            body = {"decision": "reject", "arguments_sha256": path["arguments_sha256"]}
+            answer = (await surfaces.rest("POST", f"/chat/approvals/{path['id']}", body)).json()
+            assert answer["status"] == "rejected"
+        else:
+            told = await surfaces.graphql(
+                "mutation($i: ChatApprovalInput!) { chatApprovalDecide(input: $i) "
+                f"{{ approval {{ {_GRAPH_APPROVAL} }} userErrors {{ code }} }} }}",
+                i={"id": path["id"], "decision": decision, "argumentsSha256": path["arguments_sha256"]},
+            )
+            assert (told["approval"]["status"], told["userErrors"]) == ("APPROVED", [])
+        await surfaces.rest("GET", f"/chat/runs/{run_id}/events")
+    graph = await surfaces.graphql(
+        f"query($id: ID!) {{ chatRun(id: $id) {{ approvals {{ {_GRAPH_APPROVAL} }} }} }}", id=run_id
+    )
+    path = (await surfaces.rest("GET", f"/chat/approvals/{path['id']}")).json()
+    result = path.pop("result")
+    [below] = graph["approvals"]
+    assert (below.pop("result"), result["kind"]) == ({"id": result["id"]}, "note")
+    assert below == _said(path)
+    assert below["status"] == "EXECUTED"
+    for body, at in (({"decision": "reject", "arguments_sha256": "x"}, "argumentsSha256"),):
+        refused = await surfaces.rest("POST", f"/chat/approvals/{path['id']}", body)
+        assert [each["loc"] for each in refused.json()["detail"]] == [["body", "arguments_sha256"]]
+        told = await surfaces.graphql(
+            "mutation($i: ChatApprovalInput!) { chatApprovalDecide(input: $i) { userErrors { code field } } }",
+            i={"id": path["id"], "decision": "REJECT", "argumentsSha256": "x"},
+        )
+        assert told["userErrors"] == [{"code": "VALIDATION", "field": ["input", at]}]
+
+
 COMPARED: dict[str, Callable[[Surfaces], Awaitable[None]]] = {
     "Query.chatUsage": _usage,
+    **dict.fromkeys(("Query.chatApprovals", "ChatRun.approvals", "Mutation.chatApprovalDecide"), _approvals),
     **dict.fromkeys(
         (
             *("Query.chatThread", "Query.chatThreads", "Mutation.chatThreadCreate", "Mutation.chatThreadRename"),

@@ -30,6 +30,7 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
+    ChatApproval,
     ChatEvent,
     ChatMessage,
     ChatRun,
@@ -222,7 +223,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         run_id=question.id, sequence=1, type="run_finished", data=last_step(AnalyticsRunStatus.DECLINED, 0, ended)
     )
     await world.add(organization, conversation, question, step)
-    thread, message, chat_run = await _chat(world, organization, member, mark)
+    thread, message, chat_run, approval = await _chat(world, organization, member, mark)
     return {
         "owner": member,
         "question": question.id,
@@ -232,6 +233,7 @@ async def fill_organization(world: World, organization: Organization, member: st
         "thread": thread,
         "message": message,
         "chat run": chat_run,
+        "approval": approval,
         **{name: other.id for name, other in others.items()},
         "run": run.id,
         "result": result.id,
@@ -293,8 +295,12 @@ async def _synchronised(
     return occurrence.id, stream.id
 
 
-async def _chat(world: World, organization: Organization, member: str, mark: str) -> tuple[str, str, str]:
-    """A thread with a message and the run that answered it; their identifiers."""
+APPROVED = "a" * 64
+"""The hash of what the run proposed."""
+
+
+async def _chat(world: World, organization: Organization, member: str, mark: str) -> tuple[str, str, str, str]:
+    """A thread with a message, the run that answered it and what that proposed; their identifiers."""
     thread = ChatThread(subject=member, title=mark)
     run = ChatRun(
         thread_id=thread.id,
@@ -326,8 +332,21 @@ async def _chat(world: World, organization: Organization, member: str, mark: str
     )
     step = ChatStep(run_id=run.id, position=0, subject=member, content={"said": mark})
     usage = ModelUsage(day="2026-01-01", subject=member, provider="embedded", model=run.id)  # each time another one
-    await world.add(organization, thread, run, message, event, step, usage)
-    return thread.id, message.id, run.id
+    approval = ChatApproval(
+        thread_id=thread.id,
+        run_id=run.id,
+        call_id="call_1",
+        subject=member,
+        tool="log_note",
+        operation="noteCreate",
+        arguments={"text": mark},
+        arguments_sha256=APPROVED,
+        preview={"label": mark},
+        status="rejected",
+        expires_at=now(),
+    )
+    await world.add(organization, thread, run, message, event, step, usage, approval)
+    return thread.id, message.id, run.id, approval.id
 
 
 async def settle(gateway: Gateway) -> None:

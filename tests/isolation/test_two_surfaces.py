@@ -778,7 +778,7 @@ async def test_without_an_organization_there_is_what_is_the_caller_s_own(gateway
 
 RECORDS = [
     *("account", "contact", "deal", "job", "lead", "run", "result", "campaign", "running campaign", "key", "token"),
-    *("question", "conversation", "thread", "message", "chat run", "item", "stream", "meeting"),
+    *("question", "conversation", "thread", "message", "chat run", "approval", "item", "stream", "meeting"),
 ]
 RECORDS += ["owner", "record", "second tag", "second account", "second contact"]
 RECORDS += [record.name for record in record_types()]
@@ -822,6 +822,7 @@ async def test_the_same_missing_records(surfaces: Surfaces) -> None:
                 "cx_reports.edit_report": ["resultId"],
                 "tags.merge_tags": ["into"],
                 "chat_runs.send": ["input", "threadId"],
+                "chat_approvals.decide": ["input", "id"],
             }
             at = named.get(name, ["id"])
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": at}]

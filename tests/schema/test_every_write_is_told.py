@@ -55,7 +55,7 @@ UNTOLD = {
     **dict.fromkeys(("ownershipTransfer", "memberRemove"), "the job that they start tells (test_ownership)"),
     **dict.fromkeys(("analyticsRunCancel", "analyticsConversationDelete"), "questions are their asker's alone"),
     **dict.fromkeys(
-        ("chatThreadCreate", "chatThreadRename", "chatThreadDelete", "chatSend", "chatRunCancel"),
+        ("chatThreadCreate", "chatThreadRename", "chatThreadDelete", "chatSend", "chatRunCancel", "chatApprovalDecide"),
         "a chat is its member's alone, and what it changes it does by tools, which are mutations themselves",
     ),
     **dict.fromkeys([f"savedQuery{verb}" for verb in ("Create", "Update", "Delete", "Share", "Verify")], _NOTES),

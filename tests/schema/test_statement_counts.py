@@ -670,8 +670,8 @@ async def test_a_node_takes_two_statements(forests: list[Tenant]) -> None:
             assert len(_own(sent)) == 2
         with statements(tenant.gateway.world.database) as sent:
             assert await tenant.ask("query($id: ID!) { node(id: $id) { id } }", headers, id=new_id()) is None
-        # What was merged, credentials, own questions, saved queries, three of chats, and two of connections.
-        assert len(_own(sent)) == 11
+        # What was merged, credentials, own questions, saved queries, four of chats, and two of connections.
+        assert len(_own(sent)) == 12
 
 
 ANEW = [

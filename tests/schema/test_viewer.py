@@ -18,6 +18,7 @@ from storage.tables import (
     AnalyticsConversation,
     AnalyticsRun,
     Campaign,
+    ChatApproval,
     ChatMessage,
     ChatRun,
     ChatThread,
@@ -319,9 +320,21 @@ async def records(tenant: Tenant) -> dict[str, Any]:
         finished_at=now(),
     )
     message = ChatMessage(thread_id=thread.id, subject=tenant.subject(), position=1, role="user", text="T")
-    await tenant.add(chat_run, message)
+    approval = ChatApproval(
+        thread_id=thread.id,
+        run_id=chat_run.id,
+        call_id="call_1",
+        subject=tenant.subject(),
+        tool="log_note",
+        operation="noteCreate",
+        arguments={},
+        arguments_sha256="a" * 64,
+        preview={},
+        expires_at=now(),
+    )
+    await tenant.add(chat_run, message, approval)
     named = (account, contact, deal, lead, stage, snapshot, factor, job, run, result)
-    named += (domain, campaign, mailbox, enrollment, webhook, question, thread, chat_run, message)
+    named += (domain, campaign, mailbox, enrollment, webhook, question, thread, chat_run, message, approval)
     found = {type(record).__name__: record.id for record in named} | {"Meeting": meeting.id}
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = {kind.typename: kind.row(known, "R") for kind in record_types() if kind.is_node}

@@ -84,7 +84,7 @@ RECORDS = {
 }
 BARE = {
     *(tables.AnalyticsConversation, tables.AnalyticsRun, tables.Artifact, tables.CXReport, tables.CXReportRevision),
-    *(tables.ChatMessage, tables.ChatRun, tables.ChatThread),
+    *(tables.ChatApproval, tables.ChatMessage, tables.ChatRun, tables.ChatThread),
     *(tables.Event, tables.FileUpload, tables.OutreachMessage, tables.RecordChange, tables.StageChange),
     *(tables.Webhook, tables.WebhookDelivery),
     *(tables.Integration, tables.SyncItem, tables.SyncOccurrence, tables.SyncRun, tables.SyncStream),

@@ -17,6 +17,7 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
+    ChatApproval,
     ChatEvent,
     ChatMessage,
     ChatRun,
@@ -225,7 +226,22 @@ async def _chats(tenant: Tenant, size: int) -> None:
             citations=[cited],
         )
         event = ChatEvent(run_id=run.id, sequence=1, subject=subject, type="text_delta", data={"text": f"{number}"})
-        await tenant.add(run, message, event)
+        approval = ChatApproval(
+            thread_id=thread.id,
+            run_id=run.id,
+            call_id="call_1",
+            subject=subject,
+            tool="update_record",
+            operation="accountUpdate",
+            arguments={},
+            arguments_sha256="a" * 64,
+            preview={},
+            status="executed",
+            expires_at=now(),
+            result_kind="account",
+            result_id=account,
+        )
+        await tenant.add(run, message, event, approval)
 
 
 async def _synchronised(tenant: Tenant, size: int) -> None:

@@ -20,6 +20,7 @@ from storage.tables import (
     Artifact,
     Campaign,
     CampaignMailbox,
+    ChatApproval,
     ChatEvent,
     ChatMessage,
     ChatRun,
@@ -229,6 +230,19 @@ async def organization(database: Database, name: str) -> Rows:
             ChatEvent(run_id=rows.run, sequence=1, subject=name, type=name, data={"name": name}),
             ChatStep(run_id=rows.run, position=0, subject=name, content={"name": name}),
             ModelUsage(day="2026-01-01", subject=name, provider=name, model=""),
+            ChatApproval(
+                id=rows.run,
+                thread_id=rows.run,
+                run_id=rows.run,
+                call_id=name,
+                subject=name,
+                tool=name,
+                operation=name,
+                arguments={},
+                arguments_sha256=name,
+                preview={},
+                expires_at=now(),
+            ),
             ChatWatch(org_id=rows.org, next_at=now()),
         )
         known = {"account": rows.account, "contact": rows.contact, "deal": rows.deal}
