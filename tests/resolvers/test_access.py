@@ -40,7 +40,7 @@ HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.attempted", 
 """What operations are made of: no surface calls these, so they have no rule of their own."""
 PUBLIC = {"media.public_file", "file_contents.signed_file"}
 """What needs no credential (decisions 59 and 393)."""
-OF_A_RECORD = {"tags.names_of", "files.records_of_file", "folders.path_of"}
+OF_A_RECORD = {"tags.names_of", "files.records_of_file", "folders.path_of", "merging.merged_from"}
 """What the surfaces ask for a record that its own operation, which is guarded, gave the caller."""
 UNGUARDED = HELPERS | PUBLIC | OF_A_RECORD
 
