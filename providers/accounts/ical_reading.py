@@ -33,7 +33,8 @@ READING = Limits(
     result_bytes=64 * MEBIBYTE,
 )
 """The limits for one feed. A usual one takes some tenths of a second of them."""
-_UID_MAX = 1_000
+_UID_BYTES_MAX = 1_000
+"""The bytes of an identifier that an index takes beside the keys before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ def read_feed(content: bytes, window_from: datetime, window_until: datetime) -> 
 
 def _uid(lines: list[str]) -> str:
     line = next((each for each in lines if each[:4].upper() in ("UID:", "UID;")), "")
-    return line.partition(":")[2].strip()[:_UID_MAX]
+    uid = line.partition(":")[2].strip()
+    return uid if len(uid.encode()) <= _UID_BYTES_MAX else f"long-{sha256(uid.encode()).hexdigest()}"
 
 
 def _unnamed(lines: list[str]) -> Seen:

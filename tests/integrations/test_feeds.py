@@ -317,6 +317,14 @@ async def test_a_series_through_a_change_of_the_clocks(one: Tenant) -> None:
     assert len(await one.rows(SyncOccurrence.id)) == 2
 
 
+async def test_identifiers_may_be_longer_than_an_index_takes(one: Tenant) -> None:
+    start = "".join(chr(0x4E00 + 7_919 * place % 20_000) for place in range(1_200))
+    integration_id = await upload(one, event(f"{start}a", subject="One"), event(f"{start}b", subject="Other"))
+    assert set(await meetings(one)) == {"One", "Other"}
+    await replaced(one, integration_id, event(f"{start}a", subject="One"), event(f"{start}b", subject="Moved"))
+    assert set(await meetings(one)) == {"One", "Moved"}
+
+
 @pytest.mark.parametrize(
     "first",
     [
