@@ -30,6 +30,7 @@ from storage.tables import (
     Job,
     Lead,
     QueuedJob,
+    RecordChange,
     Tag,
     TagLink,
 )
@@ -341,6 +342,8 @@ async def test_rows_change_what_there_is_and_an_empty_cell_says_nothing(one: Ten
     done = await imported(one, text, "ACCOUNT", tags=["added"])
     assert counts(done) == (2, 1, 1, 0, 0)
     assert sorted(await one.rows(Account.name, Account.industry)) == [("new", "kept"), ("second", None)]
+    [(actor, fields)] = await one.rows(RecordChange.actor, RecordChange.fields)
+    assert (actor, fields) == (one.subject(), {"name": ["old", "new"], "tags": [["kept"], ["kept", "added"]]})
     tags = await one.ask("{ accounts(orderBy: {field: NAME, direction: ASC}) { nodes { tags } } }")
     assert [node["tags"] for node in tags["nodes"]] == [["kept", "added"], ["added"]]
     assert counts(await imported(one, text, "ACCOUNT", tags=["added"])) == (2, 0, 0, 2, 0)
@@ -624,6 +627,9 @@ async def _compared(surfaces: Surfaces) -> None:
 
 
 _ONE = "/imports/<import>"
+_ONLY = [{"column": "1", "field": "last_name"}]
+_FILE_OF_ONE_ROW = {"file_id": "<file>", "kind": "contact", "has_header": False, "mapping": _ONLY}
+_ONE_ROW = {"fileId": "<file>", "kind": "CONTACT", "hasHeader": False, "mapping": _ONLY}
 _KEYS = [
     *("id", "kind", "status", "dry_run", "file_id", "job_id", "rows", "created", "updated", "unchanged"),
     *("refused", "refused_file_id", "error", "requested_by", "created_at", "finished_at"),
@@ -668,15 +674,15 @@ RECORD = RecordType(
         "imports.preview_import": Case(
             "CRM_MANAGE",
             (
-                Rest("POST", "/imports/preview", {"file_id": "<file>", "kind": "contact"}),
-                q(PREVIEW, i={"fileId": "<file>", "kind": "CONTACT"}),
+                Rest("POST", "/imports/preview", _FILE_OF_ONE_ROW),
+                q(PREVIEW, i=_ONE_ROW),
             ),
         ),
         "imports.create_import": Case(
             "CRM_MANAGE",
             (
-                Rest("POST", "/imports", {"file_id": "<file>", "kind": "contact"}),
-                q(START, i={"fileId": "<file>", "kind": "CONTACT"}),
+                Rest("POST", "/imports", _FILE_OF_ONE_ROW),
+                q(START, i=_ONE_ROW),
             ),
         ),
         "imports.cancel_import": Case("CRM_MANAGE", (Rest("POST", f"{_ONE}/cancel"), q(CANCEL, id="<import>"))),

@@ -66,6 +66,7 @@ UNTOLD = {
     "meetingSyncRelease": "what the provider says next is what shows",
     **dict.fromkeys([f"report{verb}" for verb in ("Create", "Update", "Delete")], _NOTES),
     "duplicatesDismiss": "it says nothing of the records themselves, and is told by its event",
+    **dict.fromkeys(("dataImportCreate", "dataImportCancel"), "the job tells (tests/records/test_imports.py)"),
     "notificationEmit": "it changes no record",
     **dict.fromkeys([f"file{verb}" for verb in ("Update", "Delete", "Restore", "Purge", "Detach")], _FILES),
     **dict.fromkeys([f"folder{verb}" for verb in ("Create", "Update", "Delete", "Restore")], _FILES),
@@ -74,6 +75,7 @@ UNTOLD = {
 }
 JOBS = {
     "lead_tags": "a tag's change is told by its own event (decision 234)",
+    "data_import": "told on each record, as by the upserts (tests/records/test_imports.py)",
     "ownership_transfer": "told on each record (test_ownership)",
     "campaign_ask": "what the provider says of a campaign is told in its history (test_campaigns)",
     "campaign_tell": "the same",
