@@ -58,6 +58,7 @@ NAMING_NOTHING = {
     "feedback.submit_feedback",
     "files.create_file",
     "files.get_usage",
+    "integration_consent.connect_integration",
     "integration_feeds.connect_feed",
     "integration_policy.get_policy",
     "integration_policy.update_policy",
