@@ -151,7 +151,10 @@ def narrower(one: SyncVisibility, other: SyncVisibility) -> SyncVisibility:
 
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
-    """A provider of the catalogue. `is_built` says whether this version of the service can connect it."""
+    """A provider of the catalogue. `is_built` says whether this version of the service can connect it.
+
+    `settings` are the variables that the operator has to set for it; `permissions` what its accounts are asked for.
+    """
 
     provider: IntegrationProvider
     name: str
@@ -159,19 +162,21 @@ class ProviderInfo:
     kinds: tuple[IntegrationStreamKind, ...]
     permissions: tuple[str, ...] = ()
     is_built: bool = False
+    settings: tuple[str, ...] = ()
 
 
 _MEMBER, _CALENDAR, _MAIL = IntegrationOwnership.MEMBER, IntegrationStreamKind.CALENDAR, IntegrationStreamKind.MAIL
+GOOGLE_CALENDAR = "https://www.googleapis.com/auth/calendar.readonly"
+"""The permission without which there is nothing to read of a Google account."""
 CATALOGUE: Sequence[ProviderInfo] = (
     ProviderInfo(
         IntegrationProvider.GOOGLE,
         "Google",
         _MEMBER,
-        (_CALENDAR, _MAIL),
-        (
-            "https://www.googleapis.com/auth/calendar.readonly",
-            "https://www.googleapis.com/auth/gmail.metadata",
-        ),
+        (_CALENDAR,),
+        ("openid", "email", GOOGLE_CALENDAR),
+        is_built=True,
+        settings=("CRM_GOOGLE_CLIENT_ID", "CRM_GOOGLE_CLIENT_SECRET", "CRM_PUBLIC_URL"),
     ),
     ProviderInfo(
         IntegrationProvider.MICROSOFT,
@@ -233,6 +238,15 @@ CONFIRM_SECONDS = 600
 LARGE_REMOVAL = 20
 """The number of items from which on a removal of more than half is confirmed first."""
 PROGRESS_SECONDS = 5.0
+
+CONSENT_SECONDS = 600
+"""How long a consent may take, and again its completion."""
+TOKEN_SECONDS_LEFT, REFRESH_SECONDS, REFRESH_WAIT_SECONDS = 120, 30, 10.0
+"""The seconds before its end at which a token is renewed, for which one process alone may, and the others wait."""
+CALENDARS_MAX = 20
+"""The calendars of an account that can be followed."""
+PASS_PAGES_MAX = 2_000
+"""The pages of one pass over a stream."""
 
 FREE_MAIL = frozenset(
     {"gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com", "ymail.com"}

@@ -10,6 +10,8 @@ import httpx
 
 import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
+from contract.integrations import IntegrationProvider
+from contract.web_address import origin_of_address
 from gateway.made import database_of, embedded_issuer
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.metrics import (
@@ -30,6 +32,8 @@ from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper
 from jobs.worker import Worker
+from providers.accounts.consents import AccountProvider, Accounts
+from providers.accounts.google import GoogleAccounts
 from providers.accounts.ical import LocalFeed
 from providers.artifacts import artifacts_at
 from providers.calls import Calls
@@ -94,6 +98,23 @@ def chat_model_of(settings: Settings, calls: Calls) -> ChatModel:
     )
 
 
+def accounts_of(settings: Settings, calls: Calls) -> Accounts:
+    """The providers whose accounts can be connected: those of which the operator's client is set, whole."""
+    secret, public_url = settings.google_client_secret.get_secret_value(), (settings.public_url or "").rstrip("/")
+    given = {
+        "CRM_GOOGLE_CLIENT_ID": settings.google_client_id,
+        "CRM_GOOGLE_CLIENT_SECRET": secret,
+        "CRM_PUBLIC_URL": public_url,
+    }
+    missing = frozenset(name for name, value in given.items() if not value)
+    providers: dict[IntegrationProvider, AccountProvider] = {}
+    if not missing:
+        google = GoogleAccounts(settings.google_client_id, secret, settings.google_base_url, calls=calls)
+        providers[IntegrationProvider.GOOGLE] = google
+    origins = frozenset(filter(None, (*settings.cors_origins, origin_of_address(public_url)))) - {"*"}
+    return Accounts(providers, missing, public_url, origins, settings.sync_poll_seconds)
+
+
 class Runtime:
     """Everything that lives as long as the process; made inside or outside the event loop, started inside it."""
 
@@ -122,6 +143,7 @@ class Runtime:
             children=Children(),
             files_quota=settings.files_quota_bytes,
             pepper=secret,
+            accounts=accounts_of(settings, self.calls),
             feeds=feeds or {},
         )
         self.limiting = limiter_backends(settings, secret)
@@ -136,6 +158,7 @@ class Runtime:
             outbound=self.outbound,
             credentials_max=settings.credentials_max,
             children=self.ports.children,
+            accounts=self.ports.accounts,
             files=FileLimits(settings.file_max_bytes, settings.files_quota_bytes),
             public_url=(settings.public_url or "").rstrip("/"),
             sql=runner_of(settings.database_url.get_secret_value(), settings.analytics_database_url.get_secret_value()),
@@ -208,6 +231,7 @@ class Runtime:
             self.ports.sequencing.close,
             *([] if self.keys is None else [self.keys.stop]),
             self.ports.children.close,
+            self.ports.accounts.close,
             self.outbound.close,
             self.limiting.close,
             self.http.aclose,

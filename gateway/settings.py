@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from contract.chat import CHAT_APPROVAL_SECONDS, CHAT_RETENTION_DAYS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
 from contract.limits import (
@@ -21,6 +21,7 @@ from contract.limits import (
     RUN_RETENTION_DAYS,
 )
 from contract.web_address import is_web_address
+from gateway.account_settings import AccountSettings
 from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
 from providers.model_stream import SILENCE_SECONDS
@@ -57,7 +58,7 @@ class SequencingProvider(StrEnum):
     SMARTLEAD = "smartlead"
 
 
-class Settings(BaseSettings):
+class Settings(AccountSettings):
     """Everything that can be set from outside."""
 
     model_config = SettingsConfigDict(

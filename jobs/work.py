@@ -66,6 +66,10 @@ class Run:
     def directory(self) -> AbstractAsyncContextManager[TenantSession]:
         return self._database.directory()
 
+    def apart(self) -> AbstractAsyncContextManager[TenantSession]:
+        """A transaction that stands whatever becomes of the job: for what the outside has done already."""
+        return self._database.writing(self.org_id)
+
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[TenantSession]:
         """A transaction of the job's organization. Raises LeaseLost, so that only one run of a job can ever write."""

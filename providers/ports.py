@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from contract.limits import FILES_QUOTA_BYTES
+from providers.accounts.consents import Accounts
 from providers.accounts.ical import LocalFeed
 from providers.artifacts import Artifacts
 from providers.children import Children
@@ -31,5 +32,7 @@ class Ports:
     """The bytes that all files of an organization may have."""
     pepper: bytes = field(default=b"", repr=False)
     """The pepper from which the secrets of webhooks are worked out, and under which those of connections are sealed."""
+    accounts: Accounts = field(default_factory=Accounts)
+    """The providers whose accounts can be connected by consent."""
     feeds: Mapping[str, LocalFeed] = field(default_factory=dict)
     """The calendars that this process makes itself: that of the demo."""

@@ -74,7 +74,7 @@ async def connect_feed(ctx: Context, input: FeedConnect) -> Integration:
         check_visibility(policy, input.settings)
         if IntegrationProvider.ICAL.value not in policy.allowed_providers:
             raise InvalidState("The organization's policy does not allow iCalendar feeds", field=("input",))
-        await _check_room(ctx, session)
+        await check_room(ctx, session)
         pepper, integration_id = ctx.services.identity.pepper, new_id()
         key = sources.account_key(pepper, secret, integration_id)
         if await session.find(Integration, provider="ical", account_key=key, owner_id=ctx.caller.subject):
@@ -91,7 +91,7 @@ async def connect_feed(ctx: Context, input: FeedConnect) -> Integration:
                 account_key=key,
                 sealed=sources.sealed_secret(pepper, integration_id, secret),
                 poll_seconds=FEED_POLL_SECONDS,
-                **_settings(policy, input.settings),
+                **chosen_settings(policy, input.settings),
             ),
             None if content is None else (pepper, content),
         )
@@ -112,12 +112,17 @@ async def connect(
     if content is not None:
         sealed = sources.sealed_content(content[0], stream.id, content[1])
         await session.insert(new_row(FeedContent, stream_id=stream.id, sealed=sealed))
-    await queue_run(session, made.id, full=True)
-    every = timedelta(seconds=made.poll_seconds)
-    await schedule(session, KIND, {"integration_id": made.id}, every=every, key=made.id)
-    await schedule(session, held.KIND, {}, every=timedelta(seconds=held.EVERY))
+    await start(session, made)
     found: Integration = made
     return found
+
+
+async def start(session: TenantSession, integration: Integration, *, is_full: bool = True) -> None:
+    """Have the connection read now, all of it or what changed, and again and again."""
+    await queue_run(session, integration.id, full=is_full)
+    every = timedelta(seconds=integration.poll_seconds)
+    await schedule(session, KIND, {"integration_id": integration.id}, every=every, key=integration.id)
+    await schedule(session, held.KIND, {}, every=timedelta(seconds=held.EVERY))
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
@@ -173,7 +178,7 @@ async def _address(ctx: Context, text: str) -> str:
     return url
 
 
-async def _check_room(ctx: Context, session: TenantSession) -> None:
+async def check_room(ctx: Context, session: TenantSession) -> None:
     """Raise InvalidState where the caller or the organization has as many connections as can be."""
     if await statements.number(session, ctx.caller.subject) >= INTEGRATIONS_OF_A_MEMBER_MAX:
         words = f"A member has at most {INTEGRATIONS_OF_A_MEMBER_MAX} connections: disconnect one first"
@@ -182,7 +187,7 @@ async def _check_room(ctx: Context, session: TenantSession) -> None:
         raise InvalidState(f"An organization has at most {INTEGRATIONS_MAX} connections", field=("input",))
 
 
-def _settings(policy: IntegrationPolicy, given: Settings | None) -> Given:
+def chosen_settings(policy: IntegrationPolicy, given: Settings | None) -> Given:
     """What a new connection starts with: what was chosen, else the policy's defaults, within the policy."""
     chosen = given or Settings()
     usual = narrower(SyncVisibility(policy.default_visibility), SyncVisibility(policy.widest_visibility))

@@ -9,13 +9,11 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, S
 from contract.criteria import EVERYTHING, All, Any_, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import Forbidden, InvalidState, NotFound, Problem, Problems
 from contract.integrations import (
-    BY_PROVIDER,
     CATALOGUE,
     INTEGRATION_NAME_MAX,
     RUNS_KEPT,
     SYNC_RUNS_DEFAULT,
     VISIBILITY_WIDTH,
-    IntegrationProvider,
     IntegrationRunMode,
     IntegrationStatus,
     ProviderInfo,
@@ -83,11 +81,7 @@ class ProviderView:
 
     info: ProviderInfo
     available: bool
-
-    @property
-    def missing_settings(self) -> list[str]:
-        """None: what this version cannot connect no setting would make work (decision 362)."""
-        return []
+    missing_settings: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +109,15 @@ async def list_providers(ctx: Context) -> list[ProviderView]:
     """The providers, in their order."""
     async with ctx.reading() as session:
         policy = await statements.policy(session)
-    return [ProviderView(info, info.is_built and info.provider in policy.allowed_providers) for info in CATALOGUE]
+    return [_view(ctx, policy, info) for info in CATALOGUE]
+
+
+def _view(ctx: Context, policy: IntegrationPolicy, info: ProviderInfo) -> ProviderView:
+    """Of what this version cannot connect, or the policy does not allow, no setting is missing (decision 362)."""
+    if not info.is_built or info.provider not in policy.allowed_providers:
+        return ProviderView(info, False, [])
+    missing = [name for name in info.settings if name in ctx.services.accounts.missing]
+    return ProviderView(info, not missing, missing)
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -198,7 +200,7 @@ async def run_under_way(ctx: Context, integration_id: str) -> SyncRun | None:
 
 @requires(ScopeGroup.CRM_READ)
 async def label_of_integration(ctx: Context, integration_id: str) -> str | None:
-    """What the account is called, for its owner and administrators: the host of a feed's address."""
+    """What the account is called, for its owner and administrators: its address, or the host of a feed's."""
     integration = await get_integration(ctx, integration_id)
     if integration is None or (integration.owner_id != ctx.caller.subject and not is_administrator(ctx)):
         return None
@@ -206,7 +208,7 @@ async def label_of_integration(ctx: Context, integration_id: str) -> str | None:
         secret = sources.opened_secret(ctx.services.identity.pepper, integration.id, integration.sealed)
     except AccountError:
         return None
-    return sources.host_of(secret)
+    return sources.label_of(secret)
 
 
 async def own_to_change(ctx: Context, session: TenantSession, integration_id: str) -> Integration:
@@ -372,12 +374,13 @@ async def disconnect_integration(ctx: Context, integration_id: str, delete_synce
         integration = await _to_run(ctx, session, integration_id)
         if integration.status == _GOING:
             raise NotFound(field=("id",))
-        values = {"status": _GOING, "sealed": None, "next_sync_at": None, "retry_at": None}
+        revoking = sources.revocation_of(ctx.services.identity.pepper, integration)
+        values = {"status": _GOING, "sealed": None, "next_sync_at": None, "retry_at": None, "grant_sealed": None}
         values["account_key"] = integration.id  # so that the account can be connected anew at once
         integration = await session.update(integration, **values, **changes.next_version(integration))
         await statements.forget_content(session, integration.id)
         await statements.cancel_queued(session, integration.id)
-        arguments = {"integration_id": integration.id, "delete_synced": delete_synced}
+        arguments = {"integration_id": integration.id, "delete_synced": delete_synced, **revoking}
         job = await enqueue(session, removal.KIND, arguments)
         await _log(ctx, session, "integration_disconnected", integration, deleted=delete_synced)
     if waiting is not None:  # a run that has begun finds out by itself
@@ -390,8 +393,3 @@ async def disconnect_integration(ctx: Context, integration_id: str, delete_synce
 async def _log(ctx: Context, session: TenantSession, type: str, integration: Integration, **data: object) -> None:
     told = {"integration_id": integration.id, "provider": integration.provider, **data}
     await changes.append_event(ctx, session, type, told)
-
-
-def name_of(provider: str) -> str:
-    """What a provider is called."""
-    return BY_PROVIDER[IntegrationProvider(provider)].name

@@ -155,11 +155,46 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
         "What holds for all connections of the organization.",
     ),
+    "IntegrationConsent": record_schema(
+        {
+            "integration": {"$ref": "#/components/schemas/Integration"},
+            "authorization_url": {**_TEXT, "description": "The provider's page for the member; shown once."},
+            "expires_at": _TIME,
+        },
+        "A consent that is under way.",
+    ),
     "IntegrationRemoval": record_schema({"job_id": _ID, "status_url": _TEXT}, "The job that deletes what came."),
 }
 _INTEGRATION: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b40"
 _AT: Final = "2026-11-24T06:30:00Z"
 _USUAL: Final = {"visibility": "everything", "auto_create_contacts": False, "take_internal": False}
+_CONNECTED: Final[JsonObject] = {
+    "id": _INTEGRATION,
+    "org_id": "01993f5e-8c00-7a11-9d52-6f0f3f1c2b02",
+    "provider": "ical",
+    "ownership": "member",
+    "owner_id": "user_2mF7",
+    "name": "My calendar",
+    "account_label": "calendar.example.com",
+    "status": "active",
+    "problem": None,
+    "settings": _USUAL,
+    "streams": [],
+    "channels": [],
+    "progress": {"mode": None, "percentage": None, "processed": 0, "expected": None},
+    "counts": {
+        "meetings": 12,
+        "emails": 0,
+        "skipped": 3,
+        "skipped_by": [{"reason": "private", "count": 2}, {"reason": "declined", "count": 1}],
+    },
+    "last_synced_at": _AT,
+    "next_sync_at": "2026-11-24T06:45:00Z",
+    "push": False,
+    "created_at": _AT,
+    "updated_at": _AT,
+    "version": 1,
+}
 EXAMPLES: Final[JsonObject] = {
     "IntegrationProviderInfo": {
         "provider": "ical",
@@ -171,32 +206,11 @@ EXAMPLES: Final[JsonObject] = {
         "permissions": [],
         "push": False,
     },
-    "Integration": {
-        "id": _INTEGRATION,
-        "org_id": "01993f5e-8c00-7a11-9d52-6f0f3f1c2b02",
-        "provider": "ical",
-        "ownership": "member",
-        "owner_id": "user_2mF7",
-        "name": "My calendar",
-        "account_label": "calendar.example.com",
-        "status": "active",
-        "problem": None,
-        "settings": _USUAL,
-        "streams": [],
-        "channels": [],
-        "progress": {"mode": None, "percentage": None, "processed": 0, "expected": None},
-        "counts": {
-            "meetings": 12,
-            "emails": 0,
-            "skipped": 3,
-            "skipped_by": [{"reason": "private", "count": 2}, {"reason": "declined", "count": 1}],
-        },
-        "last_synced_at": _AT,
-        "next_sync_at": "2026-11-24T06:45:00Z",
-        "push": False,
-        "created_at": _AT,
-        "updated_at": _AT,
-        "version": 1,
+    "Integration": _CONNECTED,
+    "IntegrationConsent": {
+        "integration": {**_CONNECTED, "provider": "google", "status": "pending"},
+        "authorization_url": "https://accounts.google.com/o/oauth2/v2/auth?response_type=code",
+        "expires_at": _AT,
     },
     "IntegrationRun": {
         "id": "01993f5e-8c00-7a11-9d52-6f0f3f1c2b41",

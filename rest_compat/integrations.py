@@ -1,26 +1,21 @@
-"""Serves connections to accounts elsewhere, their runs, and the policy."""
+"""Serves connections to accounts elsewhere, and their runs."""
 
 from __future__ import annotations
 
-from asyncio import gather
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 from pydantic import Field, StrictBool
 
 from contract.errors import NotFound
 from contract.integrations import FEED_BYTES_MAX, FEED_PATTERN, IntegrationProvider, IntegrationStatus
-from resolvers import integration_feeds, integration_policy, integration_views, integrations
+from resolvers import integration_feeds, integrations
 from resolvers.integration_feeds import FeedConnect
-from resolvers.integration_policy import PolicyUpdate, PolicyView
-from resolvers.integrations import Connected, IntegrationUpdate
-from resolvers.shared.context import Context
+from resolvers.integrations import IntegrationUpdate
 from resolvers.shared.inputs import Input
 from rest_compat.etags import has_seen, versions_in
+from rest_compat.integration_documents import all_shown, answer_of, etag_of, run_document
 from rest_compat.operations import RawBody, RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import Exactly, ListParameters, Where
-from rest_compat.schemas import JsonObject
-from storage.tables import SyncRun
 
 _PATH: Final = "/integrations/{integration_id}"
 _EXAMPLE: Final = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nEND:VCALENDAR\r\n"
@@ -75,7 +70,7 @@ async def listing(call: RestRequest) -> RestResponse:
     if query.limit == 0:
         return RestResponse([])
     page = await integrations.list_integrations(call.ctx, query.listing(), everybodys=query.everybodys)
-    return RestResponse(await _all_shown(call.ctx, page.rows))
+    return RestResponse(await all_shown(call.ctx, page.rows))
 
 
 async def detail(call: RestRequest) -> RestResponse:
@@ -84,45 +79,45 @@ async def detail(call: RestRequest) -> RestResponse:
     if found is None:
         raise NotFound()
     if has_seen(call.headers.get("if-none-match"), str(found.version)):
-        return RestResponse(None, _etag(found.version), status=304)
-    return await _answer(call.ctx, found)
+        return RestResponse(None, etag_of(found.version), status=304)
+    return await answer_of(call.ctx, found)
 
 
 async def connect_feed(call: RestRequest) -> RestResponse:
     """Connects a feed."""
     made = await integration_feeds.connect_feed(call.ctx, call.body)
-    answer = await _answer(call.ctx, made)
+    answer = await answer_of(call.ctx, made)
     return RestResponse(answer.content, {**answer.headers, "Location": f"{call.root_path}/integrations/{made.id}"})
 
 
 async def replace_feed(call: RestRequest) -> RestResponse:
     """Replaces the content of an uploaded feed."""
     changed = await integration_feeds.replace_feed(call.ctx, call.path["integration_id"], call.body, ("input",))
-    return await _answer(call.ctx, changed)
+    return await answer_of(call.ctx, changed)
 
 
 async def change(call: RestRequest) -> RestResponse:
     """Changes a connection."""
     seen = versions_in(call.headers.get("if-match"))
     changed = await integrations.update_integration(call.ctx, call.path["integration_id"], call.body, seen=seen)
-    return await _answer(call.ctx, changed)
+    return await answer_of(call.ctx, changed)
 
 
 async def pause(call: RestRequest) -> RestResponse:
     """Stops synchronising."""
-    return await _answer(call.ctx, await integrations.pause_integration(call.ctx, call.path["integration_id"]))
+    return await answer_of(call.ctx, await integrations.pause_integration(call.ctx, call.path["integration_id"]))
 
 
 async def resume(call: RestRequest) -> RestResponse:
     """Goes on synchronising."""
-    return await _answer(call.ctx, await integrations.resume_integration(call.ctx, call.path["integration_id"]))
+    return await answer_of(call.ctx, await integrations.resume_integration(call.ctx, call.path["integration_id"]))
 
 
 async def synchronise(call: RestRequest) -> RestResponse:
     """Has a connection read now."""
     body: SyncBody = call.body
     queued = await integrations.sync_integration(call.ctx, call.path["integration_id"], body.full)
-    return RestResponse(_run(queued.run))
+    return RestResponse(run_document(queued.run))
 
 
 async def disconnect(call: RestRequest) -> RestResponse:
@@ -138,125 +133,7 @@ async def runs(call: RestRequest) -> RestResponse:
     """Lists the runs of a connection."""
     found = await integrations.list_runs(call.ctx, call.path["integration_id"])
     query: ListParameters = call.query
-    return RestResponse([_run(run) for run in found[query.offset : query.offset + query.limit]])
-
-
-async def policy(call: RestRequest) -> RestResponse:
-    """Answers with the policy."""
-    found = await integration_policy.get_policy(call.ctx)
-    if has_seen(call.headers.get("if-none-match"), str(found.version)):
-        return RestResponse(None, _etag(found.version), status=304)
-    return RestResponse(_policy(found), _etag(found.version))
-
-
-async def change_policy(call: RestRequest) -> RestResponse:
-    """Changes the policy."""
-    seen = versions_in(call.headers.get("if-match"))
-    changed = await integration_policy.update_policy(call.ctx, call.body, seen=seen)
-    return RestResponse(_policy(changed), _etag(changed.version))
-
-
-def _policy(view: PolicyView) -> JsonObject:
-    return {
-        "internal_domains": view.internal_domains,
-        "allowed_providers": [provider.value for provider in view.allowed_providers],
-        "defaults": _settings(view.defaults),
-        "widest_visibility": view.row.widest_visibility,
-        "version": view.version,
-    }
-
-
-def _settings(view: integration_views.SettingsView) -> JsonObject:
-    return {
-        "visibility": view.visibility.value,
-        "auto_create_contacts": view.auto_create_contacts,
-        "take_internal": view.take_internal,
-    }
-
-
-def _etag(version: int) -> dict[str, str]:
-    return {"ETag": f'"{version}"'}
-
-
-async def _answer(ctx: Context, integration: Connected) -> RestResponse:
-    [document] = await _all_shown(ctx, [integration])
-    return RestResponse(document, _etag(integration.version))
-
-
-async def _all_shown(ctx: Context, found: Sequence[Connected]) -> list[JsonObject]:
-    return list(await gather(*(_shown(ctx, each) for each in found)))
-
-
-async def _shown(ctx: Context, each: Connected) -> JsonObject:
-    """Returns the document; what stands beside the columns comes in a statement for all of a page."""
-    label, streams, progress, counts = await gather(
-        integrations.label_of_integration(ctx, each.id),
-        integrations.streams_of_integration(ctx, each.id),
-        integration_views.progress_shown(ctx, each.id),
-        integration_views.counts_of_integration(ctx, each.id),
-    )
-    problem = integration_views.problem_of(each)
-    is_active = each.status == IntegrationStatus.ACTIVE
-    return {
-        "id": each.id,
-        "org_id": each.org_id,
-        "provider": each.provider,
-        "ownership": integration_views.ownership_of(each.provider).value,
-        "owner_id": each.owner_id,
-        "name": each.name,
-        "account_label": label,
-        "status": each.status,
-        "problem": None
-        if problem is None
-        else {
-            "code": problem.code.value,
-            "message": problem.message,
-            "since": problem.since,
-            "retry_at": problem.retry_at,
-        },
-        "settings": _settings(integration_views.settings_of(each)),
-        "streams": [
-            {
-                "id": stream.id,
-                "kind": stream.kind,
-                "name": stream.name,
-                "enabled": stream.enabled,
-                "window_from": stream.window_from,
-                "window_until": stream.window_until,
-                "last_synced_at": stream.synced_at,
-            }
-            for stream in streams
-        ],
-        "channels": [],
-        "progress": {
-            "mode": None if progress.mode is None else progress.mode.value,
-            "percentage": progress.percentage,
-            "processed": progress.processed,
-            "expected": progress.expected,
-        },
-        "counts": {
-            "meetings": counts.meetings,
-            "emails": counts.emails,
-            "skipped": counts.skipped,
-            "skipped_by": [{"reason": by.reason.value, "count": by.count} for by in counts.skipped_by],
-        },
-        "last_synced_at": each.last_synced_at,
-        "next_sync_at": each.next_sync_at if is_active else None,
-        "push": False,
-        "created_at": each.created_at,
-        "updated_at": each.updated_at,
-        "version": each.version,
-    }
-
-
-_RUN_KEYS: Final = (
-    *("id", "mode", "status", "queued_at", "started_at", "finished_at", "calls", "processed", "created", "updated"),
-    *("removed", "skipped", "problem"),
-)
-
-
-def _run(run: SyncRun) -> JsonObject:
-    return {key: getattr(run, key) for key in _RUN_KEYS}
+    return RestResponse([run_document(run) for run in found[query.offset : query.offset + query.limit]])
 
 
 OPERATIONS: Final = (
@@ -271,35 +148,6 @@ OPERATIONS: Final = (
         graphql_field="Query.integrationProviders",
         description="Always all five, in the order google, microsoft, zoom, slack, ical.",
         operation_id="integrations_providers",
-    ),
-    RestOperation(
-        "GET",
-        "/integrations/policy",
-        policy,
-        "Get the policy of integrations",
-        resolver=integration_policy.get_policy,
-        answer="IntegrationPolicy",
-        graphql_field="Query.integrationPolicy",
-        request_headers=("If-None-Match",),
-        response_headers=("ETag",),
-        errors=(304,),
-        operation_id="integration_policy_get",
-    ),
-    RestOperation(
-        "PATCH",
-        "/integrations/policy",
-        change_policy,
-        "Change the policy of integrations",
-        resolver=integration_policy.update_policy,
-        body=PolicyUpdate,
-        answer="IntegrationPolicy",
-        graphql_field="Mutation.integrationPolicyUpdate",
-        description="Null for `internal_domains` takes them from the members' addresses again.",
-        example={"internal_domains": ["example.com"]},
-        request_headers=("If-Match",),
-        response_headers=("ETag", "X-Ignored-Fields"),
-        errors=(412,),
-        operation_id="integration_policy_change",
     ),
     RestOperation(
         "POST",

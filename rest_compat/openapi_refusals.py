@@ -20,6 +20,7 @@ from contract.errors import (
     OrganizationMismatch,
     OrganizationRequired,
     PreconditionFailed,
+    ProviderFailed,
     RateLimited,
     TimedOut,
     TooManyRuns,
@@ -54,6 +55,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     429: (RateLimited, AuthenticationLimited, TooManyRuns),
     500: (GatewayError,),
     501: (NotConfigured,),
+    502: (ProviderFailed,),
     503: (Unavailable,),
     504: (TimedOut,),
 }

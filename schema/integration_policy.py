@@ -12,7 +12,8 @@ from schema import integration_enums as _vocabularies  # noqa: F401  # declares 
 from schema.declare import Info, argument, computed_field, field, operation_field
 from schema.errors import UserError
 from schema.inputs import change
-from schema.integrations import IntegrationSettings, IntegrationSettingsInput
+from schema.integration_types import IntegrationSettings
+from schema.integrations import IntegrationSettingsInput
 
 
 @strawberry.type(description="What holds for all connections of the organization.")

@@ -507,6 +507,12 @@ class IntegrationRow(RecordRow):
     name: str
     account_key: str
     sealed: bytes | None
+    sealed_version: int
+    refreshing_until: datetime.datetime | None
+    grant_sealed: bytes | None
+    grant_state: str | None
+    grant_code: str | None
+    grant_expires_at: datetime.datetime | None
     status: str
     is_suspended: bool
     problem_code: str | None

@@ -142,12 +142,31 @@ def _of_settings(settings: Settings) -> Iterator[Finding]:
         f"set CRM_JOB_LEASE_SECONDS to {BEAT_LEAST:g} at least: a statement may take {STATEMENT_SECONDS} s and "
         f"a connection {CONNECTION_SECONDS} s, and a worker that is late loses its jobs to another",
     )
+    yield _of_google(settings)
     yield Finding(
         "outbound",
         not settings.outbound_allow_loopback,
         "may call this machine" if settings.outbound_allow_loopback else "calls the public internet alone",
         "unset CRM_OUTBOUND_ALLOW_LOOPBACK, which is for tests: webhooks and research could call what listens here",
     )
+
+
+def _of_google(settings: Settings) -> Finding:
+    """Whether members can connect Google accounts, or the operator has left out a part of what it takes."""
+    given = {"ID": bool(settings.google_client_id), "SECRET": bool(settings.google_client_secret.get_secret_value())}
+    if not any(given.values()):
+        return Finding("google", True, "not set up: members cannot connect Google accounts")
+    missing = [f"CRM_GOOGLE_CLIENT_{name}" for name, there in given.items() if not there]
+    public = urlsplit(settings.public_url or "")
+    if missing or settings.public_url is None:
+        missing += [] if settings.public_url else ["CRM_PUBLIC_URL"]
+        return Finding("google", False, f"half set up: {', '.join(missing)} not set", f"set {' and '.join(missing)}")
+    reached = public.scheme == "https" or is_loopback_name(public.hostname or "")
+    message = f"members are sent back to {settings.public_url.rstrip('/')}/integrations/callback/google"
+    if not reached:
+        return Finding("google", False, message, "use https in CRM_PUBLIC_URL: Google sends nobody back to http")
+    note = "; while its consent screen is «in testing», consents end after seven days"
+    return Finding("google", True, message + note)
 
 
 async def _row_security(runtime: Runtime) -> Finding:

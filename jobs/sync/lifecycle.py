@@ -102,7 +102,7 @@ async def succeeded(run: Run, begun: Begun, calls: int, *, has_changed: bool, wa
             last_synced_at=moment,
             next_sync_at=moment + timedelta(seconds=integration.poll_seconds if wait is None else wait),
             failures=0,
-            **_NO_PROBLEM,
+            **NO_PROBLEM,
         )
         await integrations.forget_runs(session, integration.id)
         if has_changed or begun.was_asked or current.mode == IntegrationRunMode.FULL.value:
@@ -111,7 +111,8 @@ async def succeeded(run: Run, begun: Begun, calls: int, *, has_changed: bool, wa
         return await integrations.queued_run(session, integration.id) is not None
 
 
-_NO_PROBLEM = {"problem_code": None, "problem_message": None, "problem_since": None, "retry_at": None}
+NO_PROBLEM = {"problem_code": None, "problem_message": None, "problem_since": None, "retry_at": None}
+"""The columns of a connection that nothing holds up."""
 
 
 async def failed(run: Run, begun: Begun, error: AccountError, calls: int) -> timedelta:

@@ -1,19 +1,35 @@
 """Removing a connection that was disconnected: its items in batches, and what it brought where that is wanted."""
 
+import asyncio
+
+from cryptography.exceptions import InvalidTag
+
+from contract.integrations import IntegrationProvider
 from jobs.sync.events import synchronised
 from jobs.sync.meetings import Meetings
 from jobs.sync.rules import rules_of
+from jobs.sync.sources import opened_revocation
 from jobs.work import Run, work
+from providers.accounts.calls import Refused
+from providers.accounts.ports import AccountError
 from storage.base import FIRST_ID, now
-from storage.queries import sync
+from storage.queries import jobs, sync
 from storage.tables import Integration, SyncItem
 
 KIND = "integration_removal"
+_TRIES, _PAUSE = 3, 0.5
 
 
 @work(KIND, seconds=3_600.0)
-async def remove(run: Run, integration_id: str, delete_synced: bool = False) -> None:
-    """Delete the connection with all that it followed; its meetings stay, or go with `delete_synced`."""
+async def remove(
+    run: Run, integration_id: str, delete_synced: bool = False, provider: str = "", revoking: str | None = None
+) -> None:
+    """Delete the connection with all that it followed; its meetings stay, or go with `delete_synced`.
+
+    `revoking` is the token with which the provider is told to forget the consent, sealed, and gone when the job ends.
+    """
+    if revoking is not None:
+        await _revoke(run, integration_id, provider, revoking)
     async with run.reading() as session:
         streams = await sync.streams(session, integration_id)
     for stream in streams:
@@ -24,6 +40,29 @@ async def remove(run: Run, integration_id: str, delete_synced: bool = False) -> 
         integration = await session.find(Integration, id=integration_id, lock=True)
         if integration is not None:
             await session.delete(integration)
+        job = await jobs.find(session, run.job_id, lock=True)
+        if job is not None and revoking is not None:
+            await session.update(job, arguments={**job.arguments, "revoking": None})
+
+
+async def _revoke(run: Run, integration_id: str, provider: str, revoking: str) -> None:
+    """Tell the provider, in three tries: what it does not take back ends by itself there (decision 579)."""
+    account = run.ports.accounts.providers.get(IntegrationProvider(provider))
+    try:
+        token = opened_revocation(run.ports.pepper, integration_id, revoking)
+    except InvalidTag:
+        return
+    if account is None:
+        return
+    for number in range(1, _TRIES + 1):
+        try:
+            await account.oauth.revoked(token)
+        except Refused:
+            return  # it is not accepted any more as it is
+        except AccountError:
+            await asyncio.sleep(_PAUSE * number)
+        else:
+            return
 
 
 async def _batch(run: Run, integration_id: str, stream_id: str, *, delete_synced: bool) -> bool:

@@ -25,10 +25,11 @@ from jobs.sync.judge import Rules
 from jobs.sync.lifecycle import Begun, begin, end_where_gone, failed, succeeded
 from jobs.sync.meetings import Connection, Meetings
 from jobs.sync.pages import Pass, keep
+from jobs.sync.refresh import Renewal
 from jobs.sync.rules import rules_of, window_of
 from jobs.sync.writing import Outcome
 from jobs.work import Retry, Run, work
-from providers.accounts.ports import AccountError, Asked, Cursor, Gone, More, Seen, StartOver, Told
+from providers.accounts.ports import AccountError, Asked, Cursor, Gone, More, Reader, Seen, StartOver, Told
 from storage.base import FIRST_ID, now
 from storage.queries import integrations, sync
 from storage.tables import Integration, SyncItem, SyncRun, SyncStream
@@ -114,8 +115,46 @@ async def _locked(
     return integration, connection, rules
 
 
+class _Anew(Exception):
+    """The provider does not know any more where the stream goes on from."""
+
+
 async def _stream(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> None:
-    """Read one stream to its end."""
+    """Read one stream to its end; all of it, where the provider has forgotten where it goes on from (decision 575)."""
+    try:
+        await _read(run, begun, stream, so_far)
+    except _Anew:
+        async with run.writing() as session:
+            await _update(session, stream, wants_full=True, cursor=None)
+            [anew] = [each for each in await sync.streams(session, begun.integration.id) if each.id == stream.id]
+        try:
+            await _read(run, begun, anew, so_far)
+        except _Anew:
+            words = "The provider asks for everything to be read again, and again; it is tried again by itself."
+            raise AccountError(IntegrationProblemCode.PROVIDER_ANSWER, words) from None
+
+
+def _reader(run: Run, begun: Begun, stream: SyncStream) -> Reader:
+    """The reader of a stream. Raises AccountError."""
+    integration, pepper = begun.integration, run.ports.pepper
+
+    async def content() -> bytes:
+        async with run.reading() as session:
+            sealed = await integrations.content(session, stream.id)
+        if sealed is None:
+            raise AccountError(IntegrationProblemCode.FEED_UNREACHABLE, "The content of the feed is gone: replace it.")
+        return sources.opened_content(pepper, stream.id, sealed)
+
+    secret = sources.opened_secret(pepper, integration.id, integration.sealed)
+    if secret.account is None:
+        return sources.reader_of(run.ports, secret, content, now)
+    provider = sources.provider_of(run.ports, integration.provider)
+    renewal = Renewal(run.reading, run.apart, pepper, provider.oauth, integration.id)
+    return sources.account_reader(provider, secret.account, stream.external_id, renewal.token)
+
+
+async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> None:
+    """Read one stream to its end. Raises _Anew."""
     present = now()
     window_from, window_until = window_of(present)
     anew = stream.confirmed_at is None or stream.confirmed_at < present - _ANEW or stream.window_from != window_from
@@ -123,16 +162,7 @@ async def _stream(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> N
     cursor = sources.opened_cursor(run.ports.pepper, stream.id, stream.cursor)
     asked = Asked(None if thorough else cursor, thorough, window_from, window_until)
     told = Told()
-
-    async def content() -> bytes:
-        async with run.reading() as session:
-            sealed = await integrations.content(session, stream.id)
-        if sealed is None:
-            raise AccountError(IntegrationProblemCode.FEED_UNREACHABLE, "The content of the feed is gone: replace it.")
-        return sources.opened_content(run.ports.pepper, stream.id, sealed)
-
-    secret = sources.opened_secret(run.ports.pepper, begun.integration.id, begun.integration.sealed)
-    reader = sources.reader_of(run.ports, secret, content, now)
+    reader = _reader(run, begun, stream)
     generation, shown, end = stream.generation, 0, None
     try:
         async for changes in reader.read(asked, told):
@@ -140,9 +170,7 @@ async def _stream(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> N
             expected = next((each.expected for each in changes if isinstance(each, More)), None)
             end = next((each for each in changes if isinstance(each, Cursor)), None)
             if any(isinstance(each, StartOver) for each in changes):
-                async with run.writing() as session:
-                    await _update(session, stream, wants_full=True, cursor=None)
-                raise AccountError(IntegrationProblemCode.PROVIDER_ANSWER, "Everything is read again.", retry_after=0)
+                raise _Anew
             if generation == stream.generation and not (end and end.is_unchanged):
                 generation += told.is_complete
             for part in _parts(page):

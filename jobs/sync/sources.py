@@ -1,37 +1,55 @@
-"""What is secret of a connection, sealed: a feed's address or content, and where a stream goes on from."""
+"""What is secret of a connection, sealed: an account's tokens, a feed's address or content, where a stream goes on."""
 
 import hmac
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from urllib.parse import urlsplit
 
 import orjson
 from cryptography.exceptions import InvalidTag
 
-from contract.integrations import IntegrationProblemCode
+from contract.integrations import IntegrationProblemCode, IntegrationProvider
 from identity.encryption import opened, seal
 from identity.secrets import peppers
+from providers.accounts.consents import Access, AccountProvider
 from providers.accounts.ical import FeedReader, Source
 from providers.accounts.ports import AccountError, Reader
 from providers.ports import Ports
 from storage.base import JsonDict
+from storage.tables import Integration
 
+_AWAY_SECONDS = 3_600.0
 _LOST = "What is secret of the connection cannot be opened any more. Disconnect it, and connect it again."
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """An account connected by consent. `calendars` has the calendars' identifiers by what streams call them."""
+
+    label: str = field(repr=False)
+    access: str = field(repr=False)
+    refresh: str = field(repr=False)
+    expires_at: datetime
+    calendars: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Secret:
-    """What a connection is read with: an address, content of its own, or a calendar that this process makes."""
+    """What a connection is read with: an account, an address, content of its own, or a calendar of this process."""
 
     url: str | None = None
     is_upload: bool = False
     local: str | None = None
+    account: Account | None = None
 
 
 def sealed_secret(pepper: bytes, integration_id: str, secret: Secret) -> bytes:
     """The secret as the connection keeps it."""
     plain: JsonDict = {"url": secret.url, "upload": secret.is_upload, "local": secret.local}
+    if secret.account is not None:
+        plain["account"] = asdict(secret.account)
     return seal(pepper, _name(integration_id), orjson.dumps(plain))
 
 
@@ -43,18 +61,45 @@ def opened_secret(pepper: bytes, integration_id: str, sealed: bytes | None) -> S
         plain = orjson.loads(opened(peppers(pepper), _name(integration_id), sealed))
     except InvalidTag:
         raise AccountError(IntegrationProblemCode.REAUTHORIZE, _LOST, is_final=True) from None
-    return Secret(plain["url"], plain["upload"], plain["local"])
+    told = plain.get("account")
+    account = told and Account(**{**told, "expires_at": datetime.fromisoformat(told["expires_at"])})
+    return Secret(plain["url"], plain["upload"], plain["local"], account)
 
 
-def host_of(secret: Secret) -> str | None:
-    """What a feed is known by: the host of its address, which says nothing of what is secret in it."""
+def label_of(secret: Secret) -> str | None:
+    """What a connection is known by: its account, or the host of a feed, which says nothing of what is secret in it."""
+    if secret.account is not None:
+        return secret.account.label or None
     return None if secret.url is None else urlsplit(secret.url).hostname
+
+
+def account_keys(pepper: bytes, provider: str, account: str) -> list[str]:
+    """What stands for an account under the pepper, and under those before it."""
+    named = f"account:{provider}:{account}".encode()
+    return [hmac.digest(bytes(one), named, "sha256").hex() for one in peppers(pepper)]
 
 
 def account_key(pepper: bytes, secret: Secret, otherwise: str) -> str:
     """What stands for the account, so that it is connected once by each member (decision 365)."""
     named = secret.url or secret.local
     return otherwise if named is None else hmac.digest(pepper, f"account:{named}".encode(), "sha256").hex()
+
+
+def revocation_of(pepper: bytes, integration: Integration) -> dict[str, str]:
+    """The arguments with which a job takes the consent back: the token, sealed for it; none for a feed."""
+    try:
+        account = opened_secret(pepper, integration.id, integration.sealed).account
+    except AccountError:
+        return {}
+    if account is None:
+        return {}
+    sealed = seal(pepper, f"revoke:{integration.id}", account.refresh.encode())
+    return {"provider": integration.provider, "revoking": b64encode(sealed).decode()}
+
+
+def opened_revocation(pepper: bytes, integration_id: str, sealed: str) -> str:
+    """The token. Raises InvalidTag."""
+    return opened(peppers(pepper), f"revoke:{integration_id}", b64decode(sealed)).decode()
 
 
 def sealed_content(pepper: bytes, stream_id: str, content: bytes) -> bytes:
@@ -81,6 +126,24 @@ def opened_cursor(pepper: bytes, stream_id: str, sealed: bytes | None) -> str | 
         return None if sealed is None else opened(peppers(pepper), f"cursor:{stream_id}", sealed).decode()
     except InvalidTag:
         return None
+
+
+def provider_of(ports: Ports, name: str) -> AccountProvider:
+    """The provider of an account. Raises AccountError where the operator has taken it away."""
+    found = ports.accounts.providers.get(IntegrationProvider(name))
+    if found is None:
+        words = "The provider is not set up here any more: ask the operator, or disconnect."
+        raise AccountError(IntegrationProblemCode.PROVIDER_UNAVAILABLE, words, retry_after=_AWAY_SECONDS)
+    return found
+
+
+def account_reader(provider: AccountProvider, account: Account, stream: str, access: Access) -> Reader:
+    """The reader of a stream of an account. Raises AccountError for a calendar that it has no more."""
+    calendar = account.calendars.get(stream)
+    if calendar is None:
+        words = "The calendar is not there any more: follow another one, or reconnect."
+        raise AccountError(IntegrationProblemCode.FORBIDDEN, words, is_final=True)
+    return provider.reader(calendar, account.label, access)
 
 
 def reader_of(

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 
 import orjson
 
 from contract.integrations import FEED_BYTES_MAX, FEED_SECONDS, IntegrationProblemCode
+from providers.accounts.calls import waiting
 from providers.accounts.ical_reading import READING, Feed, read_feed
 from providers.accounts.ports import AccountError, Asked, Change, Cursor, More, Told
 from providers.children import ChildError, Children
@@ -17,7 +17,6 @@ from providers.outbound import Answer, Limits, NotAllowed, Outbound, OutboundErr
 PAGE = 100
 """The events of a page, and so of a transaction."""
 LIMITS = Limits(seconds=FEED_SECONDS, read_seconds=FEED_SECONDS, body_bytes=FEED_BYTES_MAX)
-_RETRY_MOST = 3_600.0
 _CODE = IntegrationProblemCode
 
 LocalFeed = Callable[[str, datetime], bytes]
@@ -114,16 +113,3 @@ async def fetch(outbound: Outbound, url: str, before: dict[str, str]) -> Answer:
         raise AccountError(_CODE.PROVIDER_UNAVAILABLE, words)
     words = f"The feed is not there: its server answers with status {answer.status}. Check the address."
     raise AccountError(_CODE.FEED_UNREACHABLE, words)
-
-
-def waiting(header: str | None, present: datetime) -> float | None:
-    """The seconds of a Retry-After header in either form, at most an hour; None for one that says nothing."""
-    text = (header or "").strip()
-    if text.isascii() and text.isdecimal():
-        return min(float(text[:9]), _RETRY_MOST)
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, IndexError, TypeError, OverflowError):
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((moment - present).total_seconds(), 0.0), _RETRY_MOST)

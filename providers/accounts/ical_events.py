@@ -24,8 +24,8 @@ _RESPONSES = {
 _CLASS = re.compile(r"CLASS[:;]", re.IGNORECASE)
 _THINGS = ("RESOURCE", "ROOM")
 _AWAY = ("OOF", "WORKINGELSEWHERE")
-_ADDRESS_MAX = 320
-_YEARS = range(1_900, 2_201)
+ADDRESS_MAX = 320
+YEARS = range(1_900, 2_201)
 _JOINING = re.compile(
     r"https://(?:[\w.-]+\.)?(?:zoom\.us/(?:j|my)|teams\.microsoft\.com/(?:l/meetup-join|meet)|teams\.live\.com/meet"
     r"|meet\.google\.com|webex\.com|whereby\.com)/[^\s<>\"']{1,900}",
@@ -130,7 +130,7 @@ def of_value(value: object, zone: object, zones: Zones) -> When:
     """The time of the library's value. Raises Unreadable for one that no calendar of today needs."""
     if isinstance(value, tuple):
         value = value[0]
-    if not isinstance(value, date) or value.year not in _YEARS:
+    if not isinstance(value, date) or value.year not in YEARS:
         raise Unreadable("A time lies before 1900 or after 2200")
     if not isinstance(value, datetime):
         return When(as_midnight(value), zones.usual, is_day=True)
@@ -201,7 +201,7 @@ def number_of(event: _Value, name: str) -> int:
 def changed_at(event: _Value) -> datetime | None:
     """When the event was last changed, by its own word."""
     value = getattr(event.get("LAST-MODIFIED"), "dt", None) if "LAST-MODIFIED" not in dict(event.errors) else None
-    if not isinstance(value, datetime) or value.year not in _YEARS:
+    if not isinstance(value, datetime) or value.year not in YEARS:
         return None
     return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
@@ -238,10 +238,12 @@ def _conference(event: _Value, place: str | None, text: str | None) -> str | Non
         found = text_of(event, name, PLACE_KEPT)
         if found and is_web_address(found):
             return found
-    for where in (place, text):
-        if where and (joining := _JOINING.search(where)):
-            return joining[0]
-    return None
+    return joining(place, text)
+
+
+def joining(*texts: str | None) -> str | None:
+    """The first address in the texts at which a known service holds meetings."""
+    return next((found[0] for text in texts if text and (found := _JOINING.search(text))), None)
 
 
 def _guests(event: _Value) -> tuple[Guest, ...]:
@@ -266,7 +268,7 @@ def _guest(value: _Value, *, is_organizer: bool) -> Guest | None:
         return None
     text = str(value).strip()
     email = text[7:].strip() if text.lower().startswith("mailto:") else str(params.get("EMAIL", text)).strip()
-    if "@" not in email or len(email) > _ADDRESS_MAX or any(c.isspace() for c in email) or not email.isprintable():
+    if "@" not in email or len(email) > ADDRESS_MAX or any(c.isspace() for c in email) or not email.isprintable():
         return None
     name = str(params.get("CN", "")).strip().strip('"')[:200]
     response = _RESPONSES.get(str(params.get("PARTSTAT", "")).upper(), ParticipantResponse.NO_RESPONSE)

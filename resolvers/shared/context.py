@@ -14,6 +14,7 @@ from contract.limits import CREDENTIALS_MAX, FILE_MAX_BYTES, FILES_QUOTA_BYTES
 from identity.authenticate import Identity
 from identity.budget import Budget, Unmetered
 from identity.principal import Organization, Principal
+from providers.accounts.consents import Accounts
 from providers.artifacts import Artifacts
 from providers.chat_models import ChatModel
 from providers.children import Children
@@ -91,6 +92,8 @@ class Services:
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     outbound: Outbound = field(default_factory=Outbound)
     children: Children = field(default_factory=Children)
+    accounts: Accounts = field(default_factory=Accounts)
+    """The providers whose accounts can be connected by consent."""
     budget: Budget = field(default_factory=Unmetered)
     credentials_max: int = CREDENTIALS_MAX
     """The number of live keys that a member may have in an organization, and that of user tokens."""

@@ -95,6 +95,32 @@ async def running(session: TenantSession, ids: Sequence[str]) -> dict[str, SyncR
     return {run.integration_id: run for run in await session.find_all(under_way)}
 
 
+async def lease_renewal(
+    session: TenantSession, integration_id: str, version: int, present: datetime, until: datetime
+) -> bool:
+    """Let the caller alone renew the tokens of this version until then; False where another does, or has."""
+    own = col(Integration.org_id) == session.org_id, col(Integration.id) == integration_id
+    lease = col(Integration.refreshing_until)
+    free = or_(lease.is_(None), lease < present)
+    leased = update(Integration).where(*own, col(Integration.sealed_version) == version, free)
+    return await session.execute(leased.values(refreshing_until=until)) == 1
+
+
+async def forget_begun(session: TenantSession, subject: str, present: datetime) -> None:
+    """Forget the connections that the subject began, and whose consent did not come in time (decision 573)."""
+    own = col(Integration.org_id) == session.org_id, col(Integration.owner_id) == subject
+    begun = col(Integration.status) == IntegrationStatus.PENDING.value
+    late = or_(col(Integration.grant_expires_at).is_(None), col(Integration.grant_expires_at) < present)
+    await session.execute(delete(Integration).where(*own, begun, late))
+
+
+async def has_account(session: TenantSession, provider: str, keys: Sequence[str], subject: str) -> bool:
+    """Whether the subject has connected an account that one of these keys stands for."""
+    own = col(Integration.org_id) == session.org_id, col(Integration.owner_id) == subject
+    same = col(Integration.provider) == provider, among(col(Integration.account_key), keys)
+    return bool(await session.rows(select(col(Integration.id)).where(*own, *same).limit(1)))
+
+
 async def cancel_runs(session: TenantSession, integration_id: str) -> None:
     """The runs that wait or are under way are given up."""
     own = col(SyncRun.org_id) == session.org_id, col(SyncRun.integration_id) == integration_id

@@ -18,6 +18,10 @@ class Integration(Record, table=True):
     `account_key` is a keyed hash of the account. `is_suspended` says that the service paused it, since its owner may
     not write at present, and goes on by itself. `shown` is the visibility that what is stored has. `failures` counts
     the runs that failed in a row.
+
+    `sealed_version` counts the tokens; `refreshing_until` is how long one process may renew them and no other does.
+    `grant_state` and `grant_code` are keyed hashes of what a consent under way is known by, first at the provider and
+    then by the member; `grant_sealed` holds its secrets.
     """
 
     __tablename__ = "integrations"
@@ -40,6 +44,12 @@ class Integration(Record, table=True):
     name: str = Field(sa_type=PlainText)
     account_key: str = Field(sa_type=PlainText)
     sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
+    sealed_version: int = 0
+    refreshing_until: datetime | None = None
+    grant_sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
+    grant_state: str | None = Field(default=None, sa_type=PlainText)
+    grant_code: str | None = Field(default=None, sa_type=PlainText)
+    grant_expires_at: datetime | None = None
     status: str = Field(default="active", sa_type=PlainText)
     is_suspended: bool = False
     problem_code: str | None = Field(default=None, sa_type=PlainText)

@@ -283,7 +283,7 @@ async def test_a_wider_visibility_than_the_policys_and_a_provider_it_does_not_al
     assert again.status_code == 409
     providers = (await one.gateway.rest("GET", "/integrations/providers", one.headers())).json()
     assert [(p["provider"], p["available"]) for p in providers] == [
-        *(("google", False), ("microsoft", False), ("zoom", False), ("slack", False), ("ical", False))
+        *(("google", True), ("microsoft", False), ("zoom", False), ("slack", False), ("ical", False))
     ]
     assert await policy(internal_domains=["no domain"]) == 422
     stale = one.headers("admin") | {"If-Match": '"1"'}

@@ -59,6 +59,7 @@ NAMING_NOTHING = {
     "files.create_file",
     "files.get_usage",
     "imports.list_imports",
+    "integration_consent.connect_integration",
     "integration_feeds.connect_feed",
     "integration_policy.get_policy",
     "integration_policy.update_policy",

@@ -13,7 +13,7 @@ from gateway.demo.calendar import made
 from jobs.sync.judge import Rules, judged
 from jobs.sync.match import Known, Match, is_person, matched, names_of
 from jobs.sync.merge import as_document, from_document
-from providers.accounts.ical import waiting
+from providers.accounts.calls import waiting
 from providers.accounts.ical_events import plain
 from providers.accounts.ical_reading import read_feed
 from providers.accounts.ports import Guest, Said, Seen

@@ -187,6 +187,9 @@ _PATHS = {
     ("GET", f"{_PATH}/policy"): ("CRM_READ", True, 200, "Query.integrationPolicy"),
     ("PATCH", f"{_PATH}/policy"): ("ORG_ADMIN", True, 200, "Mutation.integrationPolicyUpdate"),
     ("POST", f"{_PATH}/feeds"): ("CRM_MANAGE", True, 201, "Mutation.integrationFeedConnect"),
+    ("POST", _PATH): ("CRM_MANAGE", True, 201, "Mutation.integrationConnect"),
+    ("POST", f"{_PATH}/{{integration_id}}/complete"): ("CRM_MANAGE", True, 200, "Mutation.integrationComplete"),
+    ("POST", f"{_PATH}/{{integration_id}}/reconnect"): ("CRM_MANAGE", True, 200, "Mutation.integrationReconnect"),
     ("GET", _PATH): ("CRM_READ", True, 200, "Query.integrations"),
     ("GET", f"{_PATH}/{{integration_id}}"): ("CRM_READ", True, 200, "Query.integration"),
     ("PATCH", f"{_PATH}/{{integration_id}}"): ("CRM_MANAGE", True, 200, "Mutation.integrationUpdate"),
@@ -299,6 +302,35 @@ RECORD = RecordType(
             (
                 Rest("POST", f"{_PATH}/feeds", _FEED),
                 put("integrationFeedConnect", "IntegrationFeedInput", "integration { id }", **_FEED),
+            ),
+        ),
+        "integration_consent.connect_integration": Case(
+            "CRM_MANAGE",
+            (
+                Rest("POST", _PATH, {"provider": "google", "name": "<name>"}),
+                put(
+                    *("integrationConnect", "IntegrationConnectInput", "integration { id }"),
+                    provider="GOOGLE",
+                    name="<name>",
+                ),
+            ),
+        ),
+        "integration_consent.complete_integration": Case(
+            "CRM_MANAGE",
+            (
+                Rest("POST", f"{_ONE}/complete", {"completion_code": "<name>"}),
+                put(
+                    *("integrationComplete", "IntegrationCompleteInput", "integration { id }"),
+                    id="<integration>",
+                    completionCode="<name>",
+                ),
+            ),
+        ),
+        "integration_consent.reconnect_integration": Case(
+            "CRM_MANAGE",
+            (
+                Rest("POST", f"{_ONE}/reconnect"),
+                by_id("integrationReconnect", "integration", "integration { id }"),
             ),
         ),
         "integration_feeds.replace_feed": Case(

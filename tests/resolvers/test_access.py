@@ -33,7 +33,7 @@ HELPERS |= {
     "analytics_model.read",
 }
 HELPERS |= {"integrations.visible_of", "integrations.own_to_change", "integration_items.items_of"}
-HELPERS |= {"integrations.run_under_way", "integration_items.item_of"}
+HELPERS |= {"integrations.run_under_way", "integration_items.item_of", "integration_feeds.check_room"}
 HELPERS |= {"writing.created_at_once", "writing.create_record", "writing.change_record", "writing.delete_record"}
 HELPERS |= {"files.add_file", "receiving.announce", "receiving.give_up", "receiving.receive_file", "uploads.completed"}
 HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.attempted", "upserts.upsert"}

@@ -34,7 +34,7 @@ _FILES = "a file is told where it is attached, as long as it is"
 _RESEARCH = "what is researched is no record with a feed"
 _CONNECTED = (
     *("FeedConnect", "FeedReplace", "Update", "Pause", "Resume", "Sync", "Disconnect", "ItemTake", "ItemIgnore"),
-    "PolicyUpdate",
+    *("PolicyUpdate", "Connect", "Complete", "Reconnect"),
 )
 UNTOLD = {
     **dict.fromkeys(

@@ -1,0 +1,45 @@
+"""The settings of accounts elsewhere that members connect by consent."""
+
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings
+
+from contract.integrations import POLL_SECONDS
+from contract.web_address import is_web_address
+from gateway.addresses import is_loopback_name
+
+
+class AccountSettings(BaseSettings):
+    """The operator's clients at the providers."""
+
+    google_client_id: str = Field(default="", description="The OAuth client by which members connect Google accounts.")
+    google_client_secret: SecretStr = Field(default=SecretStr(""), description="Its secret.")
+    google_base_url: str | None = Field(
+        default=None,
+        description="Where Google's interfaces lie instead, by https or on this machine; for tests.",
+    )
+    sync_poll_seconds: int = Field(
+        default=POLL_SECONDS, ge=30, le=86_400, description="Seconds between two looks at a connected account."
+    )
+
+    @field_validator("google_client_id", "google_client_secret")
+    @classmethod
+    def _visible(cls, value: SecretStr | str) -> SecretStr | str:
+        text = value if isinstance(value, str) else value.get_secret_value()
+        if not all("!" <= c <= "~" for c in text):
+            raise ValueError("must be visible ASCII, without blanks")
+        return value
+
+    @field_validator("google_base_url")
+    @classmethod
+    def _unheard(cls, value: str | None) -> str | None:
+        """Tokens go there, so nobody may listen in."""
+        if value is None:
+            return None
+        parts = urlsplit(value) if is_web_address(value) else urlsplit("")
+        if not parts.netloc or "@" in parts.netloc or parts.query or parts.fragment:
+            raise ValueError("must be an https:// address that ends with its path, and hold no user")
+        if parts.scheme != "https" and not is_loopback_name(parts.hostname or ""):
+            raise ValueError("must be https, or on this machine")
+        return value

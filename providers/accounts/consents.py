@@ -1,0 +1,72 @@
+"""The port to providers whose accounts are connected by consent, and those that the operator has set up."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from contract.integrations import POLL_SECONDS, IntegrationProvider
+from providers.accounts.oauth import OAuth
+from providers.accounts.ports import Reader
+
+Access = Callable[[str | None], Awaitable[str]]
+"""Gives a token to ask with: another one than that which was refused, where one was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """An account: what it is known by for good, and what its owner calls it."""
+
+    id: str = field(repr=False)
+    label: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarInfo:
+    """A calendar of an account."""
+
+    id: str = field(repr=False)
+    name: str
+    is_primary: bool
+
+
+class AccountProvider(Protocol):
+    """A provider, as the operator's client sees it. Whatever asks it raises AccountError."""
+
+    oauth: OAuth
+    needed: frozenset[str]
+    """The permissions without which there is nothing to read."""
+
+    async def who(self, token: str) -> Who:
+        """Whose token it is."""
+
+    async def calendars(self, token: str) -> list[CalendarInfo]:
+        """The calendars whose events can be read, the primary one first."""
+
+    def reader(self, calendar: str, label: str, access: Access) -> Reader:
+        """The reader of a calendar of the account with this label."""
+
+    async def close(self) -> None:
+        """End the connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The providers that are set up, and where a consent comes back to.
+
+    `missing` are the variables that are not set. `origins` are those that a browser may be sent on to.
+    """
+
+    providers: Mapping[IntegrationProvider, AccountProvider] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+    public_url: str = ""
+    origins: frozenset[str] = frozenset()
+    poll_seconds: int = POLL_SECONDS
+
+    def redirect(self, provider: IntegrationProvider) -> str:
+        """The address at which the provider hands the browser back."""
+        return f"{self.public_url}/integrations/callback/{provider.value}"
+
+    async def close(self) -> None:
+        """End the connections of all."""
+        for provider in self.providers.values():  # a few
+            await provider.close()

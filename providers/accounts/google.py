@@ -1,0 +1,152 @@
+"""Google accounts: the consent, who the account is, its calendars, and what changes in one."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from urllib.parse import quote
+
+from contract.integrations import CALENDARS_MAX, GOOGLE_CALENDAR, PASS_PAGES_MAX, IntegrationProblemCode
+from providers.accounts.calls import AccountApi, Json, Refused
+from providers.accounts.consents import Access, CalendarInfo, Who
+from providers.accounts.google_events import change_of, zone_of
+from providers.accounts.oauth import Client, OAuth
+from providers.accounts.ports import AccountError, Asked, Change, Cursor, More, Reader, StartOver, Told
+from providers.calls import Calls
+
+PAGE = 250
+"""The events of a page, which is as many as Google gives unless told."""
+PRIMARY = "primary"
+_CODE = IntegrationProblemCode
+_READABLE = frozenset({"reader", "writer", "owner"})
+_CONSENT = {"access_type": "offline", "prompt": "consent"}
+"""The words for a token that outlives the hour: without `prompt` a second consent brings none."""
+
+
+class GoogleAccounts:
+    """Google, as the operator's client sees it."""
+
+    needed = frozenset({GOOGLE_CALENDAR})
+    """The permissions without which there is nothing to read."""
+
+    def __init__(self, client_id: str, secret: str, base_url: str | None = None, *, calls: Calls | None = None) -> None:
+        """With a `base_url` everything lies below it."""
+        base = (base_url or "").rstrip("/")
+        self._api = AccountApi("Google", calls=calls)
+        self._who = f"{base or 'https://openidconnect.googleapis.com'}/v1/userinfo"
+        self._calendar = f"{base or 'https://www.googleapis.com'}/calendar/v3"
+        client = Client(
+            id=client_id,
+            secret=secret,
+            authorize_url=f"{base or 'https://accounts.google.com'}/o/oauth2/v2/auth",
+            token_url=f"{base or 'https://oauth2.googleapis.com'}/token",
+            revoke_url=f"{base or 'https://oauth2.googleapis.com'}/revoke",
+            scopes=("openid", "email", GOOGLE_CALENDAR),
+            more=_CONSENT,
+        )
+        self.oauth = OAuth(self._api, client)
+
+    async def who(self, token: str) -> Who:
+        """Whose token it is. Raises AccountError."""
+        answer = await self._api.get(self._who, token)
+        identifier, label = answer.get("sub"), answer.get("email")
+        if not isinstance(identifier, str) or not identifier:
+            raise AccountError(_CODE.PROVIDER_ANSWER, "Google did not say whose account it is.")
+        return Who(identifier[:500], str(label or "")[:500])
+
+    async def calendars(self, token: str) -> list[CalendarInfo]:
+        """The calendars whose events can be read, the primary one first; at most so many. Raises AccountError."""
+        params = {"maxResults": str(PAGE)}
+        answer = await self._api.get(f"{self._calendar}/users/me/calendarList", token, params)
+        found = [made for each in _objects(answer.get("items")) if (made := _calendar(each)) is not None]
+        found.sort(key=lambda each: not each.is_primary)
+        if not found or not found[0].is_primary:
+            found.insert(0, CalendarInfo(PRIMARY, "Calendar", is_primary=True))
+        return found[:CALENDARS_MAX]
+
+    def reader(self, calendar: str, label: str, access: Access) -> Reader:
+        """The reader of a calendar of the account with this label, which is its owner's address."""
+        url = f"{self._calendar}/calendars/{quote(calendar, safe='')}/events"
+        return CalendarReader(self._api, url, label, access)
+
+    async def close(self) -> None:
+        """End the connections."""
+        await self._api.close()
+
+
+def _calendar(told: Json) -> CalendarInfo | None:
+    identifier, is_primary = told.get("id"), told.get("primary") is True
+    if not isinstance(identifier, str) or not 0 < len(identifier) <= 500 or told.get("deleted") is True:
+        return None
+    if told.get("accessRole") not in _READABLE:
+        return None
+    name = str(told.get("summaryOverride") or told.get("summary") or "").strip()[:200]
+    if not name or "@" in name:  # the primary one is called by the account's address, which is its owner's
+        name = "Calendar" if is_primary else "Another calendar"
+    return CalendarInfo(PRIMARY if is_primary else identifier, name, is_primary)
+
+
+class CalendarReader:
+    """Reads one calendar: all of the days that are followed, or what changed since."""
+
+    def __init__(self, api: AccountApi, url: str, label: str, access: Access) -> None:
+        self._api = api
+        self._url = url
+        self._label = label
+        self._access = access
+        self._token: str | None = None
+
+    async def read(self, asked: Asked, told: Told) -> AsyncIterator[Sequence[Change]]:
+        """The changes, page by page. Raises AccountError."""
+        told.is_complete = asked.cursor is None
+        told.addresses |= {self._label} if "@" in self._label else set()
+        params = {"maxResults": str(PAGE), "singleEvents": "true", "showDeleted": "true"}
+        if asked.cursor is None:
+            params |= {"timeMin": _stamp(asked.window_from), "timeMax": _stamp(asked.window_until)}
+        else:
+            params["syncToken"] = asked.cursor
+        been: set[str] = set()
+        is_unchanged = asked.cursor is not None
+        while True:
+            try:
+                answer = await self._answer(params, told)
+            except Refused as error:
+                if error.status != 410 or asked.cursor is None:
+                    raise
+                yield [StartOver()]
+                return
+            zone = zone_of(answer.get("timeZone"))
+            changes = [found for each in _objects(answer.get("items")) if (found := change_of(each, zone)) is not None]
+            is_unchanged = is_unchanged and not changes
+            following, token = answer.get("nextPageToken"), answer.get("nextSyncToken")
+            if not isinstance(following, str) or not following:
+                if not isinstance(token, str) or not token:
+                    raise AccountError(_CODE.PROVIDER_ANSWER, "Google's answer has no end; it is read again.")
+                if changes:
+                    yield changes
+                yield [Cursor(token, is_unchanged=is_unchanged)]
+                return
+            yield [More(), *changes]
+            if following in been or len(been) >= PASS_PAGES_MAX:
+                raise AccountError(_CODE.PROVIDER_ANSWER, "Google's pages come again; they are read again.")
+            been.add(following)
+            params["pageToken"] = following
+
+    async def _answer(self, params: dict[str, str], told: Told) -> Json:
+        """A page; with another token where this one is accepted no more. Raises AccountError."""
+        token = self._token = self._token or await self._access(None)
+        told.calls += 1
+        try:
+            return await self._api.get(self._url, token, params)
+        except Refused as error:
+            if error.status != 401:
+                raise
+        self._token = await self._access(token)
+        told.calls += 1
+        return await self._api.get(self._url, self._token, params)
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _objects(value: object) -> list[Json]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

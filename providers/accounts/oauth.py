@@ -1,0 +1,109 @@
+"""OAuth 2.0 authorization codes with PKCE (RFC 6749 and 7636): the address of the consent, and what becomes of codes.
+
+Three forms of one protocol, each a call of `AccountApi`: a library would bring a client of its own (decision 578).
+"""
+
+import base64
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from urllib.parse import urlencode
+
+from contract.integrations import IntegrationProblemCode
+from providers.accounts.calls import AccountApi, Json, Refused
+from providers.accounts.ports import AccountError
+
+_TOKEN_MAX = 20_000
+_USUAL, _LONGEST = 3_600, 30 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens that a provider gave. Without `refresh` the former one goes on; `scopes` are what was permitted."""
+
+    access: str = field(repr=False)
+    refresh: str | None = field(repr=False)
+    expires_at: datetime
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The operator's client at a provider, and where the provider is asked."""
+
+    id: str
+    secret: str = field(repr=False)
+    authorize_url: str
+    token_url: str
+    revoke_url: str
+    scopes: tuple[str, ...]
+    more: Mapping[str, str]
+
+
+class OAuth:
+    """The consent of one provider."""
+
+    def __init__(self, api: AccountApi, client: Client) -> None:
+        self._api = api
+        self._client = client
+
+    def address(self, redirect: str, state: str, verifier: str, **more: str) -> str:
+        """The provider's page for the member."""
+        asked = {
+            "response_type": "code",
+            "client_id": self._client.id,
+            "redirect_uri": redirect,
+            "scope": " ".join(self._client.scopes),
+            "state": state,
+            "code_challenge": challenge_of(verifier),
+            "code_challenge_method": "S256",
+            **self._client.more,
+            **more,
+        }
+        return f"{self._client.authorize_url}?{urlencode(asked)}"
+
+    async def exchanged(self, code: str, verifier: str, redirect: str, present: datetime) -> Tokens:
+        """The tokens that the code stands for. Raises AccountError."""
+        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
+        return self._tokens(await self._api.post(self._client.token_url, form | self._own()), present)
+
+    async def renewed(self, refresh: str, present: datetime) -> Tokens:
+        """New tokens for a former one. Raises AccountError: REAUTHORIZE where the consent is accepted no more."""
+        form = {"grant_type": "refresh_token", "refresh_token": refresh}
+        try:
+            answer = await self._api.post(self._client.token_url, form | self._own())
+        except Refused as error:
+            if "invalid_grant" not in error.reasons:
+                raise
+            words = f"{self._api.name} does not accept the consent any more: connect again, by reconnecting."
+            raise AccountError(IntegrationProblemCode.REAUTHORIZE, words, is_final=True) from None
+        return self._tokens(answer, present)
+
+    async def revoked(self, token: str) -> None:
+        """Have the provider forget the consent. Raises AccountError."""
+        await self._api.post(self._client.revoke_url, {"token": token})
+
+    def _own(self) -> dict[str, str]:
+        return {"client_id": self._client.id, "client_secret": self._client.secret}
+
+    def _tokens(self, answer: Json, present: datetime) -> Tokens:
+        access, refresh, lasts = (answer.get(name) for name in ("access_token", "refresh_token", "expires_in"))
+        if not isinstance(access, str) or not 0 < len(access) <= _TOKEN_MAX:
+            words = f"{self._api.name} gave an answer without a token."
+            raise AccountError(IntegrationProblemCode.PROVIDER_ANSWER, words)
+        seconds = lasts if isinstance(lasts, int) and 0 < lasts <= _LONGEST else _USUAL
+        kept = refresh if isinstance(refresh, str) and 0 < len(refresh) <= _TOKEN_MAX else None
+        scopes = frozenset(str(answer.get("scope", "")).split())
+        return Tokens(access, kept, present + timedelta(seconds=seconds), scopes)
+
+
+def new_verifier() -> str:
+    """A verifier of PKCE: 256 bits, in the letters that RFC 7636 allows."""
+    return secrets.token_urlsafe(32)
+
+
+def challenge_of(verifier: str) -> str:
+    """The verifier's challenge of the kind S256."""
+    return base64.urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()

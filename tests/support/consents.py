@@ -1,0 +1,45 @@
+"""Connecting a Google account as a member does: begin, permit at the provider, come back, complete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from tests.support.feeds import work
+from tests.support.google import Account, Google
+from tests.support.tenants import Tenant
+
+CALLBACK = "/integrations/callback/google"
+JSON = {"Accept": "application/json"}
+
+
+async def begin(tenant: Tenant, role: str = "member", **more: Any) -> Any:
+    """What beginning a connection answers."""
+    body = {"provider": "google", **more}
+    response = await tenant.gateway.rest("POST", "/integrations", tenant.headers(role), body)
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+async def come_back(tenant: Tenant, asked: dict[str, str], path: str = CALLBACK) -> httpx.Response:
+    """The browser that the provider sends back, without any credential."""
+    return await tenant.gateway.http.get(path, params=asked, headers=JSON)
+
+
+async def complete(tenant: Tenant, told: Any, role: str = "member", **headers: str) -> httpx.Response:
+    """Complete what came back."""
+    body = {"completion_code": told["completion_code"]}
+    path = f"/integrations/{told['integration_id']}/complete"
+    return await tenant.gateway.rest("POST", path, tenant.headers(role) | headers, body)
+
+
+async def connected(tenant: Tenant, google: Google, account: Account, role: str = "member", **more: Any) -> str:
+    """Connect the account, and have it read; the connection's identifier."""
+    begun = await begin(tenant, role, **more)
+    told = (await come_back(tenant, google.consent(begun["authorization_url"], account))).json()
+    response = await complete(tenant, told, role)
+    assert response.status_code == 200, response.text
+    await work(tenant)
+    identifier: str = response.json()["id"]
+    return identifier
