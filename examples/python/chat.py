@@ -43,8 +43,6 @@ def answer(client: httpx.Client, thread: str, text: str) -> str:
                     headers = {"Last-Event-ID": last}
                     if kind == "text_delta":
                         print(data["text"], end="", flush=True)
-                    elif kind in ("run_resumed", "error"):  # resumed, the last words are said once more
-                        print(f"\n[{data.get('message', 'once more')}]")
                     elif kind == "run_finished":
                         print(f"\n[{data['status']}]")
                         return str(data["status"])
