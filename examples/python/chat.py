@@ -24,7 +24,8 @@ def events(response: httpx.Response) -> Iterator[tuple[str, str, dict[str, Any]]
         if name:
             fields[name] = value
         elif "event" in fields:
-            yield fields.pop("event"), fields["id"], json.loads(fields["data"])
+            yield fields["event"], fields["id"], json.loads(fields["data"])
+            fields = {}
 
 
 def answer(client: httpx.Client, thread: str, text: str) -> str:
@@ -41,13 +42,12 @@ def answer(client: httpx.Client, thread: str, text: str) -> str:
                     headers = {"Last-Event-ID": last}
                     if kind == "text_delta":
                         print(data["text"], end="", flush=True)
-                    elif kind in ("run_resumed", "error"):  # resumed, the last words are said once more
-                        print(f"\n[{data.get('message', 'once more')}]")
                     elif kind == "approval_required":
                         said = "approve" if input(f"\n{data['preview']}\nApprove? [y/N] ") == "y" else "reject"
                         decision = {"decision": said, "arguments_sha256": data["arguments_sha256"]}
                         client.post(f"/chat/approvals/{data['approval_id']}", json=decision)
                     elif kind == "run_finished":
+                        print(f"\n[{data['status']}]")
                         return str(data["status"])
         except httpx.TransportError:
             time.sleep(1)
@@ -56,5 +56,4 @@ def answer(client: httpx.Client, thread: str, text: str) -> str:
 if __name__ == "__main__":
     with httpx.Client(base_url=URL, headers={"Authorization": f"Bearer {os.environ['TOKEN']}"}, timeout=30) as client:
         thread = client.post("/chat/threads").raise_for_status().json()["id"]
-        print(f"\n[{(status := answer(client, thread, ' '.join(sys.argv[1:]) or 'what can you do'))}]")
-        sys.exit(status != "succeeded")
+        sys.exit(answer(client, thread, " ".join(sys.argv[1:]) or "what can you do") != "succeeded")
