@@ -40,7 +40,6 @@ from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
 from gateway.settings import Settings
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
-from rest_compat.integration_callback import callback_route
 from rest_compat.openapi import openapi_document
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
@@ -152,7 +151,6 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams:
         Route("/metrics", metrics.answer),
         static_mount(),
         *mcp_routes(runtime, streams),
-        callback_route(runtime.services),
         *rest_routes(runtime.services, runtime.readiness, streams),
     ]
     if runtime.keys is None:

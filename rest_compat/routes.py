@@ -59,6 +59,7 @@ from rest_compat import (
     upserts,
     viewer,
 )
+from rest_compat.integration_callback import callback_route
 from rest_compat.operations import RestOperation
 from transport.readiness import Readiness
 from transport.streams import Streams
@@ -123,4 +124,4 @@ def liveness_routes(services: Services, readiness: Readiness) -> list[Route]:
 
 def rest_routes(services: Services, readiness: Readiness, streams: Streams | None = None) -> list[Route]:
     """Makes the routes of all paths, to be mounted at the root."""
-    return serving.routes(OPERATIONS, services, readiness, streams)
+    return [callback_route(services), *serving.routes(OPERATIONS, services, readiness, streams)]

@@ -80,9 +80,10 @@ class IntegrationConsentMutations:
         self,
         info: Info,
         id: IntegrationId,
-        return_to: Annotated[str | None, argument("Where the callback sends the browser.")] = None,
+        return_to: Annotated[str | None, argument("Where the callback sends the browser.")] = UNSET,
     ) -> IntegrationConnectPayload:
-        begun, problems = await change(info, integration_consent.reconnect_integration, id, return_to)
+        where = return_to or None
+        begun, problems = await change(info, integration_consent.reconnect_integration, id, where)
         return _begun(begun, problems)
 
 

@@ -44,7 +44,7 @@ class Integration(Record, table=True):
     name: str = Field(sa_type=PlainText)
     account_key: str = Field(sa_type=PlainText)
     sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
-    sealed_version: int = 0
+    sealed_version: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
     refreshing_until: datetime | None = None
     grant_sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
     grant_state: str | None = Field(default=None, sa_type=PlainText)

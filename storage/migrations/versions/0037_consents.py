@@ -14,7 +14,7 @@ TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 def upgrade() -> None:
     for column in (
-        sa.Column("sealed_version", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("sealed_version", sa.Integer(), nullable=False, server_default=sa.text("0")),
         sa.Column("refreshing_until", TIME),
         sa.Column("grant_sealed", sa.LargeBinary()),
         sa.Column("grant_state", TEXT),
