@@ -20,7 +20,8 @@ from gateway.observability.metrics import (
 )
 from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.server.shutdown import LAST_WORK_SECONDS
-from gateway.settings import SequencingProvider, Settings
+from gateway.setting_checks import SequencingProvider
+from gateway.settings import Settings
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys

@@ -95,3 +95,13 @@ def with_database(work: Callable[[Database], Awaitable[T]], configuration: Setti
             await database.close()
 
     return asyncio.run(run())
+
+
+def warn_of_strangers() -> None:
+    """Log what begins as settings do and is none: a misspelt setting would otherwise hold its default in silence."""
+    import logging
+
+    from gateway.setting_sources import strangers
+
+    for stranger in strangers():
+        logging.getLogger(__name__).warning("%s: %s", stranger.message, stranger.advice)

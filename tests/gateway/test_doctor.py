@@ -16,6 +16,7 @@ import pytest
 
 from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
 from gateway.observability import doctor
+from gateway.observability.doctor_settings import BEAT_LEAST
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from storage.base import now
@@ -122,7 +123,7 @@ def test_nothing_is_wrong_with_a_fresh_service(command: Command, migrated: Path)
 
 def test_each_deadline_leaves_time_for_the_one_within_it() -> None:
     assert REQUEST_SECONDS > STATEMENT_SECONDS > CONNECTION_SECONDS > 0
-    assert doctor.BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
+    assert BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
 
 
 def _problems(outcome: Outcome) -> dict[str, tuple[str, str]]:
