@@ -9,7 +9,7 @@ from datetime import timedelta
 import httpx
 
 from contract.errors import Unavailable
-from gateway.made import database_of, embedded_issuer
+from gateway.made import database_of, embedded_issuer, store_of
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.metrics import (
     count_call,
@@ -28,7 +28,6 @@ from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper
 from jobs.worker import Worker
 from providers.accounts.ical import LocalFeed
-from providers.artifacts import artifacts_at
 from providers.calls import Calls
 from providers.chat_model_choice import chat_model
 from providers.chat_models import ChatModel
@@ -114,7 +113,7 @@ class Runtime:
             notifications=notifications,
             sequencing=sequencing_of(settings, self.calls),
             outbound=self.outbound,
-            artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
+            artifacts=store_of(settings),
             children=Children(),
             pepper=secret,
             feeds=feeds or {},

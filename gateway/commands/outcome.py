@@ -31,8 +31,9 @@ def say(message: str) -> None:
 
 
 def show(data: object, text: str, as_json: bool) -> None:
-    """The command's data on stdout."""
-    print(json.dumps(data, indent=2) if as_json else text)
+    """The command's data on stdout; an empty text is no line."""
+    if as_json or text:
+        print(json.dumps(data, indent=2) if as_json else text)
 
 
 def settings(**overrides: Any) -> Settings:  # their validation says what is wrong with them

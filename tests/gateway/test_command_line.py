@@ -34,6 +34,9 @@ COMMANDS = {
     "webhooks",
     "analytics",
     "tools",
+    "key",
+    "job",
+    "webhook",
 }
 
 
@@ -223,6 +226,10 @@ def test_keys_that_others_can_read_are_refused(command: Command, tmp_path: Path)
         ["seed"],
         ["seed", "--demo"],
         ["org", "create", "Acme"],
+        ["org", "list"],
+        ["key", "list"],
+        ["job", "list"],
+        ["webhook", "list"],
         ["member", "remove", "--org", "acme", "--user", "u1"],
         ["token", "--user", "u1"],
         ["doctor"],
