@@ -1,6 +1,7 @@
 """`config`, `doctor` and `version`: what is set, and what is wrong."""
 
 import asyncio
+import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,12 +70,19 @@ def check_config(
     say(f"{file.name} is current")
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    token: Annotated[
+        str | None, typer.Option("--token", help="Explain what the service makes of this token; - for standard input.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Look for what would keep the service from working well, and say what to do about it.
 
-    Exit with 1 where something is wrong, with 69 where the database cannot be reached.
+    Exit with 1 where something is wrong, with 69 where the database cannot be reached. With a token, which is never
+    printed, only what concerns the token is looked at.
     """
-    findings = asyncio.run(_examine(with_folder(settings(), mending=False)))
+    token = sys.stdin.read() if token == "-" else token
+    findings = asyncio.run(_examine(with_folder(settings(), mending=False), token))
     lines = []
     for finding in findings:
         lines.append(f"{'ok     ' if finding.ok else 'PROBLEM'}  {finding.name}: {finding.message}")
@@ -82,20 +90,24 @@ def doctor(as_json: AsJson = False) -> None:
             lines.append(f"         {finding.advice}")
     data = [{"name": f.name, "ok": f.ok, "message": f.message, "advice": None if f.ok else f.advice} for f in findings]
     show(data, "\n".join(lines), as_json)
-    if not findings[0].ok:
+    if token is None and not findings[0].ok:
         raise SystemExit(MISSING)
     if not all(finding.ok for finding in findings):
         raise SystemExit(FAILED)
 
 
-async def _examine(configuration: "Settings") -> "list[Finding]":
-    from gateway.observability.doctor import examine
+async def _examine(configuration: "Settings", token: str | None) -> "list[Finding]":
+    from gateway.observability import doctor, doctor_token
     from gateway.runtime import Runtime
     from gateway.setting_sources import strangers
 
     runtime = Runtime(configuration)
     async with runtime.running():
-        return await examine(runtime, strangers())
+        if token is None:
+            return await doctor.examine(runtime, strangers())
+        if runtime.keys is not None:
+            await runtime.keys.refresh()
+        return await doctor_token.explain(runtime, token)
 
 
 def version(as_json: AsJson = False) -> None:
