@@ -26,13 +26,14 @@ from storage.analytics.grants import faults
 from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
 from storage.folders import mode_of
-from storage.queries import credentials
+from storage.queries import credentials, jobs
 from storage.queries.organizations import all_ids
 from storage.seeding.demo import ADMIN
 
 MIB = 1024 * 1024
 SPACE_LEAST = 512 * MIB
 SKEW_MOST = timedelta(seconds=5)
+LATE_MOST = timedelta(minutes=1)
 
 
 async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[Finding]:
@@ -51,6 +52,7 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
         findings.append(await _clock(runtime))
         findings.append(await _timeouts(runtime))
     if found["database"] and found["migrations"]:
+        findings.append(await _jobs(runtime))
         findings.append(await _credentials(runtime))
         findings.append(await _demo(runtime))
         findings.append(await _roll_ups(runtime))
@@ -113,6 +115,17 @@ async def _timeouts(runtime: Runtime) -> Finding:
     message = ", ".join(f"{name} is {seconds:g} s" for name, seconds in early.items()) or "the server's leave time"
     advice = f"let the role have {STATEMENT_SECONDS} s at least: ALTER ROLE … SET {next(iter(early), 'x')} = 0"
     return Finding("timeouts", not early, message, advice)
+
+
+async def _jobs(runtime: Runtime) -> Finding:
+    """Whether somebody takes what is due: where nothing waits, nobody may be needed (decision 628)."""
+    async with runtime.database.directory() as session:
+        depth = await jobs.depth(session)
+        beating = await jobs.beating(session, now() - timedelta(seconds=runtime.settings.job_lease_seconds))
+    late = now() - depth.first_due_at if depth.first_due_at else timedelta()
+    message = f"{depth.due} due, the first for {late.total_seconds():.0f} s; {beating or 'no'} workers beat"
+    advice = "start `crm-gateway worker`, or `serve` without --no-worker; where one runs, look at its log"
+    return Finding("jobs", beating > 0 or late <= LATE_MOST, message, advice)
 
 
 async def _credentials(runtime: Runtime) -> Finding:
