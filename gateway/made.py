@@ -4,6 +4,7 @@ from contract.limits import STATEMENT_SECONDS
 from gateway.settings import Settings
 from identity.keyfiles import previous_signing_key, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+from providers.artifacts import Artifacts, artifacts_at
 from storage.database import Database
 
 AUDIENCE = "crm-gateway"
@@ -17,6 +18,11 @@ def database_of(settings: Settings, *, statement_seconds: float | None = STATEME
         statement_cache=settings.database_statement_cache,
         statement_seconds=statement_seconds,
     )
+
+
+def store_of(settings: Settings) -> Artifacts:
+    """The store of files that the settings name."""
+    return artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts")
 
 
 def embedded_issuer(settings: Settings) -> EmbeddedIssuer:

@@ -12,7 +12,7 @@ import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
 from contract.integrations import IntegrationProvider
 from contract.web_address import origin_of_address
-from gateway.made import database_of, embedded_issuer
+from gateway.made import database_of, embedded_issuer, store_of
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.metrics import (
     CHAT_STREAMS,
@@ -26,7 +26,8 @@ from gateway.observability.metrics import (
 )
 from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
 from gateway.server.shutdown import LAST_WORK_SECONDS
-from gateway.settings import SequencingProvider, Settings
+from gateway.setting_checks import SequencingProvider
+from gateway.settings import Settings
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
@@ -35,7 +36,6 @@ from jobs.worker import Worker
 from providers.accounts.consents import AccountProvider, Accounts
 from providers.accounts.google import GoogleAccounts
 from providers.accounts.ical import LocalFeed
-from providers.artifacts import artifacts_at
 from providers.calls import Calls
 from providers.chat_model_choice import chat_model
 from providers.chat_models import ChatModel
@@ -139,7 +139,7 @@ class Runtime:
             notifications=notifications,
             sequencing=sequencing_of(settings, self.calls),
             outbound=self.outbound,
-            artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
+            artifacts=store_of(settings),
             children=Children(),
             files_quota=settings.files_quota_bytes,
             pepper=secret,

@@ -7,11 +7,14 @@ from gateway.settings import Settings
 
 def variable_of(name: str) -> str:
     """The variable of a setting, first of those that it may have; the name itself where there is no such setting."""
-    field = Settings.model_fields.get(name)
-    if field is None:
-        return name
-    alias = field.validation_alias
-    return str((alias.choices[0] if isinstance(alias, AliasChoices) else alias) or f"CRM_{name.upper()}")
+    return variables_of(name)[0] if name in Settings.model_fields else name
+
+
+def variables_of(name: str) -> tuple[str, ...]:
+    """Every variable that a setting may have; with the prefix its own name is always one."""
+    alias = Settings.model_fields[name].validation_alias
+    declared = alias.choices if isinstance(alias, AliasChoices) else [alias] if alias else []
+    return tuple(dict.fromkeys([*map(str, declared), f"CRM_{name.upper()}"]))
 
 
 def shown(settings: Settings) -> dict[str, str]:

@@ -147,12 +147,19 @@ def _holds(rows: Sequence[Row]) -> bool:
     first = rows[0]
     over = first.expires_at is not None and first.expires_at <= now()
     revoked = first.revoked_at is not None or first.maker_revoked_at is not None
-    return not (revoked or over) and first.external_id is not None
+    return not (revoked or over) and any(map(_is_open, rows))
+
+
+def _is_open(row: Row) -> bool:
+    """Whether the credential can act there: its owner is a member, and the organization is not suspended."""
+    return row.external_id is not None and row.suspended_at is None
 
 
 def _grant(rows: Sequence[Row]) -> Grant:
     first = rows[0]
-    belongings = tuple(_belonging(r.membership_org_id, r.external_id, r.organization_name, r.scopes) for r in rows)
+    belongings = tuple(
+        _belonging(r.membership_org_id, r.external_id, r.organization_name, r.scopes) for r in rows if _is_open(r)
+    )
     return Grant(
         id=first.id,
         key_id=first.key_id,

@@ -109,6 +109,7 @@ class CredentialReachRow(CredentialRow):
     scopes: str | None
     external_id: str | None
     organization_name: str | None
+    suspended_at: datetime | None
 
 
 class DueRow(EnrollmentRow):

@@ -699,6 +699,7 @@ class OrganizationRow(Row):
     external_id: str
     name: str
     created_at: datetime.datetime
+    suspended_at: datetime.datetime | None
 
 class OutreachDomainRow(RecordRow):
     name: str

@@ -1,4 +1,4 @@
-"""`org`, `member` and `token`: the embedded identity provider's directory."""
+"""`member` and `token`: who belongs where in the embedded identity provider's directory."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,67 +7,63 @@ import typer
 
 from contract.limits import SUBJECT_MAX
 from contract.scopes import Role, Scope
-from gateway.commands.before import Before, DryRun, Of, key_of, parsed
+from contract.vocabulary import SYSTEM_ACTOR, OwnedKind
+from gateway.commands.before import Before, DryRun, FromFile, Of, key_of, needed_key, parsed
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
 from gateway.made import embedded_issuer
-from identity import directory
-from identity.claims import names_organization
-from storage.base import new_id
+from identity import administration, directory
 from storage.database import Database
 from storage.queries import organizations as statements
 
-organizations = typer.Typer(help="Organizations of the embedded identity provider.", no_args_is_help=True)
 members = typer.Typer(help="Members of the embedded identity provider.", no_args_is_help=True)
 
 OrganizationId = Annotated[str, typer.Option("--org", help="The organization, as X-Service-Org calls it.")]
 Subject = Annotated[str, typer.Option("--user", help="The member's subject.")]
 
 
-@organizations.command("create")
-def create(
-    name: Annotated[str, typer.Argument(help="The organization's name.")],
-    identifier: Annotated[
-        str | None, typer.Option("--id", help="What X-Service-Org calls it; a UUID unless given.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Create an organization, and print its identifier."""
-    external_id = new_id() if identifier is None else identifier
-    if not names_organization(external_id):
-        words = "must have 1 to 255 characters, no control characters, and no blanks around them"
-        raise typer.BadParameter(words, param_hint="--id")
-
-    async def work(database: Database) -> bool:
-        return await directory.create_organization(database, name, external_id)
-
-    if not with_database(work):
-        fail(f"There is an organization {external_id} already.")
-    show({"id": external_id, "name": name}, external_id, as_json)
-
-
 @members.command("add")
 def add(
-    org: OrganizationId,
-    user: Subject,
-    email: Annotated[str, typer.Option(help="The member's e-mail address.")],
-    name: Annotated[str, typer.Option(help="The member's name.")],
+    org: Annotated[str | None, typer.Option("--org", help="The organization, as X-Service-Org calls it.")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="The member's subject.")] = None,
+    email: Annotated[str | None, typer.Option(help="The member's e-mail address.")] = None,
+    name: Annotated[str | None, typer.Option(help="The member's name.")] = None,
     role: Annotated[Role | None, typer.Option(help="The role, which gives the scopes.")] = None,
     scope: Annotated[list[Scope] | None, typer.Option(help="A scope instead of a role; may be repeated.")] = None,
+    file: FromFile = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Make someone a member, or change a member's name, address, role or scopes."""
-    if (role is None) == (not scope):
-        raise typer.BadParameter("give either --role or at least one --scope")
-    if not 0 < len(user) <= SUBJECT_MAX:
-        raise typer.BadParameter(f"the subject must have 1 to {SUBJECT_MAX} characters", param_hint="--user")
+    """Make someone a member, or change a member's name, address, role or scopes.
 
-    async def work(database: Database) -> bool:
-        return await directory.add_member(
-            database, org, user, name=name, email=email, role=role, scopes=role.scopes if role else scope or []
-        )
+    Many at once from a file: {"org", "user", "email", "name", "role" or "scopes"} on each line.
+    """
+    from gateway.commands.from_file import MemberOfEntry, read
 
-    if not with_database(work):
-        fail(f"There is no organization {org}.")
-    say(f"{user} is a member of {org}.")
+    if file is not None:
+        if any((org, user, email, name, role, scope)):
+            raise typer.BadParameter("has everything; leave the other options out", param_hint="--file")
+        entries = read(file, MemberOfEntry)
+    else:
+        for option, given in {"--org": org, "--user": user, "--email": email, "--name": name}.items():
+            if given is None:
+                raise typer.BadParameter("is needed", param_hint=option)
+        if (role is None) == (not scope):
+            raise typer.BadParameter("give either --role or at least one --scope")
+        if not 0 < len(user or "") <= SUBJECT_MAX:
+            raise typer.BadParameter(f"the subject must have 1 to {SUBJECT_MAX} characters", param_hint="--user")
+        entries = [
+            MemberOfEntry.model_construct(org=org, user=user, email=email, name=name, role=role, scopes=scope or [])
+        ]
+
+    async def work(database: Database) -> list[str]:
+        by_org = administration.grouped((entry.org, entry.newcomer) for entry in entries)
+        return await administration.add_members(database, by_org)
+
+    if missing := with_database(work):
+        fail("\n".join(f"There is no organization {name}." for name in missing))
+    for entry in entries:
+        say(f"{entry.user} is a member of {entry.org}.")
+    if as_json:
+        show([{"org": entry.org, "user": entry.user} for entry in entries], "", as_json)
 
 
 @members.command("remove")
@@ -80,6 +76,37 @@ def remove(org: OrganizationId, user: Subject) -> None:
     if not with_database(work):
         fail(f"{user} is not a member of {org}.")
     say(f"{user} is no longer a member of {org}.")
+
+
+@members.command("transfer")
+def transfer(
+    org: OrganizationId,
+    source: Annotated[str, typer.Option("--from", help="The owner now, by the subject.")],
+    target: Annotated[str, typer.Option("--to", help="The owner to be, an active member.")],
+    open_only: Annotated[bool, typer.Option("--open-only", help="Open deals and tasks alone.")] = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Hand over what a member owns, before or after the member leaves, by a job; print how many records."""
+    from jobs.ownership import enqueue_transfer
+    from storage.queries import members as of_members
+    from storage.queries import ownership
+
+    async def work(database: Database) -> tuple[int, str | None]:
+        async with database.writing(await needed_key(database, org)) as session:
+            owned = (await ownership.owned(session, [source]))[source].of(list(OwnedKind), open_only=open_only)
+            if source == target or not await of_members.is_active(session, target):
+                fail(f"{target} is no other active member of {org}.")
+            if dry_run:
+                return owned.total, None
+            job = await enqueue_transfer(
+                session, source, target, actor=SYSTEM_ACTOR, open_only=open_only, total=owned.total, is_watched=False
+            )
+            return owned.total, job.id
+
+    number, job = with_database(work)
+    say("Nothing is changed." if job is None else f"A worker moves them: crm-gateway job list --org {org}")
+    show({"records": number, "job": job}, str(number), as_json)
 
 
 @members.command("list")

@@ -1,38 +1,88 @@
 """`config`, `doctor` and `version`: what is set, and what is wrong."""
 
-from __future__ import annotations
-
 import asyncio
+import sys
 from importlib.metadata import version as installed
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contract.limits import VERSION
-from gateway.commands.outcome import FAILED, MISSING, AsJson, settings, show, with_folder
+from gateway.commands.outcome import FAILED, MISSING, WOULD_CHANGE, AsJson, fail, say, settings, show, with_folder
 
 if TYPE_CHECKING:
-    from gateway.observability.doctor import Finding
+    from gateway.observability.doctor_settings import Finding
     from gateway.settings import Settings
 
 config = typer.Typer(help="The settings.", no_args_is_help=True)
 
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
+
+
 @config.command("show")
-def show_config(as_json: AsJson = False) -> None:
-    """List every setting with its value; secrets are masked."""
+def show_config(
+    explain: Annotated[bool, typer.Option("--explain", help="With --json: meaning and origin, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List every setting with its value, what it means and where the value came from; secrets are masked."""
+    from gateway.setting_sources import origins
+    from gateway.setting_texts import texts
     from gateway.shown_settings import shown
 
-    values = shown(settings())
-    show(values, "\n".join(f"{name}={value}" for name, value in values.items()), as_json)
+    values, came_from = shown(settings()), origins()
+    if as_json and not explain:
+        show(values, "", as_json)
+        return
+    data, lines = {}, []  # a file of settings still, with comments (decision 621)
+    for text in texts():
+        variable, origin = text.variables[0], came_from[text.name]
+        data[variable] = {
+            "value": values[variable],
+            "from": origin.value,
+            "meaning": text.meaning,
+            "values": text.values.replace("`", ""),
+            "default": text.default,
+            "example": text.example,
+        }
+        lines += [f"# {text.meaning} [{origin}]", f"{variable}={values[variable]}"]
+    show(data, "\n".join(lines), as_json)
 
 
-def doctor(as_json: AsJson = False) -> None:
+@config.command("print")
+def print_config() -> None:
+    """Print docs/settings.md: every setting with its meaning, values, default and an example."""
+    from gateway.setting_texts import document
+
+    print(document(), end="")
+
+
+@config.command("check")
+def check_config(
+    file: Annotated[Path, typer.Argument(help="The page to compare with.", dir_okay=False)] = PAGE,
+) -> None:
+    """Compare with docs/settings.md: exit with 3 where it differs."""
+    from gateway.setting_texts import document
+
+    if not file.exists() or file.read_text(encoding="utf-8") != document():
+        fail(f"{file.name} differs: ./run config print > docs/settings.md", WOULD_CHANGE)
+    say(f"{file.name} is current")
+
+
+def doctor(
+    token: Annotated[
+        str | None, typer.Option("--token", help="Explain what the service makes of this token; - for standard input.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Look for what would keep the service from working well, and say what to do about it.
 
-    Exit with 1 where something is wrong, with 69 where the database cannot be reached.
+    Exit with 1 where something is wrong, with 69 where the database cannot be reached. With a token, which is never
+    printed, only what concerns the token is looked at.
     """
-    findings = asyncio.run(_examine(with_folder(settings(), mending=False)))
+    token = sys.stdin.read() if token == "-" else token
+    findings = asyncio.run(_examine(with_folder(settings(), mending=False), token))
     lines = []
     for finding in findings:
         lines.append(f"{'ok     ' if finding.ok else 'PROBLEM'}  {finding.name}: {finding.message}")
@@ -40,19 +90,24 @@ def doctor(as_json: AsJson = False) -> None:
             lines.append(f"         {finding.advice}")
     data = [{"name": f.name, "ok": f.ok, "message": f.message, "advice": None if f.ok else f.advice} for f in findings]
     show(data, "\n".join(lines), as_json)
-    if not findings[0].ok:
+    if token is None and not findings[0].ok:
         raise SystemExit(MISSING)
     if not all(finding.ok for finding in findings):
         raise SystemExit(FAILED)
 
 
-async def _examine(configuration: Settings) -> list[Finding]:
-    from gateway.observability.doctor import examine
+async def _examine(configuration: "Settings", token: str | None) -> "list[Finding]":
+    from gateway.observability import doctor, doctor_token
     from gateway.runtime import Runtime
+    from gateway.setting_sources import strangers
 
     runtime = Runtime(configuration)
     async with runtime.running():
-        return await examine(runtime)
+        if token is None:
+            return await doctor.examine(runtime, strangers())
+        if runtime.keys is not None:
+            await runtime.keys.refresh()
+        return await doctor_token.explain(runtime, token)
 
 
 def version(as_json: AsJson = False) -> None:

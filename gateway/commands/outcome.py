@@ -31,8 +31,9 @@ def say(message: str) -> None:
 
 
 def show(data: object, text: str, as_json: bool) -> None:
-    """The command's data on stdout."""
-    print(json.dumps(data, indent=2) if as_json else text)
+    """The command's data on stdout; an empty text is no line."""
+    if as_json or text:
+        print(json.dumps(data, indent=2) if as_json else text)
 
 
 def settings(**overrides: Any) -> Settings:  # their validation says what is wrong with them
@@ -95,3 +96,13 @@ def with_database(work: Callable[[Database], Awaitable[T]], configuration: Setti
             await database.close()
 
     return asyncio.run(run())
+
+
+def warn_of_strangers() -> None:
+    """Log what begins as settings do and is none: a misspelt setting would otherwise hold its default in silence."""
+    import logging
+
+    from gateway.setting_sources import strangers
+
+    for stranger in strangers():
+        logging.getLogger(__name__).warning("%s: %s", stranger.message, stranger.advice)

@@ -21,7 +21,7 @@ import uvicorn
 
 from gateway.addresses import is_loopback
 from gateway.app import create
-from gateway.commands.outcome import settings_to_serve, with_database, with_folder
+from gateway.commands.outcome import settings_to_serve, warn_of_strangers, with_database, with_folder
 from gateway.commands.sockets import authority, listen
 from gateway.demo import data as demo
 from gateway.middleware.security_headers import SecurityHeaders
@@ -53,6 +53,7 @@ def serve(
     """Start the HTTP service."""
     configuration = settings_to_serve(host=host, port=port, workers=workers, worker=False if no_worker else None)
     logs.configure(configuration)
+    warn_of_strangers()
     with_folder(configuration)
     listening = listen(configuration.host, configuration.port)
     if not no_migrate:

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from gateway.commands.outcome import fail, say, settings_to_serve, with_folder
+from gateway.commands.outcome import fail, say, settings_to_serve, warn_of_strangers, with_folder
 from gateway.commands.sockets import authority, listen
 from gateway.middleware.hosts import Hosts, hosts_of
 from gateway.middleware.requests import Requests
@@ -28,6 +28,7 @@ def worker() -> None:
     """Run background jobs, without the HTTP service."""
     configuration = settings_to_serve()
     logs.configure(configuration)
+    warn_of_strangers()
     with_folder(configuration)
     asyncio.run(_work(configuration))
 

@@ -3,19 +3,20 @@
 import os
 import shutil
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from contract.errors import GatewayError, Unavailable
-from contract.limits import CONNECTION_SECONDS, MODEL_SECONDS, STATEMENT_SECONDS
+from contract.limits import MODEL_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
+from gateway.observability.doctor_settings import Finding, of_settings
 from gateway.runtime import Runtime, chat_model_of
-from gateway.settings import Settings, unfit_to_serve
+from gateway.setting_sources import Stranger
+from gateway.settings import Settings
 from identity import directory
 from identity.secrets import mark, peppers
 from jobs.roll_ups import put_right
@@ -25,28 +26,17 @@ from storage.analytics.grants import faults
 from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
 from storage.folders import mode_of
-from storage.queries import credentials
+from storage.queries import credentials, jobs
 from storage.queries.organizations import all_ids
 from storage.seeding.demo import ADMIN
 
 MIB = 1024 * 1024
 SPACE_LEAST = 512 * MIB
 SKEW_MOST = timedelta(seconds=5)
-BEAT_LEAST = STATEMENT_SECONDS + 2 * CONNECTION_SECONDS
-"""Seconds of a job's lease below which one slow statement costs a worker its jobs."""
+LATE_MOST = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at: how it is, and what to do where it is not well."""
-
-    name: str
-    ok: bool
-    message: str
-    advice: str = ""
-
-
-async def examine(runtime: Runtime) -> list[Finding]:
+async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[Finding]:
     """Everything, the database first; what needs the database is left out where it cannot be reached."""
     settings = runtime.settings
     if runtime.keys is not None:
@@ -56,12 +46,13 @@ async def examine(runtime: Runtime) -> list[Finding]:
     findings = [Finding(c.name, c.ok, c.message, _ADVICE.get(c.name, "")) for c in checks if c.name not in asked]
     found = {check.name: check.ok for check in checks}
     findings += _of_files(settings)
-    findings += _of_settings(settings)
+    findings += of_settings(settings, strangers)
     if found["database"]:
         findings.append(await _row_security(runtime))
         findings.append(await _clock(runtime))
         findings.append(await _timeouts(runtime))
     if found["database"] and found["migrations"]:
+        findings.append(await _jobs(runtime))
         findings.append(await _credentials(runtime))
         findings.append(await _demo(runtime))
         findings.append(await _roll_ups(runtime))
@@ -104,71 +95,6 @@ def _of_files(settings: Settings) -> Iterator[Finding]:
     )
 
 
-def _of_settings(settings: Settings) -> Iterator[Finding]:
-    is_sqlite = settings.database_url.get_secret_value().startswith("sqlite")
-    yield Finding(
-        "processes",
-        not (is_sqlite and settings.workers > 1),
-        f"{settings.workers} on {'SQLite' if is_sqlite else 'PostgreSQL'}",
-        "SQLite takes one writer at a time: use PostgreSQL for several processes, or WEB_CONCURRENCY=1",
-    )
-    yield Finding(
-        "cors_origins",
-        "*" not in settings.cors_origins,
-        ", ".join(settings.cors_origins) or "none",
-        "name the origins in CRM_CORS_ORIGINS: * lets every page in the world send a caller's credential here",
-    )
-    public = urlsplit(settings.public_url or "")
-    secure = public.scheme != "http" or is_loopback_name(public.hostname or "")
-    yield Finding(
-        "public_url",
-        secure,
-        settings.public_url or "not set: addresses are taken from the request",
-        "use https in CRM_PUBLIC_URL: credentials would cross the network readable",
-    )
-    issuer = urlsplit(settings.oidc_issuer or "")
-    if settings.oidc_issuer:
-        secure = issuer.scheme == "https" or is_loopback_name(issuer.hostname or "")
-        advice = "use https in CRM_OIDC_ISSUER: any host that answers in its place can sign tokens"
-        yield Finding("oidc_issuer", secure, settings.oidc_issuer, advice)
-        advice = "set CRM_OIDC_AUDIENCE: `serve` and `worker` do not start without it, since tokens that the provider "
-        advice += "made for other services would be taken too"
-        fit = unfit_to_serve(settings) is None
-        yield Finding("oidc_audience", fit, (fit and settings.oidc_audience) or "not set", advice)
-    yield Finding(
-        "job_lease",
-        settings.job_lease_seconds >= BEAT_LEAST,
-        f"{settings.job_lease_seconds:g} s",
-        f"set CRM_JOB_LEASE_SECONDS to {BEAT_LEAST:g} at least: a statement may take {STATEMENT_SECONDS} s and "
-        f"a connection {CONNECTION_SECONDS} s, and a worker that is late loses its jobs to another",
-    )
-    yield _of_google(settings)
-    yield Finding(
-        "outbound",
-        not settings.outbound_allow_loopback,
-        "may call this machine" if settings.outbound_allow_loopback else "calls the public internet alone",
-        "unset CRM_OUTBOUND_ALLOW_LOOPBACK, which is for tests: webhooks and research could call what listens here",
-    )
-
-
-def _of_google(settings: Settings) -> Finding:
-    """Whether members can connect Google accounts, or the operator has left out a part of what it takes."""
-    given = {"ID": bool(settings.google_client_id), "SECRET": bool(settings.google_client_secret.get_secret_value())}
-    if not any(given.values()):
-        return Finding("google", True, "not set up: members cannot connect Google accounts")
-    missing = [f"CRM_GOOGLE_CLIENT_{name}" for name, there in given.items() if not there]
-    public = urlsplit(settings.public_url or "")
-    if missing or settings.public_url is None:
-        missing += [] if settings.public_url else ["CRM_PUBLIC_URL"]
-        return Finding("google", False, f"half set up: {', '.join(missing)} not set", f"set {' and '.join(missing)}")
-    reached = public.scheme == "https" or is_loopback_name(public.hostname or "")
-    message = f"members are sent back to {settings.public_url.rstrip('/')}/integrations/callback/google"
-    if not reached:
-        return Finding("google", False, message, "use https in CRM_PUBLIC_URL: Google sends nobody back to http")
-    note = "; while its consent screen is «in testing», consents end after seven days"
-    return Finding("google", True, message + note)
-
-
 async def _row_security(runtime: Runtime) -> Finding:
     bypassed = await runtime.database.bypasses_row_security()
     message = "the database role bypasses it" if bypassed else "in force; on SQLite there is none"
@@ -189,6 +115,17 @@ async def _timeouts(runtime: Runtime) -> Finding:
     message = ", ".join(f"{name} is {seconds:g} s" for name, seconds in early.items()) or "the server's leave time"
     advice = f"let the role have {STATEMENT_SECONDS} s at least: ALTER ROLE … SET {next(iter(early), 'x')} = 0"
     return Finding("timeouts", not early, message, advice)
+
+
+async def _jobs(runtime: Runtime) -> Finding:
+    """Whether somebody takes what is due: where nothing waits, nobody may be needed (decision 628)."""
+    async with runtime.database.directory() as session:
+        depth = await jobs.depth(session)
+        beating = await jobs.beating(session, now() - timedelta(seconds=runtime.settings.job_lease_seconds))
+    late = now() - depth.first_due_at if depth.first_due_at else timedelta()
+    message = f"{depth.due} due, the first for {late.total_seconds():.0f} s; {beating or 'no'} workers beat"
+    advice = "start `crm-gateway worker`, or `serve` without --no-worker; where one runs, look at its log"
+    return Finding("jobs", beating > 0 or late <= LATE_MOST, message, advice)
 
 
 async def _credentials(runtime: Runtime) -> Finding:

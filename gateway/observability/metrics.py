@@ -25,7 +25,7 @@ REQUESTS = Counter("crm_requests_total", "Requests answered.", ["surface", "oper
 SECONDS = Histogram(
     "crm_request_seconds",
     "Seconds from request to answer.",
-    ["surface"],
+    ["surface", "operation"],
     buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
     registry=REGISTRY,
 )
@@ -52,6 +52,12 @@ POOL_WAITS = Counter("crm_pool_waits_total", "Times that someone had to wait for
 POOL_TIMEOUTS = Counter("crm_pool_timeouts_total", "Times that someone waited in vain.", registry=REGISTRY)
 IN_FLIGHT = Gauge(
     "crm_requests_in_flight", "Requests whose answer has not begun.", registry=REGISTRY, multiprocess_mode="livesum"
+)
+LOOP_LAG = Gauge(
+    "crm_loop_lag_seconds",
+    "By how much the event loop is late: of several processes the latest one.",
+    registry=REGISTRY,
+    multiprocess_mode="livemax",
 )
 NOTIFICATIONS = Counter(
     "crm_notifications_total", "Notification events, by what became of them.", ["type", "fate"], registry=REGISTRY
@@ -125,7 +131,8 @@ STATEMENT_CACHE = _cache("statement", "SQL statements", "characters")
 
 @cache
 def _of(surface: str, operation: str, status: int) -> tuple[Counter, Histogram]:
-    return REQUESTS.labels(surface, operation or "none", status), SECONDS.labels(surface)
+    name = operation or "none"
+    return REQUESTS.labels(surface, name, status), SECONDS.labels(surface, name)
 
 
 def count_request(record: RequestLog, status: int, seconds: float) -> None:
@@ -209,6 +216,9 @@ class Sampled:
         metrics.entries.set(len(kept))
         metrics.size.set(kept.used)
         self._looked_up[metrics] = (kept.hits, kept.misses)
+
+    def lag(self, seconds: float) -> None:
+        LOOP_LAG.set(seconds)
 
     def places(self, taken: int) -> None:
         IN_FLIGHT.set(taken)

@@ -1,15 +1,18 @@
 """`/metrics` of a process: what it counted, a look at its pool and its jobs, and the length of the database's queue."""
 
 import asyncio
+import platform
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
 from contract.errors import Unavailable
+from contract.limits import VERSION
 from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
 from gateway.runtime import Runtime
 from schema.execution import Documents
@@ -54,7 +57,7 @@ class MetricsEndpoint:
                 self._asking = asyncio.create_task(self._ask())
             await asyncio.wait({self._asking}, timeout=_QUEUE_DEADLINE)
         counted = await asyncio.to_thread(exposition)
-        return Response(counted + self._queue, media_type=CONTENT_TYPE_LATEST)
+        return Response(counted + _BUILD + self._queue, media_type=CONTENT_TYPE_LATEST)
 
     def look(self) -> None:
         self._sampled.pool(self._runtime.database.connections.state)
@@ -69,13 +72,16 @@ class MetricsEndpoint:
     async def _look_for_ever(self) -> None:
         while True:
             self.look()
+            due = time.monotonic() + LOOK_SECONDS
             await asyncio.sleep(LOOK_SECONDS)
+            self._sampled.lag(max(0.0, time.monotonic() - due))
 
     async def _ask(self) -> None:
         """Ask the database for the queue; where it is away the lines are missing, rather than wrong."""
         try:
             async with asyncio.timeout(_QUEUE_DEADLINE), self._runtime.database.directory() as session:
-                self._queue = _lines(await jobs.depth(session))
+                lease = timedelta(seconds=self._runtime.settings.job_lease_seconds)
+                self._queue = _lines(await jobs.depth(session), await jobs.beating(session, now() - lease))
         except (Unavailable, TimeoutError):
             self._queue = b""
         except Exception:  # not migrated yet, which /ready says
@@ -85,8 +91,21 @@ class MetricsEndpoint:
             self._asking = None
 
 
-def _lines(depth: Depth) -> bytes:
+def _build() -> bytes:
     registry = CollectorRegistry()
+    build = Gauge("crm_build_info", "Always 1: what runs.", ["version", "python"], registry=registry)
+    build.labels(VERSION, platform.python_version()).set(1)
+    return generate_latest(registry)
+
+
+_BUILD = _build()
+"""One line for all processes, and beside their sums: what is the same everywhere is not added up."""
+
+
+def _lines(depth: Depth, beating: int) -> bytes:
+    registry = CollectorRegistry()
+    workers = Gauge("crm_workers", "Processes that run jobs, wherever they are.", registry=registry)
+    workers.set(beating)
     queued = Gauge("crm_jobs_queued", "Jobs in the database's queue, of every process.", ["state"], registry=registry)
     for state, number in (("due", depth.due), ("later", depth.later), ("held", depth.held)):
         queued.labels(state).set(number)

@@ -106,6 +106,7 @@ def _beside_memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) ->
             cast(col(Membership.scopes), Text).label("scopes"),
             col(Organization.external_id),
             col(Organization.name).label("organization_name"),
+            col(Organization.suspended_at),
         )
         .select_from(Credential)
         .join(Member, col(Member.subject) == Credential.owner_subject)
@@ -242,6 +243,11 @@ def _ending(conditions: Iterable[ColumnElement[bool]], org_id: str | None) -> Up
         .where(*pin, col(Credential.id).in_(select(ended.c.id)), col(Credential.revoked_at).is_(None))
         .values(revoked_at=now())
     )
+
+
+async def revoke_one(session: TenantSession, credential_id: str) -> None:
+    """Revoke a credential of any owner and kind, with what was made with it (a session of the directory)."""
+    await session.execute(_ending([col(Credential.id) == credential_id], None))
 
 
 async def number_live(session: TenantSession, owner: str, *, org_id: str | None) -> int:

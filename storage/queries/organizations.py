@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sqlalchemy import ColumnElement, Text, bindparam, select
+from sqlalchemy import ColumnElement, Text, bindparam, func, select
 from sqlmodel import col
 
 from storage.database import Database
@@ -20,7 +20,6 @@ _MEMBERSHIP: tuple[AnyColumn, ...] = (
     col(Membership.role),
     col(Membership.scopes),
     col(Membership.token_issued_at),
-    col(Membership.ended_at),
     col(Organization.external_id),
     col(Organization.name).label("organization_name"),
     col(Member.name),
@@ -34,10 +33,15 @@ async def all_ids(session: TenantSession) -> Sequence[str]:
     return [row.id for row in rows]
 
 
+async def everyone(session: TenantSession) -> Sequence[Organization]:
+    """All organizations by their identifiers (a session of the directory)."""
+    return await session.find_all(select(Organization).order_by(col(Organization.external_id)))
+
+
 async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequence[BelongingRow]:
     """The organizations of these members by name, each with role, scopes and the member's own name and e-mail.
 
-    Those that ended are among them, with `ended_at`.
+    Those that ended are among them, with `ended_at`; so are those of an organization that is suspended.
     """
     if len(subjects) == 1:  # like that of credentials
         own = bindparam("subject", type_=Text)
@@ -50,7 +54,7 @@ async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequen
 
 def _memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) -> AnySelect:
     return (
-        select(*_MEMBERSHIP)
+        select(*_MEMBERSHIP, func.coalesce(Membership.ended_at, Organization.suspended_at).label("ended_at"))
         .join(Organization, col(Organization.id) == Membership.org_id)
         .join(Member, col(Member.subject) == Membership.subject)
         .where(is_meant(col(Membership.subject)))
@@ -91,7 +95,7 @@ async def put_member(session: TenantSession, subject: str, *, name: str | None, 
 async def everybody(session: TenantSession, org_id: str | None) -> Sequence[BelongingRow]:
     """All memberships with their organizations and members, those that ended among them; of one if one is named."""
     statement = (
-        select(*_MEMBERSHIP)
+        select(*_MEMBERSHIP, col(Membership.ended_at))
         .join(Organization, col(Organization.id) == Membership.org_id)
         .join(Member, col(Member.subject) == Membership.subject)
         .order_by(col(Organization.external_id), col(Membership.subject))

@@ -11,7 +11,8 @@ from storage.base import Directory, Document, Identifier, PlainText, Tenant, new
 class Organization(Directory, table=True):
     """A tenant. `external_id` is the identity provider's name for it, the value of X-Service-Org (decision 5).
 
-    The names are compared as they are, and `id` is allotted: two of one sound never share a row's key.
+    The names are compared as they are, and `id` is allotted: two of one sound never share a row's key. While it is
+    suspended nobody is let in, and nothing else changes (decision 622).
     """
 
     __tablename__ = "organizations"
@@ -20,6 +21,7 @@ class Organization(Directory, table=True):
     external_id: str = Field(sa_type=PlainText, unique=True)
     name: str = Field(sa_type=PlainText)
     created_at: datetime = Field(default_factory=now)
+    suspended_at: datetime | None = None
 
 
 class Member(Directory, table=True):

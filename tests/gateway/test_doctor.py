@@ -16,10 +16,15 @@ import pytest
 
 from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
 from gateway.observability import doctor
+from gateway.observability.doctor_settings import BEAT_LEAST
 from gateway.runtime import Runtime
 from gateway.settings import Settings
-from storage.base import now
+from storage.base import new_id, now
 from storage.database import Database
+from storage.new_rows import new_row
+from storage.queries import jobs
+from storage.queries.organizations import organization
+from storage.tables import Job, JobWorker, Organization
 from tests.support.loopback import Reply, serving
 from tests.support.model import KEY, delta, said, scripted, streamed
 from tests.support.postgresql import Server
@@ -40,6 +45,7 @@ CHECKS = [
     "row_security",
     "clock",
     "timeouts",
+    "jobs",
     "credentials",
     "demo_data",
     "roll_ups",
@@ -122,7 +128,7 @@ def test_nothing_is_wrong_with_a_fresh_service(command: Command, migrated: Path)
 
 def test_each_deadline_leaves_time_for_the_one_within_it() -> None:
     assert REQUEST_SECONDS > STATEMENT_SECONDS > CONNECTION_SECONDS > 0
-    assert doctor.BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
+    assert BEAT_LEAST > STATEMENT_SECONDS + CONNECTION_SECONDS
 
 
 def _problems(outcome: Outcome) -> dict[str, tuple[str, str]]:
@@ -280,6 +286,26 @@ async def test_little_space_and_a_clock_that_is_wrong(
     assert [name for name, finding in findings.items() if not finding.ok] == ["disk_space", "clock"]
     assert findings["disk_space"].message == f"511 MiB free in {tmp_path / 'data'}"
     assert findings["clock"].message == "7.0 s from the database's"
+
+
+async def test_jobs_that_nobody_takes(database_url: str, tmp_path: Path) -> None:
+    database = Database(database_url)
+    async with database.directory(writing=True) as session:
+        await session.insert(Organization(id=new_id(), external_id="acme", name="Acme"))
+        org = await organization(session, "acme")
+    assert org is not None
+    for minutes, ok in ((0.5, True), (2, False)):
+        async with database.writing(org.id) as session:
+            due = now() - timedelta(minutes=minutes)
+            await jobs.put(session, new_row(Job, org_id=org.id, kind="k", arguments={}), due_at=due)
+        found = (await _findings(database_url, tmp_path / "data"))["jobs"]
+        assert (found.ok, bool(found.advice)) == (ok, True)
+    assert found.message.startswith("2 due, the first for 12")
+    assert found.message.endswith("; no workers beat")
+    async with database.directory(writing=True) as session:
+        await jobs.beat(session, JobWorker())
+    assert (await _findings(database_url, tmp_path / "data"))["jobs"].ok
+    await database.close()
 
 
 async def test_an_ordinary_role_is_fine(database_url: str, tmp_path: Path) -> None:

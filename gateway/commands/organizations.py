@@ -1,0 +1,210 @@
+"""`org`: organizations, made, listed, suspended, exported and deleted."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.commands.before import FromFile, needed, needed_key
+from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
+from gateway.made import store_of
+from identity import administration
+from identity.claims import names_organization
+from providers.artifacts import Artifacts
+from storage.base import new_id
+from storage.database import Database
+from storage.queries import administration as statements
+from storage.queries import organization_rows
+from storage.statements import AnyRow
+from storage.tables import Organization
+
+organizations = typer.Typer(help="Organizations.", no_args_is_help=True)
+
+Org = Annotated[str, typer.Argument(help="The organization, as X-Service-Org calls it.", metavar="ORG")]
+
+
+@organizations.command("create")
+def create(
+    name: Annotated[str | None, typer.Argument(help="The organization's name.")] = None,
+    identifier: Annotated[
+        str | None, typer.Option("--id", help="What X-Service-Org calls it; a UUID unless given.")
+    ] = None,
+    file: FromFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create an organization, and print its identifier.
+
+    Many at once with their members from a file: {"id", "name", "members": [{"user", "email", "name", "role" or
+    "scopes"}]} on each line. Organizations that are there stay as they are, and their members are added or changed, so
+    that the same file may be read again.
+    """
+    if (name is None) == (file is None):
+        raise typer.BadParameter("give either the organization's name or --file")
+    if file is not None:
+        _create_from(file, as_json)
+        return
+    external_id = new_id() if identifier is None else identifier
+    if not names_organization(external_id):
+        words = "must have 1 to 255 characters, no control characters, and no blanks around them"
+        raise typer.BadParameter(words, param_hint="--id")
+
+    async def work(database: Database) -> bool:
+        return bool(await administration.create(database, {external_id: name or ""}))
+
+    if not with_database(work):
+        fail(f"There is an organization {external_id} already.")
+    show({"id": external_id, "name": name}, external_id, as_json)
+
+
+def _create_from(file: Path, as_json: bool) -> None:
+    from gateway.commands.from_file import OrganizationEntry, read
+
+    entries = read(file, OrganizationEntry)
+
+    async def work(database: Database) -> list[str]:
+        made = await administration.create(database, {entry.id: entry.name for entry in entries})
+        people = administration.grouped((entry.id, member.newcomer) for entry in entries for member in entry.members)
+        await administration.add_members(database, people)
+        return made
+
+    made = set(with_database(work))
+    data = [
+        {"id": entry.id, "name": entry.name, "created": entry.id in made, "members": len(entry.members)}
+        for entry in entries
+    ]
+    show(data, "\n".join(entry.id for entry in entries), as_json)
+    say(f"{len(made)} of {len(entries)} are new.")
+
+
+@organizations.command("list")
+def list_organizations(as_json: AsJson = False) -> None:
+    """List every organization with its name, how many members may call, and whether it is suspended."""
+
+    async def work(database: Database) -> list[AnyRow]:
+        async with database.directory() as session:
+            return list(await statements.organizations(session))
+
+    data = [
+        {
+            "id": row.external_id,
+            "name": row.name,
+            "members": row.members,
+            "state": "suspended" if row.suspended_at else "open",
+            "created_at": row.created_at.isoformat(),
+        }
+        for row in with_database(work)
+    ]
+    show(data, "\n".join(f"{d['id']}\t{d['state']}\t{d['members']}\t{d['name']}" for d in data), as_json)
+
+
+@organizations.command("rename")
+def rename(org: Org, name: Annotated[str, typer.Argument(help="The new name.")]) -> None:
+    """Give an organization another name; its identifier stays."""
+
+    async def work(database: Database) -> bool:
+        async with database.directory(writing=True) as session:
+            return await statements.rename(session, org, name)
+
+    if not with_database(work):
+        fail(f"There is no organization {org}.")
+    say(f"{org} is called {name}.")
+
+
+@organizations.command("suspend")
+def suspend(org: Org) -> None:
+    """Refuse every credential in an organization from its next call on, until `org resume`; nothing is lost."""
+    _suspend(org, suspended=True)
+    say(f"{org} is suspended: every process refuses its credentials from the next call on.")
+
+
+@organizations.command("resume")
+def resume(org: Org) -> None:
+    """Have a suspended organization go on as it was."""
+    _suspend(org, suspended=False)
+    say(f"{org} goes on.")
+
+
+def _suspend(org: str, *, suspended: bool) -> None:
+    async def work(database: Database) -> bool:
+        await needed_key(database, org)
+        return await administration.suspend(database, org, suspended=suspended)
+
+    if not with_database(work):
+        fail(f"{org} is {'suspended already' if suspended else 'not suspended'}.")
+
+
+@organizations.command("export")
+def export(
+    org: Org,
+    folder: Annotated[Path, typer.Option("--to", help="The folder to make and to write to.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write everything that belongs to an organization: its rows as JSON Lines, table by table, and its files.
+
+    No secret is in it: keys, tokens, sealed addresses and cursors are left out. Suspend the organization first where
+    all of it is to be of one moment.
+    """
+    from gateway.commands import organization_export
+
+    configuration = settings()
+
+    async def work(database: Database) -> dict[str, object]:
+        return await organization_export.export(database, store_of(configuration), await needed(database, org), folder)
+
+    with_database(lambda database: needed_key(database, org), configuration)  # before a folder is made
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        fail(f"{folder} is there already: name a folder that is not.")
+    except OSError as error:
+        fail(f"{folder} cannot be made: {error.strerror}")
+    told = with_database(work, configuration)
+    show(told, str(folder), as_json)
+    if missing := told["missing_files"]:
+        fail(f"The store does not have {missing}.")
+
+
+@organizations.command("delete")
+def delete(
+    org: Org,
+    yes: Annotated[str | None, typer.Option("--yes", help="The organization's name, instead of typing it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an organization with every row and file of it, for good; its name has to be typed.
+
+    Members who belong nowhere else are deleted with their tokens. Where it is interrupted the organization stays
+    suspended, and the command can be given again.
+    """
+    configuration = settings()
+
+    async def look(database: Database) -> Organization:
+        return await needed(database, org)
+
+    found = with_database(look, configuration)
+    if yes is None:
+        say(f"This deletes {org}, called {found.name}, with everything in it. Nothing brings it back. Its name:")
+        yes = sys.stdin.readline().removesuffix("\n")  # not by a prompt, which writes to stdout
+    if yes != found.name:
+        fail(f"{org} is not called so; nothing is deleted.")
+
+    async def work(database: Database) -> tuple[int, int]:
+        return await _delete(database, store_of(configuration), found)
+
+    rows, files = with_database(work, configuration)
+    say(f"{org} is deleted.")
+    show({"rows": rows, "files": files}, "", as_json)
+
+
+async def _delete(database: Database, store: Artifacts, found: Organization) -> tuple[int, int]:
+    """Nobody is let in from the first moment on; the files go before the rows that name them (decision 626)."""
+    await administration.suspend(database, found.external_id, suspended=True)
+    names = await organization_rows.stored_names(database, found.id)
+    for name in names:
+        await store.delete(name)
+    async with database.reading(found.id) as session:
+        subjects = await organization_rows.subjects_of(session)
+    rows = await organization_rows.delete_rows(database, found.id)
+    async with database.directory(writing=True) as session:
+        await organization_rows.delete_organization(session, found.id, subjects)
+    return rows, len(names)

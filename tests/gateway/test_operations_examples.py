@@ -1,0 +1,79 @@
+"""Alert rules and dashboard of `examples/operations` beside the metrics that there are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contract.limits import VERSION
+from storage.base import now
+from storage.queries import jobs
+from storage.tables import JobWorker
+from tests.support.gateway import Gateway, open_gateway
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "operations"
+_NAMES = re.compile(r"\bcrm_[a-z_]+")
+
+
+def _rules() -> list[dict[str, Any]]:
+    [group] = yaml.safe_load((EXAMPLES / "alerts.yaml").read_text())["groups"]
+    rules: list[dict[str, Any]] = group["rules"]
+    return rules
+
+
+def _expressions() -> list[str]:
+    panels = json.loads((EXAMPLES / "dashboard.json").read_text())["panels"]
+    shown = [target["expr"] for panel in panels for target in panel["targets"]]
+    return shown + [rule["expr"] for rule in _rules()]
+
+
+async def _metrics(gateway: Gateway) -> str:
+    gateway_endpoint = await gateway.http.get("/metrics")
+    assert gateway_endpoint.status_code == 200
+    return gateway_endpoint.text
+
+
+def _families(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+
+
+async def test_every_name_is_that_of_a_metric_and_its_labels_are_there(database_url: str, tmp_path: Path) -> None:
+    async with open_gateway(database_url, tmp_path / "data") as gateway:
+        text = await _metrics(gateway)
+    families = _families(text)
+    assert Counter(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)).most_common(1)[0][1] == 1
+    parts = {"histogram": ("_bucket", "_sum", "_count")}
+    samples = {f"{name}{part}" for name, kind in families.items() for part in parts.get(kind, ("",))}
+    named = {name for expression in _expressions() for name in _NAMES.findall(expression)}
+    assert len(named) > 15
+    assert named <= samples
+    for rule in _rules():
+        assert re.fullmatch(r"Crm[A-Za-z]+", rule["alert"])
+        assert rule["annotations"]["summary"]
+        assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+async def test_a_stopped_worker_is_seen_in_the_metrics(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.observability.metrics_endpoint._QUEUE_SECONDS", 0.0)
+    async with open_gateway(database_url, tmp_path / "data") as gateway:
+        assert "\ncrm_workers 0.0\n" in await _metrics(gateway)
+        worker = JobWorker(started_at=now())
+        async with gateway.world.database.directory(writing=True) as session:
+            await jobs.beat(session, worker)
+        text = await _metrics(gateway)
+        assert "\ncrm_workers 1.0\n" in text
+        async with gateway.world.database.directory(writing=True) as session:
+            await jobs.leave(session, worker)
+        assert "\ncrm_workers 0.0\n" in await _metrics(gateway)
+    assert re.search(rf'^crm_build_info{{python="3[.\d]+",version="{VERSION}"}} 1.0$', text, re.MULTILINE)
+    assert re.search(r"^crm_loop_lag_seconds [\d.e-]+$", text, re.MULTILINE)
+    [rule] = [rule for rule in _rules() if rule["alert"] == "CrmNoWorker"]
+    assert rule["expr"] == "max(crm_workers) < 1"
