@@ -461,7 +461,7 @@ async def test_what_cannot_be_written_is_not_proposed(one: Tenant, chat: Chatter
             ("log_note", {"kind": "deal", "id": new_id(), "text": "x"}),
             ("update_record", {"kind": "deal", "id": deal.id, "fields": {"accountId": new_id()}}),
             ("update_record", {"kind": "deal", "id": deal.id, "fields": {"name": "N"}, "expected_version": 7}),
-            ("create_record", {"kind": "deal", "fields": {"name": " "}}),
+            ("create_record", {"kind": "deal", "fields": {"name": "N", "currency": "QQQ"}}),
         ),
         says("Then."),
     )

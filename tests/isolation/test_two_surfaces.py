@@ -828,7 +828,7 @@ async def test_the_same_missing_records(surfaces: Surfaces) -> None:
             assert shown["userErrors"] == [{"code": "NOT_FOUND", "message": "Not found", "field": at}]
         assert (shown is None) == by_graph.document.startswith("query"), name
     of_record_types = [path for record in record_types() for _, path in record.paths if "{" in path]
-    assert compared == 30 + len(of_record_types) - len(WITHOUT_A_TWIN)
+    assert compared == 32 + len(of_record_types) - len(WITHOUT_A_TWIN)
 
 
 DEAL_PROBLEMS: list[dict[str, Any]] = [

@@ -71,7 +71,7 @@ READ_CRM = {
     "job",
     "search",
     *("events", "changes", "chatTools", "chatThread", "chatThreads", "chatRun", "chatThreadCreate"),
-    *("chatThreadRename", "chatThreadDelete", "chatSend", "chatRunCancel"),
+    *("chatThreadRename", "chatThreadDelete", "chatSend", "chatRunCancel", "chatApprovals", "chatApprovalDecide"),
     "lead",
     "leads",
     "leadConversionPreview",
