@@ -116,6 +116,7 @@ class Runtime:
             artifacts=artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts"),
             children=Children(),
             pepper=secret,
+            files_quota=settings.files_quota_bytes,
             feeds=feeds or {},
         )
         self.limiting = limiter_backends(settings, secret)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from contract.limits import FILES_QUOTA_BYTES
 from providers.accounts.ical import LocalFeed
 from providers.artifacts import Artifacts
 from providers.children import Children
@@ -28,5 +29,7 @@ class Ports:
     sequencing: Sequencing = field(default_factory=LocalSequencing)
     pepper: bytes = field(default=b"", repr=False)
     """The pepper from which the secrets of webhooks are worked out, and under which those of connections are sealed."""
+    files_quota: int = FILES_QUOTA_BYTES
+    """How many bytes the files of an organization may have together."""
     feeds: Mapping[str, LocalFeed] = field(default_factory=dict)
     """The calendars that this process makes itself: that of the demo."""

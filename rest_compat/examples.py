@@ -9,6 +9,7 @@ from contract.limits import VERSION
 from rest_compat.aggregate_schemas import EXAMPLES
 from rest_compat.integration_schemas import EXAMPLES as INTEGRATION_EXAMPLES
 from rest_compat.merge_schemas import MERGE_BODY, MERGE_EXAMPLES
+from rest_compat.report_schemas import REPORT_EXAMPLES
 from rest_compat.schemas import JsonObject
 from storage.columns import MADE_AT
 
@@ -203,19 +204,6 @@ ANSWERS: Final[JsonObject] = {
         "without_value": 0,
         "open_pipeline": 90000,
     },
-    "ReportTable": {
-        "columns": [
-            {"key": "stage", "title": "Stage", "type": "text", "currency": None},
-            {"key": "currency", "title": "Currency", "type": "text", "currency": None},
-            {"key": "deals", "title": "Deals", "type": "integer", "currency": None},
-            {"key": "value", "title": "Value", "type": "decimal", "currency": None},
-            {"key": "weighted", "title": "Weighted value", "type": "decimal", "currency": None},
-        ],
-        "rows": [["Qualified", "EUR", 3, 62500.5, 12500.1]],
-        "totals": [None, "EUR", 3, 62500.5, 12500.1],
-        "generated_at": MADE_AT,
-        "truncated": False,
-    },
     "MergedTag": {"tag": _TAG, "moved": 12},
     "FieldChange": _FIELD_CHANGE,
     "RecordChange": {
@@ -344,6 +332,7 @@ ANSWERS: Final[JsonObject] = {
     **EXAMPLES,
     **INTEGRATION_EXAMPLES,
     **MERGE_EXAMPLES,
+    **REPORT_EXAMPLES,
     "Viewer": {
         "subject": "user_2mF7",
         "name": "Ada Park",
@@ -387,6 +376,7 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
         }
     ],
     "MergeInput": MERGE_BODY,
+    "ReportRunAsked": {"formats": ["pdf", "spreadsheet"]},
     "AccountsUpsert": {"rows": [{"external_key": "erp-1", "name": "Example Industries", "domain": "example.com"}]},
     "ContactsUpsert": {"rows": [{"email": "ada@example.com", "account_key": "erp-1"}], "match_on": "email"},
     "DealsUpsert": {

@@ -34,6 +34,12 @@ async def all_ids(session: TenantSession) -> Sequence[str]:
     return [row.id for row in rows]
 
 
+async def name_of(session: TenantSession, org_id: str) -> str:
+    """Read the name of an organization (a session of the directory)."""
+    found: str = await session.scalar(select(col(Organization.name)).where(col(Organization.id) == org_id))
+    return found
+
+
 async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequence[BelongingRow]:
     """The organizations of these members by name, each with role, scopes and the member's own name and e-mail.
 
