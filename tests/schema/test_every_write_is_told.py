@@ -64,7 +64,7 @@ UNTOLD = {
         "a connection has no feed; the meetings that it brings are items themselves",
     ),
     "meetingSyncRelease": "what the provider says next is what shows",
-    **dict.fromkeys([f"report{verb}" for verb in ("Create", "Update", "Delete")], _NOTES),
+    **dict.fromkeys([f"report{verb}" for verb in ("Create", "Update", "Delete", "Run")], _NOTES),
     "duplicatesDismiss": "it says nothing of the records themselves, and is told by its event",
     "notificationEmit": "it changes no record",
     **dict.fromkeys([f"file{verb}" for verb in ("Update", "Delete", "Restore", "Purge", "Detach")], _FILES),
@@ -75,6 +75,7 @@ UNTOLD = {
 JOBS = {
     "lead_tags": "a tag's change is told by its own event (decision 234)",
     "ownership_transfer": "told on each record (test_ownership)",
+    "report_run": "its files are told where they are attached, and they are not yet",
     "campaign_ask": "what the provider says of a campaign is told in its history (test_campaigns)",
     "campaign_tell": "the same",
     **dict.fromkeys(("sequence_remove", "lead_remove", "webhook_delivery"), "it changes nothing here"),
