@@ -80,6 +80,8 @@ REPORT_NAME_MAX = 200
 REPORT_DESCRIPTION_MAX = 2_000
 REPORT_DAYS_MAX = 3_660
 REPORT_LIST_MAX = 500
+REPORT_RUN_DAYS = 90
+"""Days that a run of a report is remembered; its files go their own way."""
 
 # Timelines: items of a page, characters of a text in a change, and how long edits of one person are one (decision 232).
 TIMELINE_MAX = 100

@@ -232,6 +232,14 @@ class ReportKind(StrEnum):
     TARGET_ATTAINMENT = "target_attainment"
 
 
+class ReportFormat(StrEnum):
+    """The files that a report is made into."""
+
+    PDF = "pdf"
+    SPREADSHEET = "spreadsheet"
+    CSV = "csv"
+
+
 class ReportColumnType(StrEnum):
     """What the cells of a report's column hold."""
 

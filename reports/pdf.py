@@ -17,12 +17,12 @@ from reports.logo_images import drawable
 from reports.scores import band, severity_band
 from reports.text import breakable, cut, paragraphs
 
-_FOLDER = Path(str(files("reports")))
+FOLDER = Path(str(files("reports")))
 _SCRIPTS = (
     "Arabic", "Hebrew", "Devanagari", "Bengali", "Tamil", "Telugu", "Gujarati", "Gurmukhi", "Kannada", "Malayalam",
     "Oriya", "Sinhala", "Thai", "Lao", "Khmer", "Myanmar", "Ethiopic", "Georgian", "Armenian", "Symbols", "Symbols2",
 )  # fmt: skip
-_FAMILIES = (
+FAMILIES = (
     "Inter",
     *(f"Noto Sans {script}" for script in _SCRIPTS),
     "Noto Emoji",
@@ -33,7 +33,7 @@ _FAMILIES = (
 
 def render_pdf(content: Content) -> bytes:
     """The bytes of the PDF."""
-    compiler = typst.Compiler(_template(), root=str(_FOLDER), font_paths=_fonts())
+    compiler = typst.Compiler(_template(), root=str(FOLDER), font_paths=fonts())
     made = compiler.compile(
         format="pdf",
         sys_inputs={"content": orjson.dumps(_shown(content)).decode()},
@@ -46,12 +46,12 @@ def render_pdf(content: Content) -> bytes:
 
 @cache
 def _template() -> bytes:
-    return (_FOLDER / "report.typ").read_bytes()
+    return (FOLDER / "report.typ").read_bytes()
 
 
 @cache
-def _fonts() -> typst.Fonts:
-    return typst.Fonts(include_system_fonts=False, include_embedded_fonts=False, font_paths=[str(_FOLDER / "fonts")])
+def fonts() -> typst.Fonts:
+    return typst.Fonts(include_system_fonts=False, include_embedded_fonts=False, font_paths=[str(FOLDER / "fonts")])
 
 
 def _shown(content: Content) -> dict[str, object]:
@@ -60,7 +60,7 @@ def _shown(content: Content) -> dict[str, object]:
     headline = content.section("headline")
     logo = drawable(content.brand.logo)
     return {
-        "fonts": _FAMILIES,
+        "fonts": FAMILIES,
         "brand": {
             "company": content.brand.company,
             "primary": colors.primary,

@@ -7,7 +7,6 @@ from pydantic import Field, StrictInt, StrictStr
 
 from contract.criteria import All, AttachedTo, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems
-from contract.file_errors import QuotaExceeded
 from contract.limits import ATTACHED_TOGETHER_MAX, FILES_ON_RECORD_MAX
 from contract.scopes import ScopeGroup
 from resolvers.folders import expect, found_folder
@@ -128,15 +127,10 @@ async def add_file(
 
     Raises QuotaExceeded (decision 391).
     """
-    quota = ctx.services.files.all
-    if usage.bytes + usage.reserved - reserved + draft.bytes > quota:
-        raise QuotaExceeded(quota)
-    if draft.storage_name and not await statements.take_on(session, [draft.storage_name]):
+    files = await statements.keep(session, usage, [draft], ctx.services.files.all, reserved=reserved)
+    if files is None:
         raise InvalidState("The bytes of the file lay unused for too long; send it again")
-    [file] = await session.insert(draft)
-    await session.update(
-        usage, bytes=usage.bytes + file.bytes, reserved=usage.reserved - reserved, files=usage.files + 1
-    )
+    [file] = files
     links = [
         new_row(FileLink, org_id=ctx.org_id, record_id=i, file_id=file.id, kind=kind, attached_by=ctx.caller.subject)
         for i, kind in kinds.items()

@@ -11,6 +11,7 @@ from rest_compat.aggregate_schemas import EXAMPLES
 from rest_compat.import_schemas import IMPORT_BODY, IMPORT_EXAMPLES
 from rest_compat.integration_schemas import EXAMPLES as INTEGRATION_EXAMPLES
 from rest_compat.merge_schemas import MERGE_BODY, MERGE_EXAMPLES
+from rest_compat.report_schemas import REPORT_EXAMPLES
 from rest_compat.schemas import JsonObject
 from storage.columns import MADE_AT
 
@@ -206,19 +207,6 @@ ANSWERS: Final[JsonObject] = {
         "without_value": 0,
         "open_pipeline": 90000,
     },
-    "ReportTable": {
-        "columns": [
-            {"key": "stage", "title": "Stage", "type": "text", "currency": None},
-            {"key": "currency", "title": "Currency", "type": "text", "currency": None},
-            {"key": "deals", "title": "Deals", "type": "integer", "currency": None},
-            {"key": "value", "title": "Value", "type": "decimal", "currency": None},
-            {"key": "weighted", "title": "Weighted value", "type": "decimal", "currency": None},
-        ],
-        "rows": [["Qualified", "EUR", 3, 62500.5, 12500.1]],
-        "totals": [None, "EUR", 3, 62500.5, 12500.1],
-        "generated_at": MADE_AT,
-        "truncated": False,
-    },
     "MergedTag": {"tag": _TAG, "moved": 12},
     "FieldChange": _FIELD_CHANGE,
     "RecordChange": {
@@ -369,6 +357,7 @@ ANSWERS: Final[JsonObject] = {
     **INTEGRATION_EXAMPLES,
     **IMPORT_EXAMPLES,
     **MERGE_EXAMPLES,
+    **REPORT_EXAMPLES,
     "Viewer": {
         "subject": "user_2mF7",
         "name": "Ada Park",
@@ -413,6 +402,7 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
     ],
     "DataImportInput": IMPORT_BODY,
     "MergeInput": MERGE_BODY,
+    "ReportRunAsked": {"formats": ["pdf", "spreadsheet"]},
     "AccountsUpsert": {"rows": [{"external_key": "erp-1", "name": "Example Industries", "domain": "example.com"}]},
     "ContactsUpsert": {"rows": [{"email": "ada@example.com", "account_key": "erp-1"}], "match_on": "email"},
     "DealsUpsert": {

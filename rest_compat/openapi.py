@@ -29,6 +29,7 @@ from rest_compat.openapi_headers import HEADERS, REQUEST_HEADERS, REQUIRED, head
 from rest_compat.openapi_headers import SCHEMAS as HEADER_SCHEMAS
 from rest_compat.openapi_refusals import budget_of, refusal_of, refused_with
 from rest_compat.operations import HIDDEN, RestOperation
+from rest_compat.report_schemas import REPORTS
 from rest_compat.routes import OPERATIONS
 from rest_compat.schemas import SCHEMAS, JsonObject, Schema, record_schema, reference_to
 from rest_compat.uploads import BYTES
@@ -100,6 +101,7 @@ def openapi_document() -> JsonObject:
                 **FLOWS,
                 **IMPORTS,
                 **MERGES,
+                **REPORTS,
                 "AnalyticsResult": RESULT_SCHEMA,
                 "AnalyticsRun": RUN_SCHEMA,
                 **INTEGRATION_SCHEMAS,

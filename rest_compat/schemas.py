@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from contract.catalog import ColumnKind
 from contract.limits import EVIDENCE_MAX, VERSION
-from contract.vocabulary import CredentialKind, JobStatus, ReportColumnType, TaggedKind, TimelineKind
+from contract.vocabulary import CredentialKind, JobStatus, TaggedKind, TimelineKind
 from reports.content import ArtifactKind
 from resolvers.tags import TagUsage
 
@@ -184,46 +184,6 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "open_pipeline": {**_NUMBER, "description": "Open deals whose close_date lies in the period."},
         },
         "How far a target is reached.",
-    ),
-    "ReportParameters": record_schema(
-        {
-            "from": or_null(_DAY, "The first day."),
-            "to": or_null(_DAY, "The last day, included."),
-            "last_days": or_null(_WHOLE, "Days back from the day of the run, which is the last one."),
-            **{
-                name: or_null({"type": "array", "items": _TEXT}, text)
-                for name, text in (
-                    ("owner_ids", "Only records of these members."),
-                    ("account_ids", "Only records on these accounts."),
-                    ("stage_ids", "Only deals in these stages."),
-                    ("tags", "Names of tags, any of which will do."),
-                )
-            },
-            "currency": or_null(_TEXT, "Only amounts in this currency."),
-            "time_zone": {**_TEXT, "description": "An IANA time zone."},
-        },
-        "What the question of a report is narrowed to.",
-    ),
-    "ReportTable": record_schema(
-        {
-            "columns": {
-                "type": "array",
-                "items": record_schema(
-                    {
-                        "key": {**_TEXT, "description": "A name that does not change."},
-                        "title": _TEXT,
-                        "type": enumerated(ReportColumnType),
-                        "currency": or_null(_TEXT, "That of the amounts; null where the row says it."),
-                    },
-                    "A column.",
-                ),
-            },
-            "rows": {"type": "array", "items": {"type": "array", "description": "A cell for each column."}},
-            "totals": or_null({"type": "array"}, "Sums, cell for cell; null where a sum means nothing."),
-            "generated_at": _TIME,
-            "truncated": {"type": "boolean", "description": "Whether there were more than 5,000 rows."},
-        },
-        "The rows of a report.",
     ),
     "TagUsage": record_schema(
         {field.name: _WHOLE for field in fields(TagUsage)}, "The number of a tag's records by kind, and of all."

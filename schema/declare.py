@@ -38,7 +38,9 @@ ALONG = "along"
 """The key, in a field's metadata, of the name of the list that it gives, which may come along with a record."""
 
 RULES: dict[str, Rule] = {}
-"""The rule of every field of Query and Mutation, by the field's name."""
+"""The rule of every root field, by the names of its type and its own: a query and a mutation may be called alike."""
+_ROOTS = {"Queries": "Query", "Mutations": "Mutation", "Subscriptions": "Subscription"}
+"""The root types, each by how the classes end that declare its fields."""
 
 
 def enum(cls: E, description: str, called: str | None = None, /, **values: str) -> E:
@@ -143,12 +145,18 @@ def link_field(name: str, resolver: _Serve, description: str) -> _Field:
     return strawberry.field(resolver=link, description=text, directives=directives, metadata={LINK: name})
 
 
+def _root_field(method: Callable[..., object]) -> str:
+    """The name of a root field behind that of its type, such as Query.deal."""
+    owner = method.__qualname__.split(".")[-2]
+    return next(f"{root}.{to_camel_case(method.__name__)}" for end, root in _ROOTS.items() if owner.endswith(end))
+
+
 def operation_field(resolver: _Serve, description: str) -> Callable[[_Serve], _Field]:
     """A field of Query or Mutation that this resolver serves."""
     field = guarded_field(resolver, description)
 
     def declare(method: _Serve) -> _Field:
-        RULES[to_camel_case(method.__name__)] = rule_of(resolver)
+        RULES[_root_field(method)] = rule_of(resolver)
         return field(method)
 
     return declare
@@ -159,7 +167,7 @@ def subscription(resolver: _Serve, description: str) -> _Declare:
     rule = rule_of(resolver)
 
     def declare(method: _Method) -> _Field:
-        RULES[to_camel_case(method.__name__)] = rule
+        RULES[_root_field(method)] = rule
         return strawberry.subscription(
             method, description=f"{description} {rule.sentence}", directives=_directives(rule)
         )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from schema.health import HealthSnapshot
     from schema.meeting_sync import MeetingParticipant, MeetingSync
     from schema.meetings import Meeting, MeetingFilter
+    from schema.reports import Report
 
 AccountLink = Annotated["Account", strawberry.lazy("schema.accounts")]
 ActivityLink = Annotated["Activity", strawberry.lazy("schema.activities")]
@@ -24,6 +25,7 @@ DealFilterLink = Annotated["DealFilter", strawberry.lazy("schema.deals")]
 FileLink = Annotated["File", strawberry.lazy("schema.files")]
 FolderLink = Annotated["Folder", strawberry.lazy("schema.folders")]
 SnapshotLink = Annotated["HealthSnapshot", strawberry.lazy("schema.health")]
+ReportLink = Annotated["Report", strawberry.lazy("schema.reports")]
 MeetingLink = Annotated["Meeting", strawberry.lazy("schema.meetings")]
 MeetingParticipantLink = Annotated["MeetingParticipant", strawberry.lazy("schema.meeting_sync")]
 MeetingSyncLink = Annotated["MeetingSync", strawberry.lazy("schema.meeting_sync")]

@@ -12,7 +12,7 @@ from strawberry.scalars import JSON
 from contract.criteria import EVERYTHING
 from contract.vocabulary import ReportColumnType, ReportKind
 from reports.table import Cell, Column, Table
-from resolvers import report_inputs, reports
+from resolvers import report_inputs, report_runs, reports
 from resolvers.shared.inputs import parse
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
 from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field
@@ -21,6 +21,7 @@ from schema.execution.selections import selected, selected_nodes
 from schema.inputs import DeletePayload, change, deletion, given
 from schema.members import Member, owner_link
 from schema.records import record
+from schema.report_runs import ReportRun
 from storage import tables as t
 from storage.base import JsonDict
 from storage.rows import ReportRow as StoredReport
@@ -90,6 +91,13 @@ class Report(Node):
     @guarded_field(reports.table_of_report, "What it says now.")
     async def table(root: strawberry.Parent[StoredReport], info: Info) -> ReportTable:
         return _table(await reports.table_of_report(info.context, root.id))
+
+    @guarded_field(report_runs.runs_of_report, "The runs of the last 90 days, newest first.")
+    async def runs(
+        root: strawberry.Parent[StoredReport], info: Info, first: First = UNSET, after: After = UNSET
+    ) -> Connection[ReportRun]:
+        question = listing(first=first, after=after)
+        return await report_runs.runs_of_report(info.context, root.id, question, selected_nodes(info))
 
 
 @strawberry.input(description="What the question is narrowed to.")

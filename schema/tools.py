@@ -265,7 +265,9 @@ class Catalogue:
         asked = [*asked_fields(self._schema, outline, operation)]
         names = tuple(root.name.value for root in roots)
         texts = dict.fromkeys(one.path for one in asked if one.is_untrusted)
-        rules = [RULES[name] for name in names] + [Rule(one.group) for one in asked if one.group is not None]
+        rules = [RULES[f"{operation.operation.value.capitalize()}.{name}"] for name in names] + [
+            Rule(one.group) for one in asked if one.group is not None
+        ]
         return Prepared(
             text,
             names,

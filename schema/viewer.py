@@ -89,14 +89,17 @@ class Viewer:
 
 
 _OPERATIONS: dict[str, Rule] = {}
-"""The rule of every root field by its name, bare and behind that of its type (decision 213)."""
+"""The rule of every root field by its name, bare and behind that of its type (decision 213).
+
+A name that a query and a mutation share stands bare for the mutation, which asks for more (decision 553).
+"""
 
 
 def name_operations(schema: GraphQLSchema) -> None:
     """Learn which operations there are; every schema has the same."""
     for root in (schema.query_type, schema.mutation_type, schema.subscription_type):
         for name in root.fields if root is not None else ():
-            _OPERATIONS[name] = _OPERATIONS[f"{root}.{name}"] = RULES[name]
+            _OPERATIONS[name] = _OPERATIONS[f"{root}.{name}"] = RULES[f"{root}.{name}"]
 
 
 def _permission(caller: Principal, operation: str) -> Permission:

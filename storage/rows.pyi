@@ -767,6 +767,17 @@ class ReportRow(RecordRow):
     updated_at: datetime.datetime
     version: int
 
+class ReportRunRow(RecordRow):
+    report_id: str | None
+    status: str
+    error: str | None
+    requested_by: str
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
+    formats: list[str]
+    job_id: str
+    file_ids: list[str]
+
 class ResearchResultRow(RecordRow):
     run_id: str
     position: int

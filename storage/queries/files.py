@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import bindparam, delete, func, select, update
 from sqlmodel import col
 
+from contract.file_errors import QuotaExceeded
 from contract.limits import FILES_ON_RECORD_MAX
 from storage.base import Record, as_uuid, now
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
@@ -161,6 +162,26 @@ async def hasten_leftovers(session: TenantSession, names: Sequence[str]) -> None
     """Have bytes that were noted removed now."""
     own = col(Leftover.org_id) == session.org_id, _among_texts(col(Leftover.storage_name), names)
     await session.execute(update(Leftover).where(*own).values(gone_after=now()))
+
+
+async def keep(
+    session: TenantSession, usage: FileUsage, drafts: Sequence[File], quota: int, *, reserved: int = 0
+) -> list[File] | None:
+    """Insert files whose bytes are in the store, and take up their place, of which so much is reserved.
+
+    Their usage is locked. None where bytes are not there any more. Raises QuotaExceeded (decision 391).
+    """
+    size = sum(draft.bytes for draft in drafts)
+    if usage.bytes + usage.reserved - reserved + size > quota:
+        raise QuotaExceeded(quota)
+    names = [draft.storage_name for draft in drafts if draft.storage_name]
+    if names and not await take_on(session, names):
+        return None
+    files = await session.insert(*drafts)
+    await session.update(
+        usage, bytes=usage.bytes + size, reserved=usage.reserved - reserved, files=usage.files + len(files)
+    )
+    return files
 
 
 async def take_on(session: TenantSession, names: Sequence[str]) -> bool:

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import and_, func, literal_column, select
+from sqlalchemy import and_, case, func, literal_column, select
 from sqlmodel import col
 
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Order
-from contract.vocabulary import ActivityType, MeetingState, SortDirection
+from contract.vocabulary import ActivityType, JobStatus, MeetingState, SortDirection
 from storage import rows as r
 from storage import tables as t
 from storage.base import now
+from storage.expressions import AnyColumn
 from storage.joined_rows import CXContentRow, DomainRow, LinkedContactRow, ToldMergeRow
 from storage.queries.listable import (
     BY_CREATION,
@@ -153,6 +154,27 @@ SALES_TARGETS: Listable[r.SalesTargetRow] = Listable(
 REPORTS: Listable[r.ReportRow] = replace(
     in_order_of("name", "reports", t.Report), links={"owner": ("owner_id", PEOPLE)}
 )
+
+_HAS_ENDED = col(t.ReportRun.finished_at).is_not(None)
+_GIVEN_UP: AnyColumn = literal_column(f"'{JobStatus.FAILED}'")
+_TOLD_BY_JOB = {
+    "status": case((_HAS_ENDED, col(t.ReportRun.status)), else_=func.coalesce(col(t.Job.status), _GIVEN_UP)),
+    "error": case((_HAS_ENDED, col(t.ReportRun.error)), (col(t.Job.status) == _GIVEN_UP, col(t.Job.error))),
+    "finished_at": func.coalesce(col(t.ReportRun.finished_at), col(t.Job.finished_at)),
+}
+REPORT_RUNS: Listable[r.ReportRunRow] = Listable(
+    "report_runs",
+    t.ReportRun,
+    tuple(
+        _TOLD_BY_JOB[column.key].label(column.key) if column.key in _TOLD_BY_JOB else column
+        for column in shown_columns(t.ReportRun)
+    ),
+    {"created_at": (Key("created_at"), ID)},
+    Order("created_at"),
+    joins=(linked_by(t.Job, col(t.ReportRun.org_id), col(t.ReportRun.job_id)),),
+)
+"""Runs of reports. While one has not written its own end its job says where it stands: also of one whose worker died
+as often as it tried (decision 550)."""
 
 ANALYTICS_RUNS: Listable[r.AnalyticsRunRow] = Listable(
     "analytics_runs",

@@ -38,6 +38,12 @@ async def everyone(session: TenantSession) -> Sequence[Organization]:
     return await session.find_all(select(Organization).order_by(col(Organization.external_id)))
 
 
+async def name_of(session: TenantSession, org_id: str) -> str:
+    """Read the name of an organization (a session of the directory)."""
+    found: str = await session.scalar(select(col(Organization.name)).where(col(Organization.id) == org_id))
+    return found
+
+
 async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequence[BelongingRow]:
     """The organizations of these members by name, each with role, scopes and the member's own name and e-mail.
 

@@ -1,19 +1,33 @@
-"""Reports: saved questions with a fixed shape, and what each is narrowed to."""
+"""Reports: saved questions with a fixed shape, what each is narrowed to, and the files that were made of them."""
 
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 
-from contract.vocabulary import ReportKind
-from storage.base import JsonDict, Record
-from storage.columns import LINE, NONE, OBJECT, TEXT, column, created, owner, updated, versioned
+from contract.vocabulary import JobStatus, ReportKind
+from storage.base import JsonDict, Record, tenant_key
+from storage.columns import (
+    LINE,
+    MOMENT,
+    NAMES,
+    NONE,
+    OBJECT,
+    REFERENCE,
+    TEXT,
+    column,
+    created,
+    owner,
+    reference,
+    updated,
+    versioned,
+)
 
 
 class Report(Record, table=True):
     """A report. `parameters` has every name that there is, null where nothing was given (reports/narrowing.py)."""
 
     __tablename__ = "reports"
-    __events__ = {"report": "created updated deleted"}
+    __events__ = {"report": "created updated deleted run"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint(
@@ -33,3 +47,29 @@ class Report(Record, table=True):
     created_at: datetime = created(NONE)
     updated_at: datetime = updated(NONE)
     version: int = versioned()
+
+
+class ReportRun(Record, table=True):
+    """One rendering of a report. What it came to is written at its end; until then its job says where it stands.
+
+    Files are named and not referred to: each goes its own way, and may be gone before the run.
+    """
+
+    __tablename__ = "report_runs"
+    __table_args__ = (
+        tenant_key("reports", "report_id"),
+        CheckConstraint("status IN ('queued', 'running', 'succeeded', 'failed', 'superseded')", name="status"),
+        CheckConstraint("(status = 'queued') = (finished_at IS NULL)", name="finished"),
+        Index(None, "org_id", "report_id", "created_at", "id"),
+        Index(None, "org_id", "created_at"),
+    )
+
+    report_id: str | None = reference("reports", "The report; null where it is gone.")
+    status: str = column(JobStatus, "Where it stands.", default="queued", example="succeeded")
+    error: str | None = column(LINE, "Why it failed, in words.", default=None)
+    requested_by: str = column(LINE, "Who asked; system for a schedule.", example="user_2mF7")
+    created_at: datetime = created(NONE)
+    finished_at: datetime | None = column(MOMENT, "When it ended.", default=None, example="2026-11-20T09:30:02.310000Z")
+    formats: list[str] = column(NAMES, "Which files, each once.")
+    job_id: str = column(REFERENCE, "The job that does it, which is forgotten before the run is.")
+    file_ids: list[str] = column(NAMES, "The files, once it has succeeded.", default_factory=list)

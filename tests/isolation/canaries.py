@@ -103,6 +103,7 @@ NO_TEXT_OF_A_PERSON = {
     "outreach_domains": {"status"},
     "pipeline_stages": {"type"},
     "record_changes": {"subject_kind", "type", "former_owner"},
+    "report_runs": {"status", "formats", "file_ids"},
     "reports": {"kind", "parameters"},
     "research_results": {"status"},
     "research_runs": {"status"},

@@ -18,7 +18,7 @@ from reports.content import ArtifactKind
 from reports.deck import render_deck
 from reports.files import file_name, render_all
 from reports.fitting import Frame, height, parted
-from reports.pdf import _FAMILIES, _fonts, render_pdf
+from reports.pdf import FAMILIES, fonts, render_pdf
 from reports.spreadsheet import render_spreadsheet
 from reports.spreadsheet_parts import inert
 from tests.support.reports import CASES, content
@@ -106,11 +106,11 @@ def test_every_script_has_a_font() -> None:
         "☃",
     ):
         _, warnings = typst.compile_with_warnings(
-            page, font_paths=_fonts(), format="svg", sys_inputs={"fonts": json.dumps(_FAMILIES), "text": text}
+            page, font_paths=fonts(), format="svg", sys_inputs={"fonts": json.dumps(FAMILIES), "text": text}
         )
         assert warnings == [], text
         drawn = typst.compile(
-            page, font_paths=_fonts(), format="svg", sys_inputs={"fonts": json.dumps(_FAMILIES), "text": text}
+            page, font_paths=fonts(), format="svg", sys_inputs={"fonts": json.dumps(FAMILIES), "text": text}
         )
         assert re.search(rb'<path[^>]* d="[^"]{40,}"', drawn), text
 

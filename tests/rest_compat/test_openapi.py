@@ -139,7 +139,9 @@ def test_budgets_are_told_wherever_there_is_a_caller() -> None:
             refused = operation["responses"]["429"]
             assert "Retry-After" in refused["headers"]
             examples_of = refused["content"]["application/json"]["examples"]
-            runs = path.endswith(("/ask", "/sql", "/run")) or (path.endswith("/messages") and method == "POST")
+            runs = path.endswith(("/ask", "/sql", "_query_id}/run")) or (
+                path.endswith("/messages") and method == "POST"
+            )
             runs = runs or path.startswith("/export/")
             own = ["too_many_runs"] if runs else []
             codes = [example["value"]["code"] for example in examples_of.values()]

@@ -105,7 +105,7 @@ def test_everything_has_a_description(served: GraphQLSchema) -> None:
 @pytest.mark.parametrize("root", ["Query", "Mutation", "Subscription"])
 def test_every_operation_has_a_rule_and_shows_it(served: GraphQLSchema, root: str) -> None:
     for name, field in fields(served.type_map[root]).items():
-        rule = RULES[name]
+        rule = RULES[f"{root}.{name}"]
         assert rule in OPERATIONS.values()
         if rule.group is None:
             assert name in UNGUARDED
@@ -116,7 +116,8 @@ def test_every_operation_has_a_rule_and_shows_it(served: GraphQLSchema, root: st
 
 
 def test_the_rules_are_those_of_the_operations(served: GraphQLSchema) -> None:
-    names = {name for root in ("Query", "Mutation", "Subscription") for name in fields(served.type_map[root])}
+    roots = ("Query", "Mutation", "Subscription")
+    names = {f"{root}.{name}" for root in roots for name in fields(served.type_map[root])}
     assert set(RULES) == names
 
 

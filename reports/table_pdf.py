@@ -1,0 +1,163 @@
+"""Sets the PDF of a report's table by Typst: the template is `table.typ`, the fonts are those of CX reports.
+
+The same rows at the same moment give the same bytes.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cache
+
+import orjson
+import typst
+
+from contract.vocabulary import ReportColumnType
+from reports.pdf import FAMILIES, FOLDER, fonts
+from reports.printed import KINDS, LEADING, NOTHING, Printed, cell_words, decimals_of, moment, row_words
+from reports.table import Cell, Column
+from reports.text import breakable, cut, one_line
+
+_WIDE = 6
+"""Tables with more columns lie on their side."""
+_BARS = 12
+"""A chart with more bars tells nothing that the table does not."""
+_CHARTS = 3
+ROWS = 500
+"""Rows that a PDF shows: a thousand more take 150 MB and three seconds, and nobody reads them (decision 551)."""
+
+
+def render_pdf(printed: Printed) -> bytes:
+    """The bytes of the PDF."""
+    compiler = typst.Compiler(_template(), root=str(FOLDER), font_paths=fonts())
+    made = compiler.compile(
+        format="pdf",
+        sys_inputs={"content": orjson.dumps(_shown(printed)).decode()},
+        timestamp=int(printed.prepared.timestamp()),
+    )
+    if not isinstance(made, bytes):  # only pictures come in several parts
+        raise TypeError("a PDF is one file")
+    return made
+
+
+@cache
+def _template() -> bytes:
+    return (FOLDER / "table.typ").read_bytes()
+
+
+def _text(words: str, most: int) -> str:
+    return breakable(cut(one_line(words), most))
+
+
+def _shown(printed: Printed) -> dict[str, object]:
+    """The report in the words that the template places."""
+    table = printed.table
+    decimals = [decimals_of(number, table) for number in range(len(table.columns))]
+
+    def words(row: Sequence[Cell], empty: str = NOTHING) -> list[str]:
+        found = zip(row, row_words(row, table.columns, decimals), strict=True)
+        return [empty if cell is None else _text(said, 160) for cell, said in found]
+
+    totals = [_labelled(words(row, ""), row, table.columns, apart=True) for row in table.sums]
+    if table.totals is not None:
+        totals.append(_labelled(words(table.totals, ""), table.totals, table.columns, apart=False))
+    return {
+        "fonts": FAMILIES,
+        "name": _text(printed.name, 160),
+        "short": _text(printed.name, 60),
+        "kind": KINDS[printed.kind],
+        "organization": _text(printed.organization, 80),
+        "description": _text(printed.description or "", 600),
+        "facts": [[label, _text(text, 300)] for label, text in printed.facts],
+        "prepared": moment(printed.prepared),
+        "wide": len(table.columns) > _WIDE,
+        "columns": [_titled(column) for column in table.columns],
+        "rows": [words(row) for row in table.rows[:ROWS]],
+        "totals": totals,
+        "cards": _cards(printed, decimals),
+        "charts": _charts(printed, decimals),
+        "left_out": _left_out(printed),
+    }
+
+
+def _left_out(printed: Printed) -> str:
+    """Says what of the rows is not shown; nothing where all is."""
+    number, truncated = len(printed.table.rows), printed.table.truncated
+    if number <= ROWS and not truncated:
+        return ""
+    shown = f"The first {min(number, ROWS):,} of {'more than ' if truncated else ''}{number:,} rows."
+    sums = f" Sums are those of the first {number:,}." if truncated else " Sums are those of all."
+    return f"{shown}{sums if printed.table.totals else ''} The spreadsheet and CSV have {number:,}."
+
+
+def _titled(column: Column) -> dict[str, object]:
+    title = column.title if column.currency is None else f"{column.title} ({column.currency})"
+    return {"title": title, "right": column.type not in (ReportColumnType.TEXT, ReportColumnType.DATE)}
+
+
+def _labelled(words: list[str], row: Sequence[Cell], columns: Sequence[Column], *, apart: bool) -> dict[str, object]:
+    """A line of sums, called by its currency where it is that of one of several."""
+    places = [number for number, column in enumerate(columns) if column.key == "currency"]
+    currency = next((row[place] for place in places), None)
+    return {"cells": [f"Sum in {currency}" if apart else "Total", *words[1:]], "apart": apart}
+
+
+def _cards(printed: Printed, decimals: Sequence[int]) -> list[dict[str, object]]:
+    """The figures at the top: the leading amount in each currency, and how many there are of the rest."""
+    table = printed.table
+    if table.totals is None or not table.rows:
+        return []
+    cards: list[dict[str, object]] = []
+    lines = table.sums or [table.totals]
+    place = _place(table.columns, LEADING[printed.kind])
+    for line in lines[:_CHARTS]:
+        column, cell = table.columns[place], line[place]
+        if cell is not None:
+            currency = _currency(table.columns, line)
+            label = column.title if currency is None else f"{column.title}, {currency}"
+            cards.append({"label": label, "value": cell_words(cell, column, decimals[place])})
+    for number, column in enumerate(table.columns):
+        cell = table.totals[number]
+        if column.type is ReportColumnType.INTEGER and number != place and cell is not None and len(cards) < 4:
+            cards.append({"label": column.title, "value": cell_words(cell, column, 0)})
+    return cards
+
+
+def _charts(printed: Printed, decimals: Sequence[int]) -> list[dict[str, object]]:
+    """A chart of the leading column for each currency: nothing where there are too many bars, or too few."""
+    table = printed.table
+    place = _place(table.columns, LEADING[printed.kind])
+    column = table.columns[place]
+    groups: dict[str | None, list[Sequence[Cell]]] = {}
+    for row in table.rows:
+        by_currency = column.type is ReportColumnType.DECIMAL
+        groups.setdefault(_currency(table.columns, row) if by_currency else None, []).append(row)
+    charts: list[dict[str, object]] = []
+    for currency, rows in groups.items():
+        values = [Decimal(cell) if isinstance(cell, int | Decimal) else Decimal(0) for cell in (r[place] for r in rows)]
+        most = Decimal(1) if column.type is ReportColumnType.RATIO else max(values)
+        if 2 <= len(rows) <= _BARS and most > 0:
+            bars = [
+                {
+                    "label": _text(_label(row, table.columns), 60),
+                    "share": float(min(max(value / most, Decimal(0)), Decimal(1))),
+                    "shown": cell_words(row[place], column, decimals[place]),
+                }
+                for row, value in zip(rows, values, strict=True)
+            ]
+            charts.append({"title": column.title if currency is None else f"{column.title}, {currency}", "bars": bars})
+    return charts[:_CHARTS]
+
+
+def _label(row: Sequence[Cell], columns: Sequence[Column]) -> str:
+    """What stands beside a row's bar: its first cell, and what tells targets of one owner apart."""
+    words = cell_words(row[0], columns[0], 0)
+    metric = next((row[n] for n, column in enumerate(columns) if column.key == "metric"), None)
+    return words if metric is None else f"{words}, {metric}"
+
+
+def _place(columns: Sequence[Column], key: str) -> int:
+    return next(number for number, column in enumerate(columns) if column.key == key)
+
+
+def _currency(columns: Sequence[Column], row: Sequence[Cell]) -> str | None:
+    found = next((row[number] for number, column in enumerate(columns) if column.key == "currency"), None)
+    return found if isinstance(found, str) else None
