@@ -6,7 +6,7 @@ from alembic import op
 from storage.search_index import backfill, removal, triggers
 
 revision = "0038"
-down_revision = "0032"
+down_revision = "0037"
 branch_labels = None
 depends_on = None
 
