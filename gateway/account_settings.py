@@ -13,14 +13,25 @@ from gateway.addresses import is_loopback_name
 class AccountSettings(BaseSettings):
     """The operator's clients at the providers."""
 
-    google_client_id: str = Field(default="", description="The OAuth client by which members connect Google accounts.")
-    google_client_secret: SecretStr = Field(default=SecretStr(""), description="Its secret.")
+    google_client_id: str = Field(
+        default="",
+        description="The OAuth client by which members connect Google accounts.",
+        examples=["1234567890-abc.apps.googleusercontent.com"],
+    )
+    google_client_secret: SecretStr = Field(
+        default=SecretStr(""), description="The secret of that client.", examples=["the secret of the client"]
+    )
     google_base_url: str | None = Field(
         default=None,
         description="Where Google's interfaces lie instead, by https or on this machine; for tests.",
+        examples=["http://127.0.0.1:9000"],
     )
     sync_poll_seconds: int = Field(
-        default=POLL_SECONDS, ge=30, le=86_400, description="Seconds between two looks at a connected account."
+        default=POLL_SECONDS,
+        ge=30,
+        le=86_400,
+        description="The pause between two looks at a connected account.",
+        json_schema_extra={"unit": "seconds"},
     )
 
     @field_validator("google_client_id", "google_client_secret")
