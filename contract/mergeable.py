@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from contract.vocabulary import DuplicateReason, MergeableKind
+from contract.bulk_vocabulary import DuplicateReason, MergeableKind
 
 SIGNS: Mapping[str, DuplicateReason] = MappingProxyType(
     {

@@ -249,7 +249,8 @@ class Settings(AccountSettings, Checks):
         default=CHAT_APPROVAL_SECONDS,
         ge=1,
         le=86_400,
-        description="Seconds for which a write that a chat proposes can be decided on.",
+        description="For how long a write that a chat proposes can be decided on.",
+        json_schema_extra={"unit": "seconds"},
     )
     model_tokens_per_day: int = Field(
         default=CHAT_TOKENS_PER_DAY,

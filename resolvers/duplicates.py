@@ -11,12 +11,12 @@ from typing import Annotated
 import orjson
 from pydantic import Field, StrictStr
 
+from contract.bulk_vocabulary import DuplicateReason, MergeableKind
 from contract.criteria import PageWindow
 from contract.errors import Problem, Problems
 from contract.limits import DISMISSED_MAX, DUPLICATES_SHOWN
 from contract.mergeable import SIGNS
 from contract.scopes import ScopeGroup
-from contract.vocabulary import DuplicateReason, MergeableKind
 from resolvers.merging import LISTABLES
 from resolvers.shared import changes
 from resolvers.shared.access import requires

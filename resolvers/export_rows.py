@@ -7,9 +7,10 @@ from decimal import Decimal
 
 import orjson
 
+from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.criteria import Selection
 from contract.errors import Path, Problem, Problems
-from contract.vocabulary import ExportFormat, ExportKind, TaggedKind
+from contract.vocabulary import TaggedKind
 from reports.csv_cells import looks_like_number, text_cell
 from storage.columns import JSON, OBJECT, OBJECTS, columns_of
 from storage.queries import listables

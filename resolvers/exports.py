@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.criteria import Condition
 from contract.errors import Path, ResponseTooLarge, TimedOut
 from contract.limits import EXPORT_BATCH, EXPORT_ROWS_MAX, EXPORT_SECONDS
 from contract.scopes import ScopeGroup
-from contract.vocabulary import ExportFormat, ExportKind
 from resolvers.export_rows import EXPORTED, FORMS, Exported, values_of
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context

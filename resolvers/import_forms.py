@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
+from contract.bulk_vocabulary import ImportKind
 from contract.errors import Path, Problem, Problems
 from contract.limits import IMPORT_COLUMNS_MAX
-from contract.vocabulary import ImportKind
 from resolvers import upsert_rows as kinds
 from resolvers.import_cells import Told, day_pattern
 from resolvers.import_csv import Form, Reader, known_encoding

@@ -6,10 +6,11 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final
 
+from contract.bulk_vocabulary import ImportKind
 from contract.domains import kept_domain
 from contract.errors import Problem
 from contract.normal_form import folded
-from contract.vocabulary import ActivitySource, ImportKind
+from contract.vocabulary import ActivitySource
 from reports.csv_cells import looks_like_number, plain_text, text_cell
 from resolvers.import_cells import converters, row_of
 from resolvers.import_csv import FileRow

@@ -7,10 +7,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
 
+from contract.bulk_vocabulary import BulkOutcome, ImportStatus
 from contract.errors import GatewayError
 from contract.limits import IMPORT_BATCH, IMPORT_LEDGER_PAGE, IMPORT_ROWS_MAX
 from contract.scopes import ScopeGroup
-from contract.vocabulary import BulkOutcome, ImportStatus
 from jobs.work import NotYet, Retry, Run, WorkFailed, work
 from providers.artifacts import ArtifactMissing
 from resolvers.import_csv import Broken, FileRow

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from contract.bulk_vocabulary import BulkOutcome, ImportStatus
 from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems, Unavailable
 from contract.limits import IMPORT_FILE_MAX_BYTES, IMPORT_LEDGER_PAGE, IMPORT_PREVIEW_ROWS, IMPORTS_WAITING_MAX
 from contract.scopes import ScopeGroup
-from contract.vocabulary import BulkOutcome, ImportStatus
 from jobs.queue import enqueue, supersede
 from providers.artifacts import ArtifactMissing
 from resolvers.import_csv import Broken, FileRow, Form, found_delimiter, found_encoding, read_head

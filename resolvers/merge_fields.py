@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StrictInt, StrictStr
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.errors import Problem, Problems
 from contract.limits import MERGED_MAX
-from contract.vocabulary import MergeableKind
 from resolvers.contacts import is_named
 from resolvers.shared.inputs import Input
 from storage.base import Record, as_uuid

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.errors import InvalidState, NotFound
 from contract.limits import MERGE_UNDO_DAYS
 from contract.scopes import ScopeGroup
 from contract.timeline import told_fields
-from contract.vocabulary import MergeableKind
 from resolvers.merging import LISTABLES
 from resolvers.shared import changes
 from resolvers.shared.access import requires

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.criteria import EVERYTHING, Compare, Condition, ListQuery, Op, Order, PageWindow, Selection
 from contract.errors import InvalidState, Problem, Problems
 from contract.limits import MERGE_UNDO_DAYS, MERGED_LINKS_MAX
 from contract.mergeable import LINKS
 from contract.scopes import ScopeGroup
 from contract.timeline import told_fields
-from contract.vocabulary import MergeableKind
 from resolvers.merge_fields import MergeField, MergeInput, merged
 from resolvers.shared import changes
 from resolvers.shared.access import requires

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from contract.bulk_vocabulary import BulkOutcome
 from contract.errors import NotFound, Problem, Problems
 from contract.limits import TAGS_MAX
 from contract.normal_form import folded
 from contract.timeline import SUBJECTS, as_told
-from contract.vocabulary import BulkOutcome, DealStatus
+from contract.vocabulary import DealStatus
 from resolvers.deals import move_of
 from resolvers.shared import changes
 from resolvers.shared.context import Acting

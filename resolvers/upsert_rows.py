@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic import ConfigDict, StrictStr, ValidationError
 
+from contract.bulk_vocabulary import BulkOutcome
 from contract.errors import GatewayError, InvalidState, Path, Problem, Problems
 from contract.lead_states import LeadMove, refusal
 from contract.normal_form import folded
-from contract.vocabulary import BulkOutcome, CaptureSource, LeadStatus
+from contract.vocabulary import CaptureSource, LeadStatus
 from resolvers.accounts import AccountCreate
 from resolvers.contacts import NAMES, ContactCreate, expect_named
 from resolvers.deals import DealCreate

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field, SkipValidation, StrictBool
 
+from contract.bulk_vocabulary import AccountMatch, BulkOutcome, BulkPolicy, ContactMatch, DealMatch, LeadMatch
 from contract.errors import Conflict, Problem
 from contract.limits import UPSERT_ROWS_MAX
 from contract.scopes import ScopeGroup
-from contract.vocabulary import AccountMatch, BulkOutcome, BulkPolicy, ContactMatch, DealMatch, LeadMatch
 from resolvers import upsert_rows as kinds
 from resolvers.shared.access import requires
 from resolvers.shared.context import Acting, Context

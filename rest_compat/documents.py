@@ -18,7 +18,7 @@ from contract.vocabulary import TaggedKind
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
 from resolvers.tags import names_of
-from rest_compat.examples import identifier_of
+from rest_compat.example_identifiers import identifier_of
 from rest_compat.schemas import JsonObject, Schema, enumerated, or_null, record_schema, reference_to
 from storage.base import Record
 from storage.columns import (

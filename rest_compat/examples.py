@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Final
 
-from contract.canonical_json import sha256_of
 from contract.limits import VERSION
 from rest_compat.aggregate_schemas import EXAMPLES
+from rest_compat.analytics_examples import ANSWERS as ANALYTICS_ANSWERS
+from rest_compat.chat_examples import ANSWERS as CHAT_ANSWERS
+from rest_compat.example_identifiers import (
+    ACCOUNT,
+    CONTACT,
+    CREDENTIAL_ID,
+    DEAL,
+    FEEDBACK,
+    JOB,
+    LEAD_ID,
+    MEETING,
+    RESULT,
+    RUN,
+    identifier_of,
+)
 from rest_compat.import_schemas import IMPORT_BODY, IMPORT_EXAMPLES
 from rest_compat.integration_schemas import EXAMPLES as INTEGRATION_EXAMPLES
 from rest_compat.merge_schemas import MERGE_BODY, MERGE_EXAMPLES
@@ -15,72 +28,8 @@ from rest_compat.report_schemas import REPORT_EXAMPLES
 from rest_compat.schemas import JsonObject
 from storage.columns import MADE_AT
 
-_DEAL: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b01"
-_ORGANIZATION: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b02"
-_ACCOUNT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b03"
-_STAGE: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b04"
-_CONTACT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b05"
-_MEETING: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b06"
-_SNAPSHOT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b07"
-_FACTOR: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b08"
-_CREDENTIAL_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b09"
-_JOB: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
-_LEAD_ID: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
-_FEEDBACK: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
-_RUN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
-_RESULT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0c"
-_CAMPAIGN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b20"
-_DOMAIN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b21"
-
-IDENTIFIERS: Final[dict[str, str]] = {
-    "organizations": _ORGANIZATION,
-    "accounts": _ACCOUNT,
-    "activities": _MEETING,
-    "campaigns": _CAMPAIGN,
-    "contacts": _CONTACT,
-    "deals": _DEAL,
-    "health_factors": _FACTOR,
-    "health_snapshots": _SNAPSHOT,
-    "jobs": _JOB,
-    "leads": _LEAD_ID,
-    "outreach_domains": _DOMAIN,
-    "pipeline_stages": _STAGE,
-}
-"""The record of each of these tables that the examples are about."""
-
-
-def identifier_of(table: str) -> str:
-    """Returns the identifier of the table's record in the examples; one not listed follows from the table's name."""
-    return IDENTIFIERS.get(table) or f"01993f5e-8c00-7a11-9d52-{sha256(table.encode()).hexdigest()[:12]}"
-
-
-_RESULT_OF_QUESTION: Final = {
-    "columns": [
-        {"name": "count", "label": "Count", "kind": "integer", "unit": None, "currency_column": None},
-    ],
-    "rows": [[12]],
-    "row_count": 1,
-    "truncated": False,
-    "sql": {
-        "text": "SELECT COUNT(*) AS count FROM deals",
-        "parameters": [],
-        "dialect": "postgresql",
-        "tables": ["deals"],
-        "filters": [],
-        "digest": "9f2d5b0c8e3a4f10b6a1d7c2e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b",
-    },
-    "chart": {"kind": "number", "spec": None},
-    "duration_ms": 3,
-}
-EVENT: Final = {
-    "id": "8",
-    "event": "run_finished",
-    "data": '{"status":"succeeded","row_count":1,"truncated":false,"duration_ms":41,"unread":[],"suggestions":[]}',
-}
-"""The last event of a stream."""
-
 _CREDENTIAL: Final = {
-    "id": _CREDENTIAL_ID,
+    "id": CREDENTIAL_ID,
     "name": "Nightly export",
     "key_id": "5b1f0c9e77a2d340",
     "hint": "x9Qw",
@@ -114,46 +63,21 @@ _COUNTS: Final = {
     "open_tasks": 0,
 }
 
-_DIMENSION: Final = {
-    "name": "status",
-    "description": "Open, won or lost.",
-    "kind": "text",
-    "values": ["open", "won", "lost"],
-    "is_date": False,
-}
-_TABLE: Final[JsonObject] = {
-    "name": "competitors",
-    "columns": [{"name": "name", "label": "Name", "kind": "text", "unit": None, "currency_column": None}],
-}
-_ENTITY: Final = {
-    "name": "deals",
-    "description": "Deals, with their amounts and the way they went.",
-    "dimensions": [_DIMENSION],
-    "measures": [
-        {
-            "name": "count",
-            "description": "The number of deals.",
-            "kind": "integer",
-            "values": None,
-            "is_date": False,
-        }
-    ],
-    "links": ["account"],
-}
 
-_NOTED: Final = {"kind": "deal", "id": _DEAL, "text": "They will sign in May"}
 ANSWERS: Final[JsonObject] = {
+    **ANALYTICS_ANSWERS,
+    **CHAT_ANSWERS,
     "FileLink": {"url": "/files/signed/v1.…", "expires_at": "2026-11-25T09:30:00Z"},
-    "LeadId": {"lead_id": _LEAD_ID},
+    "LeadId": {"lead_id": LEAD_ID},
     "LeadConversionResult": {
-        "lead_id": _LEAD_ID,
-        "account_id": _ACCOUNT,
-        "contact_id": _CONTACT,
-        "deal_id": _DEAL,
+        "lead_id": LEAD_ID,
+        "account_id": ACCOUNT,
+        "contact_id": CONTACT,
+        "deal_id": DEAL,
     },
-    "FeedbackId": {"id": _FEEDBACK},
+    "FeedbackId": {"id": FEEDBACK},
     "CompetitorDetection": {
-        "deal_id": _DEAL,
+        "deal_id": DEAL,
         "competitors": ["Northwind"],
         "detected": [
             {
@@ -162,7 +86,7 @@ ANSWERS: Final[JsonObject] = {
                 "evidence": [
                     {
                         "source": "meeting.body",
-                        "source_id": _MEETING,
+                        "source_id": MEETING,
                         "quote": "They also have an offer of Northwind.",
                         "at": "2026-11-24T15:00:00Z",
                     }
@@ -171,16 +95,16 @@ ANSWERS: Final[JsonObject] = {
         ],
     },
     "CXReportEdited": {
-        "job_id": _JOB,
-        "run_id": _RUN,
-        "result_id": _RESULT,
+        "job_id": JOB,
+        "run_id": RUN,
+        "result_id": RESULT,
         "revision": 2,
         "status": "queued",
-        "status_url": f"/jobs/{_JOB}",
+        "status_url": f"/jobs/{JOB}",
     },
     "CXReport": {
-        "run_id": _RUN,
-        "result_id": _RESULT,
+        "run_id": RUN,
+        "result_id": RESULT,
         "revision": 2,
         "copy_blobs": {"headline": "Three quick wins"},
         "analysis": {"benchmarks": [{"name": "Peers", "score": 61}]},
@@ -192,8 +116,8 @@ ANSWERS: Final[JsonObject] = {
     },
     "CXReportArtifact": _ARTIFACT,
     "DealContactLink": {
-        "deal_id": _DEAL,
-        "contact_id": _CONTACT,
+        "deal_id": DEAL,
+        "contact_id": CONTACT,
         "role": "decision maker",
         "is_primary": True,
         "linked_at": MADE_AT,
@@ -210,14 +134,14 @@ ANSWERS: Final[JsonObject] = {
     "MergedTag": {"tag": _TAG, "moved": 12},
     "FieldChange": _FIELD_CHANGE,
     "RecordChange": {
-        "id": _RUN,
+        "id": RUN,
         "at": MADE_AT,
         "actor": "user_2mF7",
         "type": "deal_updated",
         "fields": [_FIELD_CHANGE],
     },
     "TimelineItem": {
-        "id": _RUN,
+        "id": RUN,
         "kind": "change",
         "at": MADE_AT,
         "actor": "user_2mF7",
@@ -230,7 +154,7 @@ ANSWERS: Final[JsonObject] = {
     },
     "Upserted": {
         "results": [
-            {"index": 0, "outcome": "created", "id": _DEAL, "external_key": "erp-10293", "errors": []},
+            {"index": 0, "outcome": "created", "id": DEAL, "external_key": "erp-10293", "errors": []},
             {
                 "index": 1,
                 "outcome": "failed",
@@ -245,114 +169,10 @@ ANSWERS: Final[JsonObject] = {
         "failed": 1,
         "dry_run": False,
     },
-    "NotificationEmitted": {"event_id": _RUN},
-    "TaggedRecord": {"id": _DEAL, "kind": "deal", "tags": ["vip"]},
+    "NotificationEmitted": {"event_id": RUN},
+    "TaggedRecord": {"id": DEAL, "kind": "deal", "tags": ["vip"]},
     "OwnedCounts": _COUNTS,
-    "OwnershipTransferQueued": {"job_id": _JOB, "status_url": f"/jobs/{_JOB}", "counts": _COUNTS},
-    "AnalyticsCatalog": {
-        "entities": [_ENTITY],
-        "tables": [_TABLE],
-        "sql_available": True,
-        "dialect": "postgresql",
-        "functions": ["avg", "count"],
-        "examples": ["Pipeline value by stage"],
-    },
-    "AnalyticsTable": _TABLE,
-    "AnalyticsColumn": _TABLE["columns"][0],
-    "AnalyticsEntity": _ENTITY,
-    "AnalyticsResult": _RESULT_OF_QUESTION,
-    "ChatThread": {
-        "id": _RESULT,
-        "org_id": _ORGANIZATION,
-        "title": "my open deals",
-        "active_run_id": None,
-        "created_at": MADE_AT,
-        "updated_at": MADE_AT,
-        "expires_at": MADE_AT,
-    },
-    "ChatMessage": {
-        "id": _JOB,
-        "thread_id": _RESULT,
-        "run_id": _RUN,
-        "role": "assistant",
-        "text": "There is one: Renewal.",
-        "citations": [{"start": 14, "end": 21, "kind": "deal", "id": _DEAL, "label": "Renewal"}],
-        "created_at": MADE_AT,
-    },
-    "ChatRun": {
-        "id": _RUN,
-        "thread_id": _RESULT,
-        "status": "succeeded",
-        "provider": "embedded",
-        "model": None,
-        "error_code": None,
-        "attempts": 1,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "points": 3,
-        "created_at": MADE_AT,
-        "finished_at": MADE_AT,
-        "events_url": f"/chat/runs/{_RUN}/events",
-    },
-    "ChatApproval": {
-        "id": _RUN,
-        "run_id": _RUN,
-        "thread_id": _RESULT,
-        "tool": "log_note",
-        "operation": "noteCreate",
-        "arguments": _NOTED,
-        "arguments_sha256": sha256_of({"arguments": _NOTED, "record_version": 3, "tool": "log_note"}),
-        "record_version": 3,
-        "preview": {
-            "kind": "deal",
-            "id": _DEAL,
-            "label": "Renewal",
-            "before": {"note": None},
-            "after": {"note": "They will sign in May"},
-        },
-        "status": "pending",
-        "expires_at": MADE_AT,
-        "decided_at": None,
-        "result": None,
-    },
-    "ChatUsageDay": {
-        "date": "2026-11-24",
-        "subject": "user_2mF7",
-        "provider": "embedded",
-        "model": None,
-        "runs": 12,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "is_estimated": False,
-    },
-    "ChatTool": {
-        "name": "account_health",
-        "description": "How an account's relationship is: its score from 0 to 100, where it goes, and why.",
-        "input_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
-        "effect": "read",
-        "operations": ["account"],
-        "documents": {"account": "query($id: ID!) { account(id: $id) { id name health { score trend } } }"},
-    },
-    "AnalyticsRun": {
-        "id": _RUN,
-        "conversation_id": _RESULT,
-        "question": "How many deals are open?",
-        "status": "succeeded",
-        "planner": "parser",
-        "plan": {
-            "query": {"entity": "deals", "measures": ["count"], "where": [{"field": "status", "value": "open"}]},
-            "assumptions": [],
-            "follows_run_id": None,
-        },
-        "result": _RESULT_OF_QUESTION,
-        "explanation": "There are 12 deals.",
-        "unread": [],
-        "suggestions": [],
-        "error": None,
-        "created_at": MADE_AT,
-        "finished_at": MADE_AT,
-    },
-    "AnalyticsField": _DIMENSION,
+    "OwnershipTransferQueued": {"job_id": JOB, "status_url": f"/jobs/{JOB}", "counts": _COUNTS},
     **EXAMPLES,
     **INTEGRATION_EXAMPLES,
     **IMPORT_EXAMPLES,
@@ -411,9 +231,9 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
         "dry_run": True,
     },
     "LeadsUpsert": {"rows": [{"external_key": "fair-7", "name": "Ada Park", "tags": ["fair"]}]},
-    "NotificationEmit": {"type": "contract_signed", "data": {"pages": 12}, "record_id": _DEAL},
+    "NotificationEmit": {"type": "contract_signed", "data": {"pages": 12}, "record_id": DEAL},
     "TagMerge": {"from": [identifier_of("tags")]},
-    "TagsApply": {"ids": [_DEAL], "add": ["vip"], "remove": ["cold"]},
+    "TagsApply": {"ids": [DEAL], "add": ["vip"], "remove": ["cold"]},
     "CardCapture": {
         "card_id": "card_8841",
         "name": "Ada Park",

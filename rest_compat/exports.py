@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field, create_model
 
+from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.criteria import Condition
 from contract.limits import EXPORT_ROWS_MAX, PAGE_MAX
-from contract.vocabulary import ExportFormat, ExportKind
 from resolvers.export_rows import EXPORTED
 from resolvers.exports import (
     Export,

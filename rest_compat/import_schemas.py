@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from contract.bulk_vocabulary import BulkOutcome
 from contract.limits import IMPORT_PREVIEW_ROWS
-from contract.vocabulary import BulkOutcome
 from rest_compat.schemas import ROW_PROBLEM_SCHEMA, JsonObject, Schema, enumerated, or_null, record_schema
 
 _UUID: Final = {"type": "string", "format": "uuid"}

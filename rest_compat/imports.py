@@ -7,9 +7,9 @@ from typing import Final
 
 from pydantic import Field
 
+from contract.bulk_vocabulary import BulkOutcome
 from contract.criteria import ListQuery, PageWindow
 from contract.errors import NotFound
-from contract.vocabulary import BulkOutcome
 from resolvers.import_forms import DataImportInput
 from resolvers.imports import (
     Preview,
@@ -22,7 +22,7 @@ from resolvers.imports import (
     refusals_of_import,
 )
 from rest_compat.documents import Document
-from rest_compat.examples import identifier_of
+from rest_compat.example_identifiers import identifier_of
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import ListParameters
 from rest_compat.resources import Resource

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from contract.bulk_vocabulary import DuplicateReason, MergeableKind
 from contract.limits import DUPLICATES_SHOWN
 from contract.mergeable import LINKS
-from contract.vocabulary import DuplicateReason, MergeableKind
 from rest_compat.schemas import JsonObject, Schema, enumerated, or_null, record_schema, reference_to
 from storage.columns import MADE_AT
 

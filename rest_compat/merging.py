@@ -8,9 +8,9 @@ from typing import Final
 
 from pydantic import Field
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.criteria import PageWindow
 from contract.errors import NotFound
-from contract.vocabulary import MergeableKind
 from resolvers.duplicates import DuplicateGroup, list_duplicates
 from resolvers.merge_fields import MergeInput
 from resolvers.merge_undoing import Unmerged, undo_merge

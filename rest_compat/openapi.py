@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from resolvers.shared.idempotency import HEADER, REPLAYED
 from resolvers.shared.inputs import Input
-from rest_compat import examples, health
+from rest_compat import analytics_examples, examples, health
 from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
 from rest_compat.analytics_results import COLUMN_SCHEMA, RESULT_SCHEMA
 from rest_compat.analytics_runs import RUN_SCHEMA
@@ -224,7 +224,7 @@ def _responses(operation: RestOperation) -> JsonObject:
             kind: {"schema": schema, "example": "…"} for kind in operation.files
         }
     for kind in operation.streams:
-        stream = {"schema": _EVENT, "example": examples.EVENT}
+        stream = {"schema": _EVENT, "example": analytics_examples.EVENT}
         success["content"] = success.get("content", {}) | {kind: stream}
     responses = {str(operation.status): success}
     if operation.accepted is not None:

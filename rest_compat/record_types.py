@@ -12,8 +12,9 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.outreach_vocabulary import CampaignStatus
-from contract.vocabulary import MergeableKind, TaggedKind
+from contract.vocabulary import TaggedKind
 from resolvers.accounts import get_account, list_accounts
 from resolvers.campaigns import delete_campaign, get_campaign, list_campaigns, pause_campaign, resume_campaign
 from resolvers.contacts import get_contact, list_contacts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from contract.bulk_vocabulary import BulkOutcome
 from contract.errors import Problem
 from contract.limits import UPSERT_ROWS_MAX
-from contract.vocabulary import BulkOutcome
 from resolvers.shared.inputs import Input
 from resolvers.upserts import (
     AccountsUpsert,

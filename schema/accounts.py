@@ -5,7 +5,8 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import MergeableKind, TaggedKind
+from contract.bulk_vocabulary import MergeableKind
+from contract.vocabulary import TaggedKind
 from resolvers import accounts
 from resolvers import health as scores
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing

@@ -5,7 +5,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import DuplicateReason, MergeableKind
+from contract.bulk_vocabulary import DuplicateReason, MergeableKind
 from resolvers import duplicates
 from schema.connections import After, Connection, First, Node, listing
 from schema.declare import Info, argument, enum, field, operation_field

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import strawberry
 from strawberry import UNSET
 
-from contract.vocabulary import MergeableKind, TimelineKind
+from contract.bulk_vocabulary import MergeableKind
+from contract.vocabulary import TimelineKind
 from resolvers import activities, files, merging, timeline
 from schema.connections import After, Connection, First, listing
 from schema.declare import Info, argument, enum, guarded_field

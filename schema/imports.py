@@ -6,7 +6,7 @@ import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
-from contract.vocabulary import BulkOutcome, ImportKind, ImportStatus
+from contract.bulk_vocabulary import BulkOutcome, ImportKind, ImportStatus
 from resolvers import files, imports, jobs
 from resolvers.import_forms import DataImportInput as Input
 from resolvers.import_forms import Mapped

@@ -7,7 +7,7 @@ import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
-from contract.vocabulary import MergeableKind
+from contract.bulk_vocabulary import MergeableKind
 from resolvers import accounts, merge_undoing, merging
 from resolvers.merge_fields import MergeInput as Input
 from resolvers.merge_fields import names_of

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
+from contract.bulk_vocabulary import AccountMatch, BulkOutcome, BulkPolicy, ContactMatch, DealMatch, LeadMatch
 from contract.errors import Problem
-from contract.vocabulary import AccountMatch, BulkOutcome, BulkPolicy, ContactMatch, DealMatch, LeadMatch
 from resolvers import upserts
 from schema.adapters.strawberry import to_camel_case
 from schema.declare import Info, argument, enum, field, operation_field

@@ -12,9 +12,9 @@ from sqlalchemy import Integer, and_, bindparam, exists, func, literal_column, o
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
+from contract.bulk_vocabulary import DuplicateReason, MergeableKind
 from contract.limits import NAMESAKES_MAX
 from contract.mergeable import SIGNS, TABLES
-from contract.vocabulary import DuplicateReason, MergeableKind
 from storage.base import PlainText, Record
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_named, new_row

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import func, or_, select
 from sqlmodel import col
 
-from contract.vocabulary import ImportStatus
+from contract.bulk_vocabulary import ImportStatus
 from storage.expressions import AnyColumn
 from storage.tables import DataImport, ImportRefusal
 from storage.tenancy.sessions import TenantSession

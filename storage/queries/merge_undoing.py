@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import and_, case, delete, null, or_, select, update
 from sqlmodel import col
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.mergeable import Reference, Way
-from contract.vocabulary import MergeableKind
 from storage.base import now
 from storage.expressions import AnyEntity, Values
 from storage.new_rows import model_named, table_of

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import literal_column, select
 from sqlmodel import col
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.mergeable import TABLES
-from contract.vocabulary import MergeableKind
 from storage.base import Record, as_uuid
 from storage.expressions import AnySelect
 from storage.queries.filtering import id_matches, in_list

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Text, and_, bindparam, cast, delete, func, or_, select, union_all, update
 from sqlmodel import col
 
+from contract.bulk_vocabulary import MergeableKind
 from contract.mergeable import LINKS, REFERENCES, Reference, Way
 from contract.timeline import SUBJECTS
-from contract.vocabulary import MergeableKind
 from storage.base import Identifier, Record, now
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_named, new_row, table_of

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint, text
 
-from contract.vocabulary import ImportKind, ImportStatus
+from contract.bulk_vocabulary import ImportKind, ImportStatus
 from storage.base import JsonDict, Record, now, tenant_key
 from storage.columns import FLAG, LINE, MADE_AT, MOMENT, OBJECT, OBJECTS, REFERENCE, TEXT, WHOLE, column
 

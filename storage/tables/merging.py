@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
-from contract.vocabulary import MergeableKind
+from contract.bulk_vocabulary import MergeableKind
 from storage.base import Identifier, JsonDict, PlainText, Record, Tenant, now
 from storage.columns import LINE, MADE_AT, MOMENT, NAMES, OBJECT, REFERENCE, TEXT, column
 

@@ -13,9 +13,9 @@ import httpx
 import orjson
 import pytest
 
+from contract.bulk_vocabulary import ExportKind
 from contract.criteria import EVERYTHING
 from contract.errors import TooManyRuns, Unavailable
-from contract.vocabulary import ExportKind
 from providers.artifacts import Pieces
 from resolvers import exports
 from resolvers.export_rows import EXPORTED

@@ -16,7 +16,7 @@ from contract.errors import Problems
 from contract.vocabulary import GeoScope
 from resolvers.shared.inputs import Input, parse
 from resolvers.shared.record_inputs import fields_of, never_cleared
-from rest_compat import examples
+from rest_compat import example_identifiers
 from rest_compat.documents import Document
 from schema.connections import Node
 from schema.declare import field
@@ -177,7 +177,7 @@ def test_lists_can_be_ordered_by_it() -> None:
 
 
 def test_a_document_shows_it_once_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(examples.IDENTIFIERS, "ringed_planets", "a")
+    monkeypatch.setitem(example_identifiers.IDENTIFIERS, "ringed_planets", "a")
     document = Document("Planet", RingedPlanet, "A planet.", ("id", "name", "rings"))
     assert document.components["Planet"]["properties"]["rings"] == {
         "type": ["integer", "null"],

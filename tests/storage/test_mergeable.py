@@ -9,8 +9,8 @@ from sqlalchemy import CheckConstraint, Table
 from sqlmodel import SQLModel
 
 import storage.tables  # noqa: F401  # registers them
+from contract.bulk_vocabulary import MergeableKind
 from contract.mergeable import LINKS, REFERENCES, TABLES, Way
-from contract.vocabulary import MergeableKind
 from storage.base import Identifier
 from storage.queries.merging import key_column
 
