@@ -49,6 +49,7 @@ class Terminal:
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     root, kept = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers, root.level
+    monkeypatch.setattr(logs, "access", logs.AccessLog())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     reading, writing = pty.openpty()
