@@ -19,7 +19,7 @@ class AccountSettings(BaseSettings):
         examples=["1234567890-abc.apps.googleusercontent.com"],
     )
     google_client_secret: SecretStr = Field(
-        default=SecretStr(""), description="The secret of that client.", examples=["the secret of the client"]
+        default=SecretStr(""), description="The secret of that client.", examples=["the-secret-of-the-client"]
     )
     google_base_url: str | None = Field(
         default=None,

@@ -291,7 +291,7 @@ async def _kept(ctx: Context, integration_id: str, info: ProviderInfo, given: _G
         integration = await session.update(
             integration,
             sealed=sources.sealed_secret(pepper, integration.id, Secret(account=account)),
-            sealed_version=integration.sealed_version + 1,
+            token_version=integration.token_version + 1,
             refreshing_until=None,
             account_key=keys[0],
             status=status,

@@ -507,7 +507,7 @@ class IntegrationRow(RecordRow):
     name: str
     account_key: str
     sealed: bytes | None
-    sealed_version: int
+    token_version: int
     refreshing_until: datetime.datetime | None
     grant_sealed: bytes | None
     grant_state: str | None

@@ -49,9 +49,9 @@ class Renewal:
             found, account = await self._kept()
             if account.access != refused and account.expires_at - _LEFT > now():
                 return account.access
-            if await self._leased(found.sealed_version):
+            if await self._leased(found.token_version):
                 # The provider may have rotated the token: what is begun is ended, whatever becomes of the caller.
-                return await asyncio.shield(asyncio.ensure_future(self._renew(found.sealed_version, account)))
+                return await asyncio.shield(asyncio.ensure_future(self._renew(found.token_version, account)))
             await asyncio.sleep(_PAUSE)
         words = "The account's token is being renewed for long; it is tried again by itself."
         raise AccountError(IntegrationProblemCode.PROVIDER_UNAVAILABLE, words)
@@ -87,11 +87,11 @@ class Renewal:
             found = await session.find(Integration, id=self.integration_id, lock=True)
             if found is None or found.sealed is None:
                 raise AccountError(IntegrationProblemCode.REAUTHORIZE, _NONE, is_final=True)
-            if found.sealed_version != version:
+            if found.token_version != version:
                 newer_secret = opened_secret(self.pepper, found.id, found.sealed)
                 return newer_secret.account.access if newer_secret.account else renewed.access
             sealed = sealed_secret(self.pepper, found.id, Secret(account=renewed))
-            await session.update(found, sealed=sealed, sealed_version=version + 1, refreshing_until=None)
+            await session.update(found, sealed=sealed, token_version=version + 1, refreshing_until=None)
         return renewed.access
 
     async def _given_back(self, version: int) -> str | None:
@@ -100,7 +100,7 @@ class Renewal:
             found = await session.find(Integration, id=self.integration_id, lock=True)
             if found is None or found.sealed is None:
                 return None
-            if found.sealed_version != version:
+            if found.token_version != version:
                 account = opened_secret(self.pepper, found.id, found.sealed).account
                 return None if account is None else account.access
             await session.update(found, refreshing_until=None)

@@ -102,7 +102,7 @@ async def lease_renewal(
     own = col(Integration.org_id) == session.org_id, col(Integration.id) == integration_id
     lease = col(Integration.refreshing_until)
     free = or_(lease.is_(None), lease < present)
-    leased = update(Integration).where(*own, col(Integration.sealed_version) == version, free)
+    leased = update(Integration).where(*own, col(Integration.token_version) == version, free)
     return await session.execute(leased.values(refreshing_until=until)) == 1
 
 

@@ -19,7 +19,7 @@ class Integration(Record, table=True):
     not write at present, and goes on by itself. `shown` is the visibility that what is stored has. `failures` counts
     the runs that failed in a row.
 
-    `sealed_version` counts the tokens; `refreshing_until` is how long one process may renew them and no other does.
+    `token_version` counts the tokens; `refreshing_until` is how long one process may renew them and no other does.
     `grant_state` and `grant_code` are keyed hashes of what a consent under way is known by, first at the provider and
     then by the member; `grant_sealed` holds its secrets.
     """
@@ -44,7 +44,7 @@ class Integration(Record, table=True):
     name: str = Field(sa_type=PlainText)
     account_key: str = Field(sa_type=PlainText)
     sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
-    sealed_version: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+    token_version: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
     refreshing_until: datetime | None = None
     grant_sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
     grant_state: str | None = Field(default=None, sa_type=PlainText)

@@ -41,6 +41,7 @@ CHECKS = [
     "cors_origins",
     "public_url",
     "job_lease",
+    "google",
     "outbound",
     "row_security",
     "clock",

@@ -30,8 +30,8 @@ def names(value: Any) -> set[str]:
     return {name for name in _NAME.findall(repr(value)) if name != "name" and not name.startswith("own ")}
 
 
-READ_BY_POST = ("/analytics/query", "/analytics/sql", "/run", "/merges/preview", "/imports/preview")
-"""Ends of paths that ask by POST and change nothing."""
+READ_BY_POST = re.compile(r"/analytics/(query|sql|saved-queries/[^/]+/run)|/(merges|imports)/preview")
+"""Paths that ask by POST and change nothing."""
 
 
 UPLOADING = {
@@ -50,7 +50,7 @@ class Rest:
 
     @property
     def writes(self) -> bool:
-        return self.method not in ("GET", "HEAD", "OPTIONS") and not self.path.endswith(READ_BY_POST)
+        return self.method not in ("GET", "HEAD", "OPTIONS") and READ_BY_POST.fullmatch(self.path) is None
 
     def filled(self, values: Mapping[str, str]) -> Rest:
         return Rest(self.method, fill(self.path, values), fill(self.body, values))

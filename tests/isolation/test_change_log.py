@@ -26,6 +26,7 @@ WITHOUT = {
     "chatThreadDelete": "as chatThreadCreate",
     "chatSend": "as chatThreadCreate; what its tools write tells of itself",
     "chatRunCancel": "as chatThreadCreate",
+    "chatApprovalDecide": "as chatSend",
     "fileLinkCreate": "nothing is written",
     "fileUploadCreate": "the file is told of once it is there",
     "ownershipTransfer": "its job tells of each thousand records that it moves",

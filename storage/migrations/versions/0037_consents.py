@@ -14,7 +14,7 @@ TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 def upgrade() -> None:
     for column in (
-        sa.Column("sealed_version", sa.Integer(), nullable=False, server_default=sa.text("0")),
+        sa.Column("token_version", sa.Integer(), nullable=False, server_default=sa.text("0")),
         sa.Column("refreshing_until", TIME),
         sa.Column("grant_sealed", sa.LargeBinary()),
         sa.Column("grant_state", TEXT),
@@ -25,6 +25,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    names = ("grant_expires_at", "grant_code", "grant_state", "grant_sealed", "refreshing_until", "sealed_version")
+    names = ("grant_expires_at", "grant_code", "grant_state", "grant_sealed", "refreshing_until", "token_version")
     for name in names:
         op.drop_column("integrations", name)
