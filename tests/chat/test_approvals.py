@@ -476,9 +476,11 @@ Made = Callable[[Tenant], Awaitable[tuple[dict[str, Any], dict[str, Any] | None,
 
 
 async def _created(one: Tenant) -> Any:
-    fields = {"name": "New", "value": 12.5, "ownerId": one.subject("admin")}
-    owner = (await one.ask("{ viewer { name } }", one.headers("admin")))["name"] or one.subject("admin")
-    return {"kind": "deal", "fields": fields}, None, {"name": "New", "value": "12.5", "owner": owner}, "deal"
+    account = Account(name="Acme")
+    await one.add(account)
+    fields = {"name": "New", "value": 12.5, "accountId": account.id}
+    after = {"name": "New", "value": "12.5", "account": "Acme", "currency": "USD"}
+    return {"kind": "deal", "fields": fields}, None, after, "deal"
 
 
 async def _updated(one: Tenant) -> Any:
@@ -486,9 +488,11 @@ async def _updated(one: Tenant) -> Any:
     await one.add(account, stage)
     deal = Deal(name="D", close_date=None)
     await one.add(deal)
-    fields = {"accountId": account.id, "closeDate": "2026-12-31", "stageId": stage.id}
-    before = {"account": None, "closeDate": None, "stage": None, "status": "OPEN"}
-    after = {"account": "Acme", "closeDate": "2026-12-31", "stage": "Won", "status": "WON"}
+    admin = one.subject("admin")
+    owner = (await one.ask("{ viewer { name } }", one.headers("admin")))["name"] or admin
+    fields = {"accountId": account.id, "closeDate": "2026-12-31", "stageId": stage.id, "ownerId": admin}
+    before = {"account": None, "closeDate": None, "stage": None, "status": "OPEN", "owner": None}
+    after = {"account": "Acme", "closeDate": "2026-12-31", "stage": "Won", "status": "WON", "owner": owner}
     return {"kind": "deal", "id": deal.id, "fields": fields, "expected_version": 1}, before, after, "deal"
 
 
