@@ -183,6 +183,8 @@ async def fill_organization(world: World, organization: Organization, member: st
     others["file"].folder_id = folder.id
     others["file"].storage_name = f"{organization.id}/{new_id()}"
     await world.services.artifacts.put(others["file"].storage_name, b"1")
+    report_run = others["report run"]
+    report_run.report_id = others["saved report"].id
     uploading = others["upload"]
     await world.add(organization, folder, second_folder)
     async with world.database.writing(organization.id) as session:  # which may have been filled before
@@ -199,7 +201,8 @@ async def fill_organization(world: World, organization: Organization, member: st
     tagged = TagLink(kind="lead", record_id=lead.id, tag_id=others["tag"].id)
     problem = {"path": ["email"], "message": mark, "type": "value_error", "names": []}
     refused = ImportRefusal(import_id=others["import"].id, line=2, cells={mark: mark}, errors=[problem])
-    await world.add(organization, *(other for other in others.values() if other is not folder), second_tag, tagged)
+    first = [other for other in others.values() if other not in (folder, report_run)]
+    await world.add(organization, *first, report_run, second_tag, tagged)
     await world.add(organization, attached, piece, leftover, old_key, *seconds, apart, gone, refused)
     item, stream = await _synchronised(world, organization, others["integration"].id, meeting.id, deal.id, mark)
     async with world.database.directory(writing=True) as session:

@@ -33,6 +33,7 @@ NAMING_NOTHING = {
     "analytics.get_catalog",
     "analytics_queries.run_query",
     "campaign_aggregates.aggregate_campaigns",
+    "chat_approvals.list_approvals",
     "chat_threads.create_thread",
     "chat_threads.list_threads",
     "chat_tools.list_tools",

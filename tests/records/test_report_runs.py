@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from contract.criteria import ListQuery
 from contract.limits import REPORT_RUN_DAYS
 from jobs import report_runs
 from storage.base import new_id, now
@@ -260,7 +261,7 @@ RECORD = RecordType(
             "CRM_READ",
             (q("query($id: ID!) { report(id: $id) { id runs { nodes { id error } } } }", id="<saved report>"),),
             below=("reports.get_report",),
-            direct=("<saved report>",),
+            direct=("<saved report>", ListQuery()),
         ),
         "report_runs.run_report": Case(
             "CRM_MANAGE",

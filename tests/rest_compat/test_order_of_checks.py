@@ -17,6 +17,7 @@ from storage.tables import (
     AnalyticsConversation,
     AnalyticsRun,
     Campaign,
+    ChatApproval,
     ChatEvent,
     ChatRun,
     ChatThread,
@@ -38,6 +39,8 @@ GUARDED = [o for o in OPERATIONS if o.rule is not None]
 SCOPED = [o for o in GUARDED if o.rule is not None and o.rule.group is not None]
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 BAD_BODY = b'{"name": 7'
+SAID = {"text": "Other", "title": "Other", "decision": "reject", "arguments_sha256": "a" * 64}
+"""Good values of bodies that take nothing else."""
 
 
 def _url(operation: RestOperation, identifier: str = UNKNOWN) -> str:
@@ -203,7 +206,20 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
         finished_at=now(),
     )
     told = ChatEvent(run_id=chat_run.id, sequence=1, subject="admin@one", type="run_finished", data={})
-    await world.add(world.one, conversation, question, thread, chat_run, told)
+    approval = ChatApproval(
+        id=conversation.id,
+        thread_id=thread.id,
+        run_id=chat_run.id,
+        call_id="call_1",
+        subject="admin@one",
+        tool="update_record",
+        operation="accountUpdate",
+        arguments={},
+        arguments_sha256=SAID["arguments_sha256"],
+        preview={},
+        expires_at=now(),
+    )
+    await world.add(world.one, conversation, question, thread, chat_run, told, approval)
     known = {"account": account.id, "contact": contact.id, "deal": deal.id}
     others = [(record, record.row(known, "O")) for record in record_types()]
     rows = {record.name: row for record, row in others}
@@ -233,14 +249,15 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
     before = await world.dump()
     named = [o for o in GUARDED if o.path_parameters]
     of_record_types = [path for record, _ in others for _, path in record.paths if "{" in path]
-    assert len(named) == 34 + len(of_record_types)
+    assert len(named) == 36 + len(of_record_types)
     for place, operation in enumerate(named):
         headers = world.session(people[place % len(people)], world.two)
         there = owned[operation.path.split("/")[1]]
         for identifier in (there, there.upper(), UNKNOWN, "no-uuid", "%00", "é"):
-            given = {"name": "Other", "bpo_prefix": "Other", "from": [UNKNOWN], "shared": True, "verified": True}
+            given: dict[str, Any] = dict.fromkeys(("name", "bpo_prefix", "completion_code"), "Other")
+            given |= {"from": [UNKNOWN], "shared": True, "verified": True}
             if operation.body is not None and operation.body.model_config["extra"] == "forbid":
-                given = {name: "Other" for name in operation.body.model_fields if name in ("text", "title")}
+                given = {name: SAID[name] for name in operation.body.model_fields if name in SAID}
             body = given if operation.body is not None else None
             given_headers = headers | (UPLOADING if "/uploads/" in operation.path else {})
             url = _url(operation, identifier)

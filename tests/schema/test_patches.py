@@ -42,6 +42,7 @@ OPTIONS = {
     "chatSend(input:timeZone)",
     "integrationDisconnect(deleteSynced:)",
     "integrationSync(full:)",
+    "reportRun(formats:)",
     "reportUpdate(input:parameterstimeZone)",  # parameters are given as a whole (decision 470)
 }
 """Arguments that say what to do, or what a new record has, and are no field of what is changed."""

@@ -18,6 +18,8 @@ from sqlmodel import col
 from contract.catalog import CATALOG
 from contract.integrations import IntegrationProvider, SyncedField
 from contract.limits import MERGED_MAX
+from contract.vocabulary import ReportFormat
+from providers.accounts.google import GoogleAccounts
 from rest_compat.routes import OPERATIONS
 from storage import database as database_module
 from storage.base import new_id
@@ -30,6 +32,7 @@ from storage.tables import (
     Contact,
     Deal,
     Enrollment,
+    File,
     Lead,
     Mailbox,
     OutreachDomain,
@@ -72,7 +75,9 @@ QUERIES = Queries(
         "Query.integrationItems": "(integrationId: $integration, first: 100)",
         "Query.mergePreview": "(input: {kind: ACCOUNT, into: $into, from: $from})",
         "Query.changes": '(since: "2000-01-01T00:00:00Z")',
+        "Query.dataImportPreview": "(input: {fileId: $file, kind: LEAD})",
         "Account.healthHistory": "(first: 5)",
+        "Report.runs": "(first: 5)",
         "ResearchRun.results": "(first: 5)",
     },
 )
@@ -93,13 +98,31 @@ GROWS_NOT = {
     *("AccountAggregate.groups", "DealForecast.months", "ForecastMonth.won", "ForecastSlot.totals"),
     *("ForecastSlot.weighted", "Query.chatTools", "ChatTool.operations"),
     *("MergePreview.fields", "MergePreview.userErrors", "Query.integrationProviders", "ReportTable.columns"),
+    "ImportPreview.userErrors",
 }
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def forests(gateway: Gateway) -> list[Tenant]:
-    """Organizations with that many of everything."""
-    return [await forest(await new_tenant(gateway), size) for size in SIZES]
+    """Organizations with that many of everything, and a file to import."""
+    tenants = [await forest(await new_tenant(gateway), size) for size in SIZES]
+    for tenant, size in zip(tenants, SIZES, strict=True):
+        await _table(tenant, size, "refused")
+    return tenants
+
+
+_TABLE = "table.csv"
+
+
+async def _table(tenant: Tenant, size: int, email: str) -> str:
+    """A file of so many columns and rows, with this in the column of addresses."""
+    lines = [["email", *(f"column {number}" for number in range(1, size))], *[[email] * size for _ in range(size)]]
+    data = "".join(f"{','.join(line)}\n" for line in lines).encode()
+    told = {"name": _TABLE, "content_type": "text/csv", "sha256": "s", "uploaded_by": "admin", "bytes": len(data)}
+    file = File(**told, storage_name=new_id())
+    await tenant.gateway.world.services.artifacts.put(file.storage_name, data)
+    await tenant.add(file)
+    return file.id
 
 
 async def _variables(tenant: Tenant, query: str) -> dict[str, Any]:
@@ -111,6 +134,8 @@ async def _variables(tenant: Tenant, query: str) -> dict[str, Any]:
     if "$into" in query:
         into, *others = (await tenant.ask("{ accounts(first: 2) { nodes { id } } }"))["nodes"]
         return {"into": into["id"], "from": [other["id"] for other in others]}
+    if "$file" in query:
+        return {"file": dict(await tenant.rows(File.name, File.id))[_TABLE]}
     if "$integration" in query:
         [[integration_id], *_] = await tenant.rows(col(SyncOccurrence.integration_id))
         return {"integration": integration_id}
@@ -118,7 +143,7 @@ async def _variables(tenant: Tenant, query: str) -> dict[str, Any]:
 
 
 def _declared(query: str) -> str:
-    kinds = {"$ids": "[ID!]!", "$lead": "ID!", "$into": "ID!", "$from": "[ID!]!", "$integration": "ID!"}
+    kinds = {"$ids": "[ID!]!", "$lead": "ID!", "$into": "ID!", "$from": "[ID!]!", "$integration": "ID!", "$file": "ID!"}
     names = ", ".join(f"{name}: {kind}" for name, kind in kinds.items() if name in query)
     return f"query({names}) {query}" if names else query
 
@@ -164,7 +189,7 @@ async def test_what_the_documented_paths_list(forests: list[Tenant], path: str) 
         headers, listed = tenant.headers("admin"), path
         if "{" in path:
             noun = path.split("/{")[0].rpartition("/")[2]
-            noun = {"threads": "chatThreads"}.get(noun, noun)
+            noun = {"threads": "chatThreads", "imports": "dataImports"}.get(noun, noun)
             nodes = (await tenant.ask(f"{{ {noun}(first: 1) {{ nodes {{ id }} }} }}", headers))["nodes"]
             listed = re.sub(r"\{\w+\}", nodes[0]["id"], path)
         listed += {"/changes": "?since=2000-01-01T00:00:00Z", "/duplicates": "?kind=contact"}.get(path, "")
@@ -465,6 +490,35 @@ async def _released(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     return document, {"id": meeting.id, "f": [field.name for field in SyncedField][:size]}
 
 
+async def _consented(_tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    document = f"mutation($i: IntegrationConnectInput!) {{ integrationConnect(input: $i) {{ {_ERRORS} }} }}"
+    return document, {"i": {"provider": "GOOGLE", "kinds": ["CALENDAR"] * min(size, 4)}}
+
+
+async def _rendered(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+    made = await tenant.ask(_REPORT[0], tenant.headers("admin"))
+    document = f"mutation($id: ID!, $f: [ReportFormat!]!) {{ reportRun(id: $id, formats: $f) {{ {_ERRORS} }} }}"
+    return document, {"id": made["report"]["id"], "f": [each.name for each in ReportFormat][:size]}
+
+
+def _imported(field: str) -> dict[str, Batch]:
+    """Files with so many columns that become what is told of them, and with so many tags for each row."""
+    root = "mutation" if field == "dataImportCreate" else "query"
+    document = f"{root}($i: DataImportInput!) {{ {field}(input: $i) {{ {_ERRORS} }} }}"
+
+    async def mapping(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        left_out = [{"column": f"column {number}", "field": None} for number in range(1, size)]
+        told = [{"column": "email", "field": "name"}, *left_out]
+        return document, {"i": {"fileId": await _table(tenant, size, "n"), "kind": "LEAD", "mapping": told}}
+
+    async def tags(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        told = [{"column": "column 1", "field": "name"}]
+        given = {"fileId": await _table(tenant, 2, "a@b.example"), "kind": "LEAD", "mapping": told}
+        return document, {"i": {**given, "tags": [f"t{number}" for number in range(size)]}}
+
+    return {f"{field} input.mapping": mapping, f"{field} input.tags": tags}
+
+
 _REPORT = ('mutation { reportCreate(input: {name: "r", kind: PIPELINE_BY_STAGE}) { report { id } } }', {})
 _LEAD = ('mutation { cardCaptureConfirm(input: {name: "n"}) { lead { id } } }', {})
 _MEETING = ('mutation { meetingLog(input: {subject: "s"}) { meeting { id } } }', {})
@@ -517,9 +571,11 @@ BATCHES: dict[str, Batch] = {
     **{name: batch for noun in ("accounts", "contacts", "deals", "leads") for name, batch in _upserted(noun).items()},
     **{f"analyticsQuery input.{part}": _analyzed(part) for part in _ANALYZED_BY},
     **{name: batch for field in ("mergePreview", "recordsMerge") for name, batch in _merged(field).items()},
+    **{name: batch for field in ("dataImportPreview", "dataImportCreate") for name, batch in _imported(field).items()},
     **{name: batch for name_of_list in _NARROWED for name, batch in _narrowed(name_of_list).items()},
     "nodes ids": _nodes,
     "duplicatesDismiss ids": _dismissed,
+    "integrationConnect input.kinds": _consented,
     "integrationUpdate input.streams": _followed,
     "integrationPolicyUpdate input.internalDomains": _put(
         "integrationPolicyUpdate",
@@ -552,6 +608,7 @@ BATCHES: dict[str, Batch] = {
         lambda size: {"name": new_id(), "domains": [f"d{number}.example" for number in range(size)]},
     ),
     "pipelineStageReorder ids": _stages,
+    "reportRun formats": _rendered,
     "fileUploadCreate input.attachTo": _attached,
     "tagsApply ids": _tagged,
     "tagsApply add": _tags_added,
@@ -597,6 +654,15 @@ async def test_every_list_that_is_taken_has_a_case() -> None:
     assert taken - bounded == BATCHES.keys()
 
 
+@pytest.fixture
+def google(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accounts of Google can be connected; nothing is asked of it before the consent."""
+    runtime = gateway.runtime
+    accounts = GoogleAccounts("client", "secret", runtime.settings.google_base_url, calls=runtime.calls)
+    monkeypatch.setitem(runtime.services.accounts.providers, IntegrationProvider.GOOGLE, accounts)
+
+
+@pytest.mark.usefixtures("google")
 @pytest.mark.parametrize("name", BATCHES)
 async def test_what_is_taken(gateway: Gateway, name: str) -> None:
     await _same_for_more(gateway, BATCHES[name])

@@ -34,6 +34,7 @@ from storage.tables import (
     Folder,
     HealthFactor,
     HealthSnapshot,
+    ImportRefusal,
     Integration,
     Lead,
     Mailbox,
@@ -128,9 +129,13 @@ async def _crm(tenant: Tenant, number: int) -> None:
     rows = {record.name: record.row(known, f"{number}") for record in record_types()}
     folder, file = rows.pop("folder"), rows["file"]
     file.folder_id = folder.id
+    report_run = rows.pop("report run")
+    report_run.report_id, report_run.file_ids = rows["saved report"].id, [file.id]
+    problem = {"path": [], "message": "m", "type": "t", "names": []}
+    refused = [ImportRefusal(import_id=rows["import"].id, line=k, errors=[problem]) for k in BELOW]
     below = [Folder(name=f"{k}", parent_id=folder.id, depth=2) for k in BELOW]
     attached = FileLink(record_id=account.id, file_id=file.id, kind="account")
-    await tenant.add(folder, *below, *rows.values(), attached)
+    await tenant.add(folder, *below, *rows.values(), attached, report_run, *refused)
 
 
 async def _outreach(tenant: Tenant, number: int) -> None:
