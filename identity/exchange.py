@@ -131,7 +131,7 @@ async def by_key_id(reads: CoalescedReads[Row], key_id: str) -> Grant:
 
 
 def of_rows(rows: Sequence[Row]) -> Grant:
-    """What a credential stands for now, by its rows beside its memberships. Raises Unauthenticated."""
+    """Makes the grant that a credential stands for now, of its rows beside its memberships. Raises Unauthenticated."""
     if not _holds(rows):
         raise Unauthenticated()
     return _grant(rows)

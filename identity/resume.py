@@ -28,7 +28,7 @@ class Origin:
 
 
 def origin_of(principal: Principal) -> Origin:
-    """Where work begins that this caller asks for in the active organization."""
+    """Make the origin of work that this caller asks for in the active organization."""
     if principal.organization is None:
         raise ValueError("work of no organization")
     return Origin(

@@ -1,4 +1,4 @@
-"""What a report is narrowed to, as its definition keeps it, and the conditions on records that this comes to."""
+"""Reads what a report is narrowed to, as its definition keeps it, and makes the conditions on records of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ NOT_OF: Final[Mapping[ReportKind, frozenset[str]]] = {
     ReportKind.WON_LOST_BY_MONTH: frozenset(),
     ReportKind.TARGET_ATTAINMENT: frozenset({"account_ids", "stage_ids", "tags"}),
 }
-"""What reports of a kind cannot be narrowed to: their records have none of it (decision 472)."""
+"""The parameters that reports of a kind cannot be narrowed by: their records have none of it (decision 472)."""
 
 READ_BY: Final[Mapping[ReportKind, ScopeGroup]] = {
     **dict.fromkeys(ReportKind, ScopeGroup.CRM_READ),

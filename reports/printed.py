@@ -15,7 +15,7 @@ KINDS = {
     ReportKind.WON_LOST_BY_MONTH: "Won and lost by month",
     ReportKind.TARGET_ATTAINMENT: "Target attainment",
 }
-"""What people call the kinds."""
+"""The names of the kinds, as people read them."""
 LEADING = {
     ReportKind.PIPELINE_BY_STAGE: "value",
     ReportKind.ACTIVITY_BY_OWNER: "activities",

@@ -25,7 +25,7 @@ _DAYS_OF = {
 async def facts_of(
     session: TenantSession, kind: ReportKind, parameters: JsonDict, moment: datetime
 ) -> list[tuple[str, str]]:
-    """What the rows are of, line by line: days, currency, owners, accounts, stages, tags."""
+    """Lists what the rows are narrowed to, line by line: days, currency, owners, accounts, stages, tags."""
     narrowing = Narrowing.of(parameters, moment)
     facts = [(_DAYS_OF[kind], _days(narrowing.days))]
     if narrowing.currency is not None:

@@ -181,7 +181,7 @@ def _listed(rows: _Rows) -> _Rows:
 
 
 async def _names(session: TenantSession, subjects: Sequence[str | None]) -> dict[str, str]:
-    """What these are called: the name, else the address, else the subject itself."""
+    """Finds the names of these subjects: the name, else the address, else the subject itself."""
     wanted = list(dict.fromkeys(subject for subject in subjects if subject is not None))
     people = await paging.by_ids(session, PEOPLE, wanted) if wanted else {}
     return {subject: _called(people.get(subject), subject) for subject in wanted}

@@ -148,7 +148,7 @@ def _charts(printed: Printed, decimals: Sequence[int]) -> list[dict[str, object]
 
 
 def _label(row: Sequence[Cell], columns: Sequence[Column]) -> str:
-    """What stands beside a row's bar: its first cell, and what tells targets of one owner apart."""
+    """Makes the label beside a row's bar: its first cell, and the metric, which tells targets of one owner apart."""
     words = cell_words(row[0], columns[0], 0)
     metric = next((row[n] for n, column in enumerate(columns) if column.key == "metric"), None)
     return words if metric is None else f"{words}, {metric}"

@@ -62,5 +62,5 @@ async def aggregate_accounts(
 
 @requires(ScopeGroup.MEETINGS_READ)
 async def health_of(ctx: Context, group: Figures, name: str) -> object:
-    """What a group of accounts, or its key, has under this name of their health."""
+    """Read the figure of health that a group of accounts, or its key, has under this name."""
     return getattr(group, name)

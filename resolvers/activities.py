@@ -39,7 +39,7 @@ LISTED: Final[Mapping[ActivityType, Listable[ActivityRow]]] = {
 }
 _REFERENCES = references_of(Activity)
 _MOVABLE = frozenset({*LINKS, "owner_id"})
-"""What may be changed of a record that was synced (decision 229)."""
+"""The fields that may be changed of a record that was synced (decision 229)."""
 _OWN = (listables.TASKS, listables.NOTES, listables.CALLS, listables.EMAILS)
 
 Direction = Annotated[ActivityDirection, AfterValidator(lambda direction: direction.value)]
@@ -101,7 +101,7 @@ OF_RECORD: Final[Mapping[str, Callable[..., Awaitable[PageResult[ActivityRow]]]]
     "deal": activities_of_deal,
     "lead": activities_of_lead,
 }
-"""What reads the activities of each kind of record."""
+"""The resolvers that list the activities of each kind of record."""
 
 
 async def _of_parent(
@@ -213,10 +213,10 @@ def article(kind: str) -> str:
 
 
 _NEEDED: Final[Mapping[ActivityType, tuple[str, ...]]] = {ActivityType.NOTE: ("body",)}
-"""What an activity of the type is never without; the others need a title."""
+"""The fields that an activity of the type is never without; the others need a title."""
 
 _TIMES: Final[Mapping[str, str]] = {ActivityType.CALL: "started_at", ActivityType.EMAIL: "sent_at"}
-"""What types call the time that the table keeps as `due_at`, and as `completed_at` with it."""
+"""The names that types have for the time that the table keeps as `due_at`, and as `completed_at` with it."""
 
 
 def _stored(kind: ActivityType, given: Given) -> Given:

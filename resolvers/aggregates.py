@@ -47,7 +47,7 @@ class Period:
 
 
 class Figures(SimpleNamespace):
-    """What a group comes to, or has in common: an attribute for each figure that was wanted, or for each dimension."""
+    """The figures of a group, or its key: an attribute for each figure that was wanted, or for each dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Subject:
     dimensions: type[StrEnum]
     figures: Mapping[str, Figure]
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What else can be wanted, and takes parts of its own."""
+    """The other names that can be wanted, each with the parts that it takes."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """The names that dimensions have in a key, where those are not their own."""
 
@@ -181,7 +181,7 @@ class _InCurrency(Input):
 
 
 def _key(subject: Subject, grouping: Grouping, row: Any) -> Figures:  # Any: a row of the keys, or None
-    """What a group has in common: a value for each dimension that the records have, null where it was not asked for."""
+    """Makes a group's key: a value for each dimension that the records have, null where it was not asked for."""
     key = dict.fromkeys((subject.keys.get(one.value, one.value) for one in subject.dimensions), None)
     if row is not None:
         for name, one in zip(KEYS, grouping.by, strict=False):

@@ -62,7 +62,7 @@ class _Unfit(Exception):
 
 
 def _told(answer: object, why: str) -> list[Message]:
-    """What the model is told of an answer of its own."""
+    """Make the messages that tell the model why an answer of its own cannot be taken."""
     said = [] if answer is None else [{"role": "assistant", "content": orjson.dumps(answer).decode()}]
     return [*said, {"role": "user", "content": f"That cannot be taken: {why}. Answer the question again."}]
 

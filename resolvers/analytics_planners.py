@@ -20,7 +20,7 @@ Planner = Callable[[Context, Question], Awaitable[Reading]]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a question was read as, by whom; None where nobody could. `is_model_away` says that one was not there."""
+    """A question's reading, and who made it: None where nobody could. `is_model_away` says that a model was missing."""
 
     by: AnalyticsPlanner | None
     reading: Reading
@@ -44,14 +44,14 @@ async def _parsed(ctx: Context, question: Question) -> Plan | Declined:
 
 
 async def _modelled(ctx: Context, question: Question) -> Reading:
-    """What the operator's model makes of it, where there is one and the asker lets it be asked."""
+    """Have the operator's model read the question, where there is one and the asker lets it be asked."""
     if ctx.services.model is None or not question.may_ask_model:
         return _NOTHING
     return await analytics_model.read(ctx, ctx.services.model, question) or _NOTHING
 
 
 async def parsed_plan(ctx: Context, text: str) -> Plan | Declined:
-    """What the embedded parser makes of a question by itself, with the days of UTC."""
+    """Read a question by the embedded parser alone, with the days of UTC."""
     return await _parsed(ctx, Question(text, "UTC", ctx.services.clock(), None))
 
 

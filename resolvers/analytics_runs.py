@@ -111,7 +111,7 @@ async def ask(ctx: Context, input: AnalyticsAsk, key: Key | None = None) -> Anal
 
 
 _Marks = tuple[str | None, str]
-"""What stands for a key, and for the question under it."""
+"""The digests that stand for a key, and for the question under it."""
 
 
 def _marks(ctx: Context, input: AnalyticsAsk, key: Key | None) -> _Marks:

@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Options(Protocol):
-    """What was asked for beside the question."""
+    """The options that were given beside the question."""
 
     time_zone: str
     model: bool
@@ -150,7 +150,7 @@ class Work:
         return _succeeded(result, explain(plan.query, result))
 
     async def _ran_statement(self, planner: AnalyticsPlanner, written: Written) -> _Ending:
-        """What a model wrote is run as the asker's own statements are."""
+        """Run what a model wrote as the asker's own statements are run."""
         ctx = self._ctx
         statement = await statement_of(ctx, written.sql)
         await self._tell_plan(planner, statement, None, (), None, _WRITTEN_BY_MODEL)

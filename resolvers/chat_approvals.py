@@ -36,7 +36,7 @@ _SAME = {
     ),
     ChatDecision.REJECT: frozenset({ChatApprovalStatus.REJECTED}),
 }
-"""What became of an approval on which it was decided so."""
+"""The statuses of an approval on which it was decided so."""
 
 
 class ChatApprovalDecision(Input):
@@ -76,7 +76,7 @@ async def approvals_of(ctx: Context, ids: Sequence[str]) -> Sequence[ChatApprova
 
 
 async def approvals_below(ctx: Context, run_id: str) -> Sequence[ChatApproval]:
-    """What a run proposed that the caller has read."""
+    """List the approvals of what a run of the caller proposed."""
 
     async def load(ids: list[str]) -> list[Sequence[ChatApproval]]:
         async with ctx.reading() as session:

@@ -237,7 +237,7 @@ class Approvals:
 
 
 async def _written(approval: ChatApproval, ctx: Context) -> tuple[ToolAnswer, list[str] | None]:
-    """What the write gives, which is made once under the approval's own key (decision 504)."""
+    """Call the write, which is made once under the approval's own key, for its answer (decision 504)."""
     key = Key(f"chat:{approval.id}", ("header", HEADER))
     kind, record_id, version = approval.record_kind, approval.record_id, approval.record_version
     if kind is not None and record_id is not None:

@@ -97,7 +97,7 @@ class Calls:
             return ToolRead(Effect.READ, "")
 
     async def _answer(self, ctx: Context, call: Call, read: ToolRead) -> tuple[ToolAnswer, list[str] | None]:
-        """What the tool gave, and the scopes of which one is needed where it was refused. Raises RunEnds."""
+        """Call the tool for its answer, with the scopes of which a refusal needs one. Raises RunEnds."""
         if read.errors:
             return ToolAnswer(read.operation, None, "", {}, errors=read.errors), None
         arguments: Mapping[str, Any] = call.arguments or {}  # Any: JSON
@@ -107,7 +107,7 @@ class Calls:
 async def asked(
     operation: str, ask: Callable[[], Awaitable[ToolAnswer | T]], *, key: Key | None = None
 ) -> tuple[ToolAnswer | T, list[str] | None]:
-    """What a tool gives, and the scopes of which one is needed where it is refused. Raises RunEnds and Unavailable."""
+    """Ask a tool for its answer, with the scopes of which a refusal needs one. Raises RunEnds and Unavailable."""
     try:
         answer = await ask()
     except Forbidden as error:

@@ -21,7 +21,7 @@ _AGAIN_SECONDS = 0.5
 T = TypeVar("T")
 
 Also = Callable[[TenantSession], Awaitable[None]]
-"""What is written in the same transaction."""
+"""A function that writes something else in the same transaction."""
 
 
 class RunLost(Exception):
@@ -51,7 +51,7 @@ class RunLog:
         return self._worked + monotonic() - self._began
 
     async def patiently(self, call: Callable[[], Awaitable[T]]) -> T:
-        """What the call gives; a database that is away is waited for as long as the lease may hold."""
+        """Return what the call gives; wait for a database that is away as long as the lease may hold."""
         until = monotonic() + self._lease.total_seconds()
         while True:
             try:

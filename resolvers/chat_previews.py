@@ -42,7 +42,7 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What is shown of a write: the record, where there is one, and its fields before and after."""
+    """The preview of a write: the record, where there is one, and its fields before and after."""
 
     kind: str
     record: Record | None

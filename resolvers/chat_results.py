@@ -1,4 +1,4 @@
-"""What a tool gave, as the model reads it and as the run's event tells it."""
+"""Writes the result of a tool as the model reads it, and as the run's event tells it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -38,7 +38,7 @@ def refusal(operation: str, error: ToolError) -> str:
 
 
 def full() -> ToolAnswer:
-    """What a tool gives in place of a result for which there is no room."""
+    """Make the answer that a tool gives in place of a result for which there is no room."""
     return ToolAnswer("", None, "", {}, errors=[_FULL])
 
 

@@ -198,7 +198,7 @@ async def events_below(ctx: Context, run_id: str, first: int, after: str | None)
 
 
 def event_id(event: Event) -> str:
-    """What an event is called: what `Last-Event-ID` and `after` take."""
+    """Make the identifier of an event, which `Last-Event-ID` and `after` take."""
     return f"{event.run_id}.{event.sequence}"
 
 

@@ -17,7 +17,7 @@ from storage.base import JsonDict
 from storage.queries.chat_runs import Said
 
 BETWEEN = "\n\n"
-"""What stands between the texts of two steps."""
+"""The text between those of two steps."""
 _WORDS = {
     ShownWarning.LINK_REMOVED: "A link, an image or HTML was left out of the text",
     ShownWarning.UNCITED: "A record was named that no tool of this thread gave; its name was left out",
@@ -25,7 +25,7 @@ _WORDS = {
 
 
 class AnswerText:
-    """What the answer says so far. `text` and `citations` are all of it, those of earlier steps too."""
+    """The text of an answer so far. `text` and `citations` are all of it, those of earlier steps too."""
 
     def __init__(self, log: RunLog, seen: Mapping[tuple[str, str], str], text: str, citations: list[JsonDict]) -> None:
         self.text, self.citations = text, citations
@@ -41,7 +41,7 @@ class AnswerText:
 
     @property
     def of_step(self) -> tuple[str, list[JsonDict]]:
-        """What this step has shown: its text, and its citations, which count from the beginning of the answer."""
+        """The text that this step has shown, and its citations, which count from the beginning of the answer."""
         return self.text[self._began :], [each for each in self.citations if each["start"] >= self._began]
 
     def begin(self) -> None:

@@ -41,7 +41,7 @@ _HELD_SECONDS: Final = 5
 
 
 async def reserved_at_the_door(ctx: Context, session: TenantSession, text: str) -> int:
-    """What a run's first question may use, without what was said before; the organization has to be locked.
+    """Count the tokens to reserve for a first question, without what was said before, in a locked organization.
 
     Raises ModelBudgetSpent.
     """
@@ -114,7 +114,7 @@ class Tokens:
 
 
 def used_by(run: ChatRun) -> Used:
-    """What a run had by now, as stored.
+    """Count what a run has used by now, as stored.
 
     Of a question whose process died nobody knows what it used: it counts as all that was reserved for it.
     """
@@ -126,7 +126,7 @@ def used_by(run: ChatRun) -> Used:
 
 
 def columns_of(used: Used) -> JsonDict:
-    """What a run's row says of it once nothing is reserved."""
+    """Make the columns of a run's row that tell what it used, once nothing is reserved."""
     return {
         "input_tokens": used.read,
         "output_tokens": used.written,

@@ -1,4 +1,4 @@
-"""What an organization's chats asked of models, by day, member and model: counts, and no text (decision 336)."""
+"""Counts what an organization's chats asked of models, by day, member and model, without their texts (decision 336)."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta

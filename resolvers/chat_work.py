@@ -315,7 +315,7 @@ def finished(status: ChatRunStatus, code: ChatErrorCode | None, message_id: str 
 
 
 async def _ticking(deltas: AsyncIterator[Delta], text: AnswerText) -> AsyncGenerator[Delta, None]:
-    """What the model says, with the text that is due told in between."""
+    """Pass on what the model says, and tell the text that is due in between."""
     following: asyncio.Future[Delta] | None = None
     try:
         while True:

@@ -302,7 +302,7 @@ async def link_contact(ctx: Context, deal_id: str, contact_id: str, input: LinkI
 
 
 def _told_of_link(link: DealContact, seen: DealContact | None) -> list[Told]:
-    """What the deal and the contact are told of how they are linked now, and were."""
+    """Make what the deal's and the contact's histories are told of their link, as it is now and as it was."""
     values = {name: (getattr(seen, name, None), getattr(link, name)) for name in ("role", "is_primary")}
     fields = {n: [as_told(before), as_told(after)] for n, (before, after) in values.items() if before != after}
     return history.linked(link.deal_id, link.contact_id, was=seen is not None, stays=True, fields=fields)

@@ -132,7 +132,7 @@ def _csv_lines(_columns: Sequence[str], rows: Sequence[Values]) -> bytes:
 
 
 _BETWEEN = ";"
-"""What parts the names of a list within a cell."""
+"""The sign between the names of a list within a cell."""
 
 
 def _cell(value: object) -> str:

@@ -21,7 +21,7 @@ from storage.statements import AnyRow
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What is exported: which records, which columns by name, and in which form."""
+    """An export as it was asked for: which records, which columns by name, and in which form."""
 
     condition: Condition
     columns: Sequence[str] | None = None

@@ -14,7 +14,7 @@ from storage.tables import Feedback
 
 
 class FeedbackCreate(Input):
-    """What someone has to say, and where they were."""
+    """A message to the platform, with the page and the request that it is about."""
 
     kind: FeedbackKind
     message: Annotated[str, trimmed(FEEDBACK_MAX), AfterValidator(storable)]

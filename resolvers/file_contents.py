@@ -105,7 +105,7 @@ async def signed_file(ctx: Context, token: str) -> tuple[Content, bool]:
 
 
 def _signature(ctx: Context, text: str) -> str:
-    """What proves that the text was made here, with the pepper of today."""
+    """Sign the text by a key of today's pepper, which proves that it was made here."""
     key = hmac.digest(bytes(ctx.services.identity.pepper), b"links to files", "sha256")
     return urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")).rstrip(b"=").decode()
 

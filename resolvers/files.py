@@ -28,7 +28,7 @@ AttachTo = Annotated[list[StrictStr], Field(max_length=ATTACHED_TOGETHER_MAX)]
 
 
 class FileCreate(Input):
-    """What is said of a file that has come, and what was found of it."""
+    """A file that has come, as its sender describes it and as it was found to be."""
 
     name: FileName
     bytes: StrictInt
@@ -75,7 +75,7 @@ async def files_of_record(
 
 @requires(ScopeGroup.CRM_READ)
 async def get_usage(ctx: Context) -> FileUsage:
-    """What the files take up."""
+    """Measure the room that the files take up."""
     async with ctx.reading() as session:
         return await statements.usage_of(session)
 

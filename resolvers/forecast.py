@@ -1,4 +1,4 @@
-"""What open deals are expected to bring, month by month (docs/analytics.md, decision 259)."""
+"""Forecasts the amounts that open deals are expected to bring, by month (docs/analytics.md, decision 259)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -71,14 +71,14 @@ _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "unweighted_count": DEAL_SUBJECT.figures["unweighted_count"].parts,
 }
 WANTED: Final = frozenset(_PARTS)
-"""What takes a sum each."""
+"""The names of all that can be wanted of a forecast, each of which takes sums of its own."""
 
 
 @requires(ScopeGroup.CRM_READ)
 async def forecast_deals(
     ctx: Context, condition: Condition, ahead: Mapping[str, object], wanted: Collection[str] = WANTED
 ) -> Forecast:
-    """What deals are expected to bring in the months of `Ahead`, of each sum what is wanted. Raises Problems."""
+    """Forecast what deals bring in the months of `Ahead`, with those sums alone that are wanted. Raises Problems."""
     asked = parse(Ahead, ahead)
     today = now().astimezone(ZoneInfo(asked.time_zone)).date()
     periods = _months(asked.first or today, asked.months)

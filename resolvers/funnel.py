@@ -17,7 +17,7 @@ from storage.rows import PipelineStageRow
 
 @dataclass(frozen=True, slots=True)
 class FunnelStage:
-    """What happened in one stage."""
+    """The stays of deals in one stage: how many came, are here, went on and were lost, and how long they took."""
 
     stage: PipelineStageRow
     entered: int
@@ -39,7 +39,7 @@ class Funnel:
 async def funnel_of_deals(
     ctx: Context, condition: Condition, since: datetime | None = None, until: datetime | None = None
 ) -> Funnel:
-    """What happened in each stage, by the stays that began from the one moment on, before the other."""
+    """Count the stays in each stage that began from the one moment on, before the other."""
     stages = await list_stages(ctx)
     async with ctx.reading() as session:
         found = {row.stage_id: row for row in await passed(session, condition, since, until)}

@@ -112,7 +112,7 @@ async def factors_of(ctx: Context, snapshot_id: str, selection: Selection | None
 def _came(
     ctx: Context, listable: Listable[RowT], parent: AnyColumn, parent_id: str, selection: Selection | None
 ) -> Sequence[RowT] | None:
-    """What came along with the record that it hangs on."""
+    """Finds the rows that came along with the record that they hang on; None where they did not."""
     return ctx.came_along(lambda: key_of(listable.selecting(selection), parent, None), parent_id)
 
 

@@ -101,7 +101,7 @@ def _word(cell: str) -> str:
 
 
 def converters(kind: RecordKind, told: Told) -> Mapping[str, Convert]:
-    """What makes values of cells, by the fields of a row of the kind."""
+    """Find the functions that make values of cells, by the fields of a row of the kind."""
     kinds: dict[str, Kind | type[StrEnum]] = {column.name: column.kind for column in columns_of(kind.model)}
     made: dict[Kind | type[StrEnum], Convert] = {
         DATE: _day(told),

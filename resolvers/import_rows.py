@@ -116,7 +116,7 @@ def refusal_of(import_id: str, definition: Definition, row: FileRow, problems: S
 
 
 def problems_told(refusal: Any) -> list[Problem]:
-    """What was wrong with a refused row. Any: a row of the ledger, read either way."""
+    """Read the problems of a refused row. Any: a row of the ledger, read either way."""
     return [Problem(tuple(e["path"]), e["message"], e["type"], tuple(e["names"])) for e in refusal.errors]
 
 

@@ -25,7 +25,7 @@ _REFUSED = "provider_refused"
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What came back: the completion code, or why there is none; and where the browser goes from here."""
+    """The outcome of a consent: the completion code, or why there is none; and where the browser goes from here."""
 
     integration_id: str
     completion_code: str | None = field(default=None, repr=False)

@@ -54,7 +54,7 @@ ReturnTo = Annotated[str, bounded(_ADDRESS_MAX, 1), AfterValidator(storable)]
 
 
 class IntegrationConnect(Input):
-    """What to connect, and how."""
+    """A connection to begin: its provider, kinds of streams, name and settings, and where the consent leads back to."""
 
     provider: IntegrationProvider
     kinds: Annotated[list[IntegrationStreamKind], Field(min_length=1, max_length=4)] | None = None
@@ -64,13 +64,13 @@ class IntegrationConnect(Input):
 
 
 class IntegrationReconnect(Input):
-    """Where the new consent leads back to."""
+    """A renewal of a consent, with the address that it leads back to."""
 
     return_to: ReturnTo | None = None
 
 
 class IntegrationComplete(Input):
-    """What finishes a connection."""
+    """The code that finishes a connection."""
 
     completion_code: Annotated[str, bounded(_CODE_MAX, 1)]
 
@@ -200,7 +200,7 @@ async def _asked(
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What the provider gave for the code."""
+    """The tokens, the account and its calendars that the provider gave for the code."""
 
     tokens: Tokens
     who: Who
@@ -242,7 +242,7 @@ async def complete_integration(ctx: Context, integration_id: str, input: Integra
 
 
 async def _exchanged(ctx: Context, info: ProviderInfo, grant: Grant) -> _Given:
-    """What the code stands for: the tokens alone, where a permission is missing. Raises AccountError."""
+    """Exchange the code for what it stands for: tokens alone, where a permission is missing. Raises AccountError."""
     provider = _provider(ctx, info)
     redirect = ctx.services.accounts.redirect(info.provider)
     tokens = await provider.oauth.exchanged(grant.code, grant.verifier, redirect, now())

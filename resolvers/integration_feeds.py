@@ -188,7 +188,7 @@ async def check_room(ctx: Context, session: TenantSession) -> None:
 
 
 def chosen_settings(policy: IntegrationPolicy, given: Settings | None) -> Given:
-    """What a new connection starts with: what was chosen, else the policy's defaults, within the policy."""
+    """Choose the settings of a new connection: those given, else the policy's defaults, within its bounds."""
     chosen = given or Settings()
     usual = narrower(SyncVisibility(policy.default_visibility), SyncVisibility(policy.widest_visibility))
     visibility = chosen.visibility or usual

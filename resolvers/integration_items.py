@@ -1,4 +1,4 @@
-"""What a connection showed and what became of each piece: the ledger, and what its owner decides about it."""
+"""Reads the ledger of what a connection showed and what became of each piece, and keeps its owner's decisions."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What holds for all connections of an organization."""
+"""Reads and changes the policy for all connections of an organization."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _Domain = Annotated[StrictStr, Field(min_length=1, max_length=_DOMAIN_MAX), Afte
 
 
 class PolicyUpdate(Input):
-    """What changes of the policy; null for `internal_domains` takes them from the members' addresses."""
+    """Changes to the policy; null for `internal_domains` takes them from the members' addresses."""
 
     model_config = ConfigDict(json_schema_extra=never_null("internal_domains"))
 
@@ -61,7 +61,7 @@ class PolicyView:
 
     @property
     def defaults(self) -> SettingsView:
-        """What a new connection starts with."""
+        """The settings that a new connection starts with."""
         row = self.row
         visibility = SyncVisibility(row.default_visibility)
         return SettingsView(visibility, row.default_auto_create, row.default_take_internal)

@@ -1,4 +1,4 @@
-"""What both surfaces show of a connection beside its columns: counts, problem, progress and channels."""
+"""Reads what both surfaces show of a connection beside its columns: counts, problem, progress and channels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class SkipCount:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What there is of a connection now."""
+    """The counts of a connection's meetings, emails and skipped items now."""
 
     meetings: int
     emails: int
@@ -42,7 +42,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class IntegrationProblemView:
-    """What holds a connection up."""
+    """The problem that holds a connection up."""
 
     code: IntegrationProblemCode
     message: str
@@ -52,7 +52,7 @@ class IntegrationProblemView:
 
 @dataclass(frozen=True, slots=True)
 class SettingsView:
-    """What the owner of a connection chose, or what a new one starts with."""
+    """The settings that the owner of a connection chose, or that a new one starts with."""
 
     visibility: SyncVisibility
     auto_create_contacts: bool
@@ -92,7 +92,7 @@ def _counted(rows: Sequence[tuple[str, str | None, int, int]]) -> Counts:
 
 
 def problem_of(integration: Connected) -> IntegrationProblemView | None:
-    """What holds the connection up; None where nothing does."""
+    """Read the problem that holds the connection up; None where nothing does."""
     code, since = integration.problem_code, integration.problem_since
     if code is None or since is None:
         return None
@@ -101,7 +101,7 @@ def problem_of(integration: Connected) -> IntegrationProblemView | None:
 
 
 def settings_of(integration: Connected) -> SettingsView:
-    """What the owner chose."""
+    """Read the settings that the owner chose."""
     visibility = SyncVisibility(integration.visibility)
     return SettingsView(visibility, integration.auto_create, integration.take_internal)
 

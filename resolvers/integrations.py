@@ -44,7 +44,7 @@ _GOING: Final = IntegrationStatus.DISCONNECTING.value
 
 
 class Settings(Input):
-    """What the owner of a connection chooses; what is left out stays, or is the policy's default."""
+    """The settings that the owner of a connection chooses; one that is left out stays, or is the policy's default."""
 
     visibility: SyncVisibility | None = None
     auto_create_contacts: StrictBool | None = None
@@ -52,7 +52,7 @@ class Settings(Input):
 
 
 class SettingsChange(Settings):
-    """What changes of them; what is left out stays."""
+    """Changes to the settings; one that is left out stays."""
 
     model_config = ConfigDict(json_schema_extra=never_null())
 
@@ -65,7 +65,7 @@ class StreamChange(Input):
 
 
 class IntegrationUpdate(Input):
-    """What changes of a connection; what is left out stays."""
+    """Changes to a connection; a field that is left out stays."""
 
     model_config = ConfigDict(json_schema_extra=never_null())
 
@@ -155,7 +155,7 @@ async def list_integrations(
 
 @requires(ScopeGroup.CRM_READ)
 async def streams_of_integration(ctx: Context, integration_id: str) -> Sequence[SyncStream]:
-    """What the connection follows and could follow."""
+    """List the streams that the connection follows and could follow."""
 
     async def load(ids: list[str]) -> list[list[SyncStream]]:
         async with ctx.reading() as session:
@@ -200,7 +200,7 @@ async def run_under_way(ctx: Context, integration_id: str) -> SyncRun | None:
 
 @requires(ScopeGroup.CRM_READ)
 async def label_of_integration(ctx: Context, integration_id: str) -> str | None:
-    """What the account is called, for its owner and administrators: its address, or the host of a feed's."""
+    """Find the account's label, for its owner and administrators: its address, or the host of a feed's."""
     integration = await get_integration(ctx, integration_id)
     if integration is None or (integration.owner_id != ctx.caller.subject and not is_administrator(ctx)):
         return None

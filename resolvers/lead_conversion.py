@@ -42,7 +42,7 @@ def _new_only(name: str | None, info: ValidationInfo) -> str | None:
 
 
 class LeadConversion(Input):
-    """What to convert a lead into: an existing record, or none for a new one; a deal only where one is named."""
+    """The records to convert a lead into: existing ones, or none for new ones; a deal only where one is named."""
 
     model_config = ConfigDict(json_schema_extra={"not": having_all("deal_id", "deal_name")})
 

@@ -94,7 +94,7 @@ _NEVER_BLANK = ("card_id", "name")
 
 
 class CardCapture(Input):
-    """What a rep confirmed of a scanned card or badge (specification 4.2; decisions 38 and 206)."""
+    """The fields of a scanned card or badge as a rep confirmed them (specification 4.2; decisions 38 and 206)."""
 
     _filled_in = model_validator(mode="before")(_without_blanks)
 

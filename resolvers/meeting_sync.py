@@ -1,4 +1,4 @@
-"""What synchronisation knows of a meeting: who takes part, where it comes from, and which fields are a member's."""
+"""Reads what synchronisation knows of a meeting: who takes part, where it is from, and which fields are a member's."""
 
 from asyncio import gather
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class SyncSource:
 
 @requires(ScopeGroup.MEETINGS_READ)
 async def sync_of_meeting(ctx: Context, meeting_id: str) -> SyncedMeeting | None:
-    """What is known of the meeting; None for one that was logged by hand."""
+    """Find what synchronisation knows of the meeting; None for one that was logged by hand."""
     return await _known(ctx, meeting_id)
 
 

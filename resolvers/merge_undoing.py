@@ -99,7 +99,7 @@ async def _append(session: TenantSession, event: Event, told: Sequence[Told]) ->
 
 
 async def _accounts_now(session: TenantSession, before: Mapping[str, Any]) -> Mapping[str, str]:
-    """Where the accounts are that the records named before the merge: those that are gone lead nowhere.
+    """Find where the accounts that the records named before the merge are now: those that are gone lead nowhere.
 
     One that went into another leads there (decision 590).
     """

@@ -30,7 +30,7 @@ from storage.tables import Merge, MergedId
 from storage.tenancy.sessions import TenantSession
 
 LISTABLES = {MergeableKind.ACCOUNT: listables.ACCOUNTS, MergeableKind.CONTACT: listables.CONTACTS}
-"""What reads the records of the kinds."""
+"""The listables that read the records of the kinds."""
 
 
 NO_LINKS: Mapping[str, int] = MappingProxyType(dict.fromkeys(LINKS, 0))
@@ -55,7 +55,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a merge does, before it is done."""
+    """A merge before it is done: the records, their fields afterwards, and the links that go over."""
 
     going: Going
     records: Sequence[Record]
@@ -80,7 +80,7 @@ async def list_merges(
 
 @requires(ScopeGroup.CRM_READ)
 async def preview_merge(ctx: Context, input: MergeInput) -> MergePreview:
-    """What a merge would do, worked out by what does it and not done. Raises Problems or InvalidState."""
+    """Preview a merge: plan it as the merge itself does, and leave it undone. Raises Problems or InvalidState."""
     async with ctx.reading() as session:
         plan = await _planned(session, input, lock=False)
     return MergePreview(plan.fields, plan.links.counts(input.kind))
@@ -116,7 +116,7 @@ async def record_of(ctx: Context, kind: MergeableKind, record_id: str) -> NodeRe
 
 
 async def _planned(session: TenantSession, input: MergeInput, *, lock: bool) -> _Plan:
-    """What the merge does. Raises Problems, InvalidState for too many links, or PreconditionFailed."""
+    """Plan the merge. Raises Problems, InvalidState for too many links, or PreconditionFailed."""
     into, others = await _named(session, input, lock=lock)
     changes.expect(into, input.expected_version)
     fields = merged(input.kind, [into, *others], input)

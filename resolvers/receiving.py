@@ -31,7 +31,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def _without_path(name: object) -> object:
-    """What stands behind the last slash: programs send the folders that a file came from (decision 390)."""
+    """Keep what follows the last slash: programs send the folders that a file came from (decision 390)."""
     return _PATH.sub("", name) if isinstance(name, str) else name
 
 

@@ -1,4 +1,4 @@
-"""What callers say of reports: names, kinds, and what a question is narrowed to (decisions 470 to 472)."""
+"""Declares and checks the inputs of reports: names, kinds, and what they are narrowed to (decisions 470 to 472)."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -33,7 +33,7 @@ _SOME: Final = Field(min_length=1, max_length=REPORT_LIST_MAX)
 
 
 class ReportParameters(Input):
-    """What the question is narrowed to."""
+    """The parameters that the question is narrowed by."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -69,7 +69,7 @@ class ReportCreate(Input):
 
 
 class ReportUpdate(Input):
-    """What changes of a report; parameters are given as a whole."""
+    """Changes to a report; parameters are given as a whole."""
 
     name: _Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     description: _Description | None = None
@@ -92,7 +92,7 @@ def check(kind: ReportKind, parameters: ReportParameters | None, at: Path) -> No
 
 
 def _wrong(kind: ReportKind, parameters: ReportParameters | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """What is wrong, each with the parameter that says it, and those that the words end with."""
+    """Find the parameters that are wrong, each with the words for it and the names that these end with."""
     if parameters is None:
         return
     if parameters.last_days is not None and (parameters.first is not None or parameters.last is not None):

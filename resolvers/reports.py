@@ -49,7 +49,7 @@ def of_kind(kind: ReportKind | None) -> Condition | None:
 
 @requires(ScopeGroup.CRM_READ)
 async def preview_report(ctx: Context, kind: ReportKind, parameters: ReportParameters | None = None) -> Table:
-    """What a report would say, without saving it.
+    """Make the table of a report without saving the report.
 
     Raises Forbidden where the caller may not read the records that it is made of, and Problems.
     """
@@ -62,7 +62,7 @@ async def preview_report(ctx: Context, kind: ReportKind, parameters: ReportParam
 
 @requires(ScopeGroup.CRM_READ)
 async def table_of_report(ctx: Context, report_id: str) -> Table:
-    """What a report says now; reports that ask the same in one operation are asked once (decision 475).
+    """Make the table of a report as of now, once for reports that ask the same in one operation (decision 475).
 
     Raises NotFound, Forbidden as a preview does, and InvalidState for one that leads nowhere any more (decision 474).
     """

@@ -229,7 +229,7 @@ async def delete_target(ctx: Context, target_id: str) -> str:
 
 
 def _wrong(target: SalesTargetInput) -> Iterator[tuple[str, str]]:
-    """What is wrong with a target, each with the field that says it."""
+    """Find the fields of a target that are wrong, each with the words for it."""
     if target.metric is TargetMetric.WON_VALUE and target.currency is None:
         yield "currency", "is needed for a value"
     if target.metric is TargetMetric.WON_DEALS and target.currency is not None:

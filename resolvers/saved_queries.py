@@ -48,7 +48,7 @@ _UNVERIFIED: Final[Given] = {"is_verified": False, "verified_at": None, "verifie
 
 
 class SavedQueryCreate(Input):
-    """What is saved: `sql`, or `query`, or `question` with or without `query`."""
+    """A query to save: `sql`, or `query`, or `question` with or without `query`."""
 
     name: _Name
     description: _Description | None = None
@@ -58,7 +58,7 @@ class SavedQueryCreate(Input):
 
 
 class SavedQueryUpdate(SavedQueryCreate):
-    """What changes of a saved query."""
+    """Changes to a saved query."""
 
     name: _Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     expected_version: StrictInt | None = None
@@ -267,7 +267,7 @@ def _check_one_of(values: Given) -> None:
 
 
 async def _kept(ctx: Context, fields: Given) -> Given:
-    """What is kept of the texts that are given, once each has been looked at under the caller's scopes."""
+    """Check each of the texts that are given under the caller's scopes, and make the columns that are kept of them."""
     kept: Given = {}
     if "question" in fields:
         question = fields["question"]

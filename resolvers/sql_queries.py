@@ -40,7 +40,7 @@ class SqlQuery(Input):
 
 @dataclass(slots=True)
 class _Attempt:
-    """What the change log is told of a statement: never its text."""
+    """An attempt at a statement as the change log is told of it: never its text."""
 
     digest: str
     guarded: Guarded | None = None

@@ -64,7 +64,7 @@ class TagMerge(Input):
 
 
 class TagsApply(Input):
-    """What is put on records, and taken off them."""
+    """The tags to put on records, and to take off them."""
 
     ids: Annotated[list[StrictStr], Field(min_length=1, max_length=TAGGED_TOGETHER_MAX)]
     add: Names | None = None

@@ -119,7 +119,7 @@ HISTORIES: Final[Mapping[str, _Read]] = {
     "lead": history_of_lead,
     "campaign": history_of_campaign,
 }
-"""What reads the feeds of each kind of record."""
+"""The resolvers that read the feeds of each kind of record."""
 
 
 async def _timeline(

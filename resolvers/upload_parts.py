@@ -180,7 +180,7 @@ class _Appending:
             await self._renew()
 
     async def _read(self) -> bytes | None:
-        """What comes next; None at the end, or where the request breaks off."""
+        """Read the next piece; None at the end, or where the request breaks off."""
         try:
             return await anext(self._pieces)
         except StopAsyncIteration:

@@ -92,7 +92,7 @@ async def _refer(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> N
 
 
 def _sought_by(kind: Kind, lines: Sequence[Line], match: str) -> dict[int, str | None]:
-    """What each row finds its record by; of two rows with the same, or with one key, the second is refused."""
+    """Find the values that rows seek records by; refuse the second of two rows with the same, or with one key."""
     wanted = {line.index: _sought(kind, line, match) for line in _good(lines)}
     _refuse_second(lines, match, wanted)
     _refuse_second(lines, KEY, {line.index: line.fields.get(KEY) for line in _good(lines)})
@@ -279,7 +279,7 @@ def _changed_columns(lines: Sequence[Line]) -> list[str]:
 
 
 def _told(kind: Kind, line: Line, tagged: _Names) -> Told | None:
-    """What is told of a record that a row has changed."""
+    """Make what a record's history is told of the change by a row; None where nothing changed."""
     fields = {name: values for told in history.edited(line.record, line.after) for name, values in told.fields.items()}
     if line.index in tagged:
         fields["tags"] = [as_told(names) for names in tagged[line.index]]

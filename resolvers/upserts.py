@@ -59,7 +59,7 @@ class LeadsUpsert(Upsert):
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What came of one row: where it stood, and the record with its key; or the problems, by their paths in the row."""
+    """The result of one row: its place, and the record with its key; or the problems, by their paths in the row."""
 
     index: int
     outcome: BulkOutcome
@@ -70,7 +70,7 @@ class RowResult:
 
 @dataclass(frozen=True, slots=True)
 class Upserted:
-    """What came of the rows, in their order."""
+    """The results of the rows, in their order."""
 
     results: Sequence[RowResult]
     dry_run: bool

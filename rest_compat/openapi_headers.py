@@ -31,7 +31,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, object]]] = {
     "Upload-Metadata": {"type": "string", "maxLength": UPLOAD_METADATA_MAX_BYTES},
     "Upload-Checksum": {"type": "string", "pattern": "^[Ss][Hh][Aa]256 [A-Za-z0-9+/]{43}=$"},
 }
-"""What those of requests may say, where that is not any text."""
+"""The schemas of headers of requests that do not take just any text."""
 HEADERS: Final = {
     "X-Request-Id": "The id of the request: the caller's own where it sent a sane one.",
     "X-Ignored-Fields": "The fields of the body that were not kept, separated by commas; absent where there are none.",

@@ -1,4 +1,4 @@
-"""What can be asked, on the GraphQL surface."""
+"""Shows what can be asked, on the GraphQL surface."""
 
 import strawberry
 

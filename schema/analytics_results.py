@@ -1,4 +1,4 @@
-"""What a query of analytics comes to, on the GraphQL surface."""
+"""Declares the types of results of analytics, on the GraphQL surface."""
 
 import strawberry
 from strawberry.scalars import JSON

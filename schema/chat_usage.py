@@ -1,4 +1,4 @@
-"""What chats asked of models, on the GraphQL surface."""
+"""Shows what chats asked of models, on the GraphQL surface."""
 
 from collections.abc import Sequence
 from datetime import date as Day  # a field is called date

@@ -20,7 +20,7 @@ from storage.rows import Row
 Info = strawberry.Info[Context, None]
 E = TypeVar("E", bound=type[Enum])
 _Field = Any
-"""What the library makes a field of. Any: a class says the type of its values where it stands."""
+"""A field as the library makes it. Any: a class says the type of its values where it stands."""
 _Method = Callable[..., object]
 _Serve = Callable[..., Awaitable[object]]
 _Declare = Callable[[_Method], _Field]

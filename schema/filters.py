@@ -217,7 +217,7 @@ MODE = "mode"
 
 
 def comparisons(column: str, comparator: Comparator, at: Path) -> list[Condition]:
-    """What a comparator says of a column. Raises Problems for a null where a value is needed, or too many values."""
+    """Makes the conditions of a comparator. Raises Problems for a null where a value is needed, or too many values."""
     found: list[Condition] = []
     is_folded = getattr(comparator, MODE, None) is StringMatchMode.IGNORE_CASE
     for name, value in vars(comparator).items():

@@ -1,4 +1,4 @@
-"""What a connection showed and what became of it, on the GraphQL surface."""
+"""Shows the items that a connection brought and what became of them, on the GraphQL surface."""
 
 from datetime import datetime
 from typing import Annotated, Any

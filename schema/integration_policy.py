@@ -1,4 +1,4 @@
-"""What holds for all connections of an organization, on the GraphQL surface."""
+"""Shows and changes the policy for all connections of an organization, on the GraphQL surface."""
 
 from typing import Annotated
 

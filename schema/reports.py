@@ -204,7 +204,7 @@ _DAYS = {"first": "from", "last": "to"}
 
 
 def _read(input: object) -> JsonDict:
-    """What the client wrote of an input, with days under the names that problems are told at."""
+    """Reads what the client wrote of an input, with days under the names that problems are told at."""
     fields: Any = given(input)  # Any: JSON
     return _renamed(fields)
 

@@ -34,7 +34,7 @@ _MISSING: Final = "NOT_FOUND"
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """What a document gave: the values of its root fields, or errors; and what it cost."""
+    """The outcome of a document: the values of its root fields, or errors; and what it cost."""
 
     data: dict[str, Any] | None  # Any: JSON
     errors: Sequence[Mapping[str, Any]]
@@ -237,7 +237,7 @@ def _answered(
 
 
 def _errors(document: Prepared, errors: Sequence[Mapping[str, Any]]) -> list[ToolError]:
-    """What an answer says went wrong, a problem at a time."""
+    """Reads the errors of an answer, a problem at a time."""
     found = []
     for error in errors:
         extensions = error["extensions"]

@@ -28,7 +28,7 @@ _SCALARS: Final[Mapping[str, JsonSchema]] = {
     "Date": {"type": "string", "format": "date"},
 }
 _LEFT_OUT: Final = frozenset({"and", "neq", "nin"})
-"""What filters can say without: `not` and `or` say it as well."""
+"""The fields that filters are offered without: `not` and `or` say it as well."""
 
 
 class Forms:

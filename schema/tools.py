@@ -1,4 +1,4 @@
-"""What tools take, and who may call them: derived from their documents (contract/tools.py, decision 310)."""
+"""Derives what tools take, and who may call them, from their documents (contract/tools.py, decision 310)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,12 +68,12 @@ class Prepared:
     places: Mapping[Path, str]
     """The variable that stands at each place of the arguments."""
     untrusted: tuple[str, ...]
-    """Where its answer has texts that people wrote."""
+    """The paths in its answer at which there are texts that people wrote."""
     rules: tuple[Rule, ...]
     """Who may have all of it: those whom each of these admits."""
 
     def argument_at(self, path: Sequence[str | int]) -> list[str | int]:
-        """Where an argument of the tool stands, by its place among those of the operation."""
+        """Finds the place of an argument of the tool by its place among those of the operation."""
         for length in range(len(path), 0, -1):
             if (name := self.places.get(tuple(path[:length]))) is not None:
                 return [name, *path[length:]]
@@ -82,7 +82,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with an argument: where, and why."""
+    """A problem with an argument: where, and why."""
 
     path: tuple[str | int, ...]
     words: str
@@ -102,7 +102,7 @@ class Offer:
 
     @cached_property
     def told(self) -> ToolTold:
-        """What callers are told of it."""
+        """The description of it that callers are told."""
         texts = {one.operations[0]: one.text for one in self.documents.values()}
         return ToolTold(self.tool.name, self.tool.text, self.definition, self.tool.effect, self.operations, texts)
 
@@ -154,7 +154,7 @@ class Offer:
         return wrong or (document, given)
 
     def _misfits(self, variable: Variable, value: Value) -> Sequence[Wrong]:
-        """What of a value its type does not take, or the tool does not."""
+        """Finds what is wrong with a value by its type, or by what the tool offers."""
         found = [*_unknown_fields(value, variable.type, (variable.name,))]
         if found:
             return found

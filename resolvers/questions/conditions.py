@@ -125,7 +125,7 @@ def overdue(reader: "Reader") -> int:
 
 
 def mine(reader: "Reader") -> int:
-    """What the caller owns."""
+    """Read that only the caller's own records are asked for: my, mine."""
     if "owner" not in reader.entity.dimensions:
         return 0
     size = next((len(words) for words in _MY if starts(reader.tokens, reader.place, words)), 0)

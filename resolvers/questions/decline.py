@@ -1,4 +1,4 @@
-"""What can be asked instead of a question that was not read: the nearest of those that are."""
+"""Suggests questions that can be asked instead of one that was not read: the nearest of the examples."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -257,4 +257,4 @@ _RULES: Final[Sequence[Callable[[Reader], int]]] = (
     *(groupings.asked, groupings.top, linked.without, linked.having, conditions.overdue, conditions.mine),
     *(linked.valued, linked.named, conditions.in_currency, groupings.spread, Reader.phrase, Reader.length, Reader.word),
 )
-"""What is tried at each word, in this order; each says how many words it has read."""
+"""The rules that are tried at each word, in this order; each says how many words it has read."""

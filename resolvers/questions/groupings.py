@@ -222,7 +222,7 @@ def top(reader: "Reader") -> int:
 
 
 def spread(reader: "Reader") -> int:
-    """Where they come from; how they are distributed."""
+    """Read that a distribution is asked for: where they come from, how they are spread."""
     forms = [token.form for token in reader.tokens]
     if reader.form() == "where" and "come" in forms and "source" in reader.entity.dimensions:
         reader.slots.by.append("source")

@@ -26,7 +26,7 @@ class Slot(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """What a phrase means. `value` is that of a state; `date` the dimension that periods are then about."""
+    """The meaning of a phrase. `value` is that of a state; `date` the dimension that periods are then about."""
 
     slot: Slot
     name: str
@@ -76,7 +76,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "enrollments": "enrollment|enrolment|campaign enrollment|campaign enrolment|recipient|campaign recipient",
     "research_results": "research result|researched company|researched companies|result of research|company researched",
 }
-"""What the records of an entity are called."""
+"""The nouns for the records of an entity."""
 ASSUMED_NOUNS: Final = {"customer": "accounts", "client": "accounts"}
 """Nouns that mean an entity here, which is told."""
 
@@ -174,7 +174,7 @@ MEASURED_BY: Final[Mapping[str, str]] = {
     "campaigns": "reply rate|bounce rate|response rate",
     "research_results": "research score",
 }
-"""What is asked about an entity without its name."""
+"""The phrases that ask about an entity without its name."""
 
 _STATES: Final[Mapping[str, Sequence[tuple[str, str, Any, str | None, str]]]] = {
     # Any: the value of a condition; dimension, phrases, value, date, what is taken for granted

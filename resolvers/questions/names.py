@@ -59,7 +59,7 @@ class Names:
         return self.people.get(subject, "")
 
     def at(self, tokens: Sequence[Token], place: int, entity: Entity) -> tuple[tuple[tuple[str, str], ...], int] | None:
-        """What the longest name there may be of the entity, as dimensions with values, and how many words it has."""
+        """Find the entity's longest name at this place, as dimensions with values, and how many words it has."""
         if not self.by_forms:
             return None
         for size in range(min(_LONGEST, len(tokens) - place), 0, -1):

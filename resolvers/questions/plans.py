@@ -9,7 +9,7 @@ from resolvers.analytics_inputs import AnalyticsQuery
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, in which zone, at which moment, and after which other query in the same conversation.
+    """A question, with its zone, its moment, and the query before it in the same conversation.
 
     `may_ask_model` says whether the asker lets a model be asked.
     """

@@ -30,7 +30,7 @@ DATE_WORDS: Final = {
 
 @dataclass(slots=True)
 class Slots:
-    """What was read of a question. `unread` are the words that nothing is made of."""
+    """The parts of a question that were read. `unread` are the words that nothing is made of."""
 
     entity: str
     has_noun: bool = False
@@ -48,7 +48,7 @@ class Slots:
     weak_date: str | None = None
     """The date that a state brings along, where no other is named."""
     period_place: int | None = None
-    """Where the first words of a period or of a grouping by periods are."""
+    """The place of the first words of a period or of a grouping by periods."""
     first: int | None = None
     order: tuple[str, bool] | None = None
     ranks: bool | None = None

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 
 class TokenKind(Enum):
-    """What a word is."""
+    """The kind of a word."""
 
     WORD = auto()
     NUMBER = auto()

@@ -1,1 +1,1 @@
-"""What the resolvers of all record types share; no operation is here."""
+"""Holds what the resolvers of all record types share; no operation is here."""

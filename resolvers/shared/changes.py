@@ -49,7 +49,7 @@ def as_changed(record: R, values: Mapping[str, object]) -> R:
 
 
 def next_version(record: Stored) -> Given:
-    """What every change sets besides: nothing of a record that has no versions."""
+    """Makes the values that every change sets besides: none for a record that has no versions."""
     return {"version": record.version + 1, "updated_at": now()} if hasattr(record, "version") else {}
 
 
@@ -107,7 +107,7 @@ async def check_references(session: TenantSession, fields: Given, models: Mappin
 async def existing(
     session: TenantSession, references: Mapping[str, tuple[type[Record], str]]
 ) -> tuple[Given, list[str]]:
-    """What of the references leads to another record since a merge, each with that; and the names of those to none."""
+    """Finds references that lead to another record since a merge, each with that; and the names of those to none."""
     missing = await records.missing_references(session, references)
     return await _led(session, {name: references[name] for name in missing}) if missing else ({}, [])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ChatCounts:
-    """What is called as it happens. Providers and outcomes are words of the service."""
+    """The functions that are called as chats go on. Providers and outcomes are words of the service."""
 
     ended: Callable[[str, str, int, int], None] = lambda _provider, _outcome, _read, _written: None
     """Called with the provider, the outcome and the tokens, read and written, of a run that has ended."""

@@ -20,7 +20,7 @@ STATE_MAX = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What is secret of a consent: PKCE's verifier, and the provider's code once it is there."""
+    """The secrets of a consent: PKCE's verifier, and the provider's code once it is there."""
 
     verifier: str = field(repr=False)
     return_to: str | None = None
@@ -29,7 +29,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a state says: the organization's connection that it was made for, and a number used once."""
+    """A state as it is read: the organization's connection that it was made for, and a number used once."""
 
     org_id: str
     integration_id: str

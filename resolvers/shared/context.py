@@ -43,7 +43,7 @@ from storage.tenancy.sessions import TenantSession
 
 
 class Acting(Protocol):
-    """Whoever writes: a request, or a job on behalf of who asked for it."""
+    """The one who writes: a request, or a job on behalf of who asked for it."""
 
     @property
     def org_id(self) -> str:
@@ -59,7 +59,7 @@ class Acting(Protocol):
 
     @property
     def via(self) -> Mapping[str, str]:
-        """What events say of the way that a write came."""
+        """The way that a write came, as events tell it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Services:
     clock: Callable[[], datetime] = now
     """Tells what today is, for questions that say so."""
     sql: Runner | None = None
-    """What runs statements of callers; None where it is not set up."""
+    """The runner of callers' statements; None where it is not set up."""
     model: Model | None = None
     """The operator's language model; None where none is set."""
     chat_model: ChatModel | None = None
@@ -185,7 +185,7 @@ class Context:
     key: Key | None = None
     """The key under which the writes of this request are made once (resolvers/shared/idempotency.py)."""
     via: Mapping[str, str] = field(default_factory=dict)
-    """What the change log's events say of the way that a write came, beside what it was about."""
+    """The way that a write came, as the change log's events tell it beside what it was about."""
     instead: Callable[[str, Sequence[object]], None] | None = None
     """Takes the place of a write: it is told the operation and what this was to be called with (decision 501)."""
     look: Callable[[], Awaitable[Principal]] | None = None

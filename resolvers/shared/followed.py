@@ -26,7 +26,7 @@ EntryT = TypeVar("EntryT", bound=Entry)
 
 
 class LogState(Enum):
-    """What may still come of a log."""
+    """The state of a log: whether more may still come, it is over, or it is gone."""
 
     GOING = auto()
     OVER = auto()

@@ -20,7 +20,7 @@ Name = Annotated[str, trimmed(TAG_MAX), AfterValidator(storable), AfterValidator
 Names = Annotated[list[Name], Field(max_length=TAGS_MAX)]
 
 _AT: Path = ("input", "tags")
-"""Where inputs name the tags of a record."""
+"""The path at which inputs name the tags of a record."""
 
 
 async def tag_new(session: TenantSession, record: Record, names: Sequence[str]) -> None:

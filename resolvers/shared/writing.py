@@ -248,7 +248,7 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
 async def stage_standing(
     session: TenantSession, stage_id: str | None, changed_at: datetime, deal: Record | None = None
 ) -> Given:
-    """What a deal has of this stage: the stage's type as its status (decision 4), and the moment at which it is closed.
+    """Make the deal's status, which is the stage's type (decision 4), and the moment at which the deal is closed.
 
     That is the one at which the deal changes. It keeps it while its status stays, and has none while it is open
     (decision 239).
@@ -258,7 +258,7 @@ async def stage_standing(
 
 
 def standing(status: str, changed_at: datetime, deal: Record | None = None) -> Given:
-    """What a deal has of a stage of this type; `stage_standing` says what that is."""
+    """Make a deal's status and closing moment in a stage of this type; `stage_standing` says which these are."""
     if deal is not None and status == getattr(deal, "status"):  # noqa: B009  # of deals alone
         return {}
     return {"status": status, "closed_at": None if status == DealStatus.OPEN.value else changed_at}

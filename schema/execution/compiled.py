@@ -19,7 +19,7 @@ class Compiled:
 
     @cached_property
     def cost(self) -> OperationCost:
-        """What it may cost."""
+        """The costs of the operation."""
         return cost_of(self.tree)
 
     @cached_property

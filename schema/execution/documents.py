@@ -95,7 +95,7 @@ class Document:
     grown: Callable[["Document"], None]
     """Called when another variant is kept."""
     errors: tuple[GraphQLError, ...] = ()
-    """What is wrong with it: nothing."""
+    """The errors of the document: none."""
     _operations: dict[str | None, Operation] = field(default_factory=dict)
     _variants: set[_Variant] = field(default_factory=set)
 

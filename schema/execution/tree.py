@@ -31,7 +31,7 @@ from schema.execution.values import Values
 
 
 class ObjectSelection(NamedTuple):
-    """What is selected of an object of one type."""
+    """The fields that are selected of an object of one type."""
 
     kind: GraphQLObjectType
     fields: tuple["Field", ...]
