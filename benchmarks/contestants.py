@@ -158,7 +158,7 @@ def _named(known: Sequence[Known]) -> dict[str, dict[str, str]]:
 
 
 def _environment() -> dict[str, str]:
-    """What this process has, without what somebody set for a service of their own."""
+    """Return the environment of this process, without what somebody set for a service of their own."""
     kept = {name: value for name, value in os.environ.items() if not _OURS.match(name)}
     return kept | {"PYTHONPATH": str(ROOT)}
 

@@ -14,7 +14,7 @@ Cores = frozenset[int]
 TICKS = os.sysconf("SC_CLK_TCK")
 """A second of processor time."""
 _USER_TICKS = 11
-"""Where behind the name in /proc/PID/stat the ticks begin."""
+"""The place of the first ticks behind the name in /proc/PID/stat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def layout() -> Layout:
 
 @contextmanager
 def on(cores: Cores) -> Iterator[None]:
-    """What is started inside the block runs on these cores, with all of its threads and children."""
+    """Run what is started inside the block on these cores, with all of its threads and children."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:

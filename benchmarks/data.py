@@ -40,7 +40,7 @@ class Profile:
 
     @property
     def fingerprint(self) -> str:
-        """What decides the data: another fingerprint, other data."""
+        """A digest of all that decides the data: another fingerprint, other data."""
         digest = hashlib.sha256(repr(self.plan).encode())
         for folder in ("storage/seeding", "storage/migrations/versions"):
             for file in sorted((ROOT / folder).glob("*.py")):
@@ -152,7 +152,7 @@ def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
 
 
 def _folder(profile: Profile, dialect: str) -> Path:
-    """Where the data of this fingerprint is or will be; half-made and outdated data goes."""
+    """Return the folder for the data of this fingerprint, made or not; half-made and outdated data goes."""
     folder = KEPT / profile.name / dialect / profile.fingerprint
     if not _done(folder).exists() and folder.parent.exists():
         shutil.rmtree(folder.parent)

@@ -1,4 +1,4 @@
-"""What the HTTP edge costs a request: `python -m benchmarks.edge`, in microseconds.
+"""Measures the cost of the HTTP edge to a request: `python -m benchmarks.edge`, in microseconds.
 
 A small request with the headers of a usual client goes through the server's own protocol and through the gateway's,
 to an application that answers at once; and through the layers around the endpoints, with and without the places.

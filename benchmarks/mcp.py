@@ -1,4 +1,4 @@
-"""What the MCP door costs beside `/graphql`: `./run bench mcp [--quick]`.
+"""Measures the cost of the MCP door beside `/graphql`: `./run bench mcp [--quick]`.
 
 How long the first list of tools takes, for which the protocol's library is imported, and the slowest answer that others
 had meanwhile. Then `list_records` of 50 deals beside its own document, by 32 connections, in turns.

@@ -1,4 +1,4 @@
-"""Where the gateway's time goes: one work under the standard library's profiler."""
+"""Shows in which functions the gateway spends its time: one work under the standard library's profiler."""
 
 from __future__ import annotations
 

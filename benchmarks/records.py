@@ -58,7 +58,7 @@ class Asking:
         self._contestant = contestant
 
     def data(self, query: str, **variables: object) -> Any:  # Any: whatever JSON comes
-        """What an operation answers. Raises RuntimeError where it is refused."""
+        """Ask an operation, and return its data. Raises RuntimeError where it is refused."""
         status, body = self._contestant.ask(graphql(query, variables))
         answer = json.loads(body)
         if status != 200 or "errors" in answer or b'"message"' in body:

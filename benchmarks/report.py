@@ -16,7 +16,7 @@ from benchmarks.asking import FASTAPI, FLOOR, GATEWAY, IDIOMATIC, MERCURIUS
 
 
 class Target(NamedTuple):
-    """What is wanted at 32 connections on PostgreSQL."""
+    """A goal against a contestant at 32 connections on PostgreSQL."""
 
     rate: Mapping[str, float]
     """At least so many times the requests per second of a contestant."""

@@ -1,4 +1,4 @@
-"""What the gateway costs against rows, depth of page, size of table and number of workers: docs/performance.md."""
+"""Measures the gateway's cost against rows, depth of page, size of table and number of workers: docs/performance.md."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _READS, _WRITES = 4, 16
 
 
 def _ours(pairs: Iterable[tuple[Request, Request]]) -> Requests:
-    """What the gateway and Mercurius are asked, each beside what the floor is."""
+    """Split the pairs into the requests for the gateway and Mercurius, and those for the floor."""
     ours, floor = map(list, zip(*pairs, strict=True))
     return {GATEWAY: ours, FLOOR: floor, MERCURIUS: ours}
 

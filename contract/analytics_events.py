@@ -15,7 +15,7 @@ class AnalyticsPlanner(StrEnum):
 
 
 class AnalyticsRunStatus(StrEnum):
-    """Where a question stands."""
+    """The state of a question."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"

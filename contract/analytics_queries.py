@@ -1,4 +1,4 @@
-"""What a semantic query is made of beside names of the catalogue: its comparisons, and what a condition comes to."""
+"""Declares the parts of a semantic query beside names of the catalogue: its comparisons, the form of a condition."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -36,4 +36,4 @@ class Linked:
 
 
 Test = Compare | All | Any_ | Not | Linked
-"""What conditions come to: a comparison names a dimension, and holds a value or its place among the parameters."""
+"""The form of a condition: a comparison names a dimension, and holds a value or its place among the parameters."""

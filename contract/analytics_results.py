@@ -1,4 +1,4 @@
-"""What a query of analytics comes to, whoever made it: columns, rows, the statement, a chart (docs/analytics.md)."""
+"""Declares the result of a query of analytics, whoever made it: columns, rows, statement, chart (docs/analytics.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Value = str | int | float | bool | None
 
 
 class ChartKind(StrEnum):
-    """What kind of picture shows an answer."""
+    """The kind of picture that shows an answer."""
 
     NUMBER = "number"
     TABLE = "table"

@@ -11,7 +11,7 @@ class MergeableKind(StrEnum):
 
 
 class DuplicateReason(StrEnum):
-    """What records have in common that may be one, the surest first."""
+    """A trait that records have in common that may be one, the surest first."""
 
     SAME_EMAIL = "same_email"
     SAME_DOMAIN = "same_domain"
@@ -21,14 +21,14 @@ class DuplicateReason(StrEnum):
 
 
 class BulkPolicy(StrEnum):
-    """What one bad row of many means for the others."""
+    """The meaning of one bad row of many for the others."""
 
     SKIP_FAILED = "skip_failed"
     ALL_OR_NOTHING = "all_or_nothing"
 
 
 class BulkOutcome(StrEnum):
-    """What came of one row of many."""
+    """The outcome of one row of many."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -89,7 +89,7 @@ class ImportKind(StrEnum):
 
 
 class ImportStatus(StrEnum):
-    """Where an import stands."""
+    """The state of an import."""
 
     QUEUED = "queued"
     RUNNING = "running"

@@ -24,7 +24,7 @@ from contract.vocabulary import (
 
 
 class ColumnKind(StrEnum):
-    """What a figure or a dimension holds."""
+    """The kind of values that a figure or a dimension holds."""
 
     TEXT = "text"
     INTEGER = "integer"

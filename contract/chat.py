@@ -1,4 +1,4 @@
-"""What a chat's runs, events and messages are called, and their limits (docs/chat.md)."""
+"""Names the states of a chat's runs, its events and messages, and declares their limits (docs/chat.md)."""
 
 from enum import StrEnum
 from typing import Final
@@ -14,7 +14,7 @@ class ChatRole(StrEnum):
 
 
 class ChatRunStatus(StrEnum):
-    """What becomes of a run. The last three are for good."""
+    """The state of a run. The last three are for good."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -25,7 +25,7 @@ class ChatRunStatus(StrEnum):
 
 
 class ChatEventType(StrEnum):
-    """What an event of a run says."""
+    """The type of an event of a run."""
 
     RUN_STARTED = "run_started"
     RUN_RESUMED = "run_resumed"
@@ -42,7 +42,7 @@ class ChatEventType(StrEnum):
 
 
 class ChatApprovalStatus(StrEnum):
-    """What becomes of a proposed write."""
+    """The state of a proposed write."""
 
     PENDING = "pending"
     APPROVED = "approved"

@@ -243,7 +243,7 @@ class Duplicate(GatewayError):
 
 
 class Gone(GatewayError):
-    """What is asked for was there, and is kept no longer; `location` is where what is left of it is."""
+    """The thing asked for was there, and is kept no longer; `location` is where what is left of it is."""
 
     status = 410
     code = "GONE"
@@ -256,7 +256,7 @@ class Gone(GatewayError):
 
 
 class Expired(GatewayError):
-    """What is asked for has come to its end by time."""
+    """The thing asked for has come to its end by time."""
 
     status = 410
     code = "GONE"

@@ -25,7 +25,7 @@ class IntegrationOwnership(StrEnum):
 
 
 class IntegrationStatus(StrEnum):
-    """Where a connection stands."""
+    """The state of a connection."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -49,7 +49,7 @@ class IntegrationProblemCode(StrEnum):
 
 
 class IntegrationStreamKind(StrEnum):
-    """What a provider's stream holds."""
+    """The kind of items that a provider's stream holds."""
 
     CALENDAR = "calendar"
     MAIL = "mail"
@@ -58,7 +58,7 @@ class IntegrationStreamKind(StrEnum):
 
 
 class SyncVisibility(StrEnum):
-    """What the other members see of what a connection brings."""
+    """The part that the other members see of what a connection brings."""
 
     EVERYTHING = "everything"
     SUBJECT_ONLY = "subject_only"
@@ -66,7 +66,7 @@ class SyncVisibility(StrEnum):
 
 
 class IntegrationItemOutcome(StrEnum):
-    """What became of an item."""
+    """The outcome of an item."""
 
     TAKEN = "taken"
     SKIPPED = "skipped"
@@ -89,7 +89,7 @@ class IntegrationSkipReason(StrEnum):
 
 
 class IntegrationItemDecision(StrEnum):
-    """What a member decided about an item."""
+    """A member's decision about an item."""
 
     TAKE = "take"
     IGNORE = "ignore"
@@ -120,7 +120,7 @@ class IntegrationRunMode(StrEnum):
 
 
 class IntegrationRunStatus(StrEnum):
-    """What has become of a run."""
+    """The state of a run."""
 
     QUEUED = "queued"
     RUNNING = "running"

@@ -1,4 +1,4 @@
-"""What merging knows: by which signs records are found to be one, and every column that refers to such records."""
+"""Declares for merging by which signs records are found to be one, and every column that refers to such records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ TABLES: Mapping[MergeableKind, str] = MappingProxyType(
 
 
 class Way(StrEnum):
-    """What becomes of a reference to a record that goes."""
+    """The fate of a reference to a record that goes."""
 
     MOVED = "moved"
     """It names the record that stays."""
@@ -47,7 +47,7 @@ LINKS = (
     *("contacts", "deals", "deal_contacts", "champions", "activities", "leads", "enrollments", "files", "tags"),
     *("health_snapshots", "collapsed"),
 )
-"""What a merge counts of the links that go over; the last are those that both had and that become one."""
+"""The links that go over, as a merge counts them; the last are those that both had and that become one."""
 
 
 @dataclass(frozen=True, slots=True)

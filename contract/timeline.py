@@ -1,4 +1,4 @@
-"""What histories tell: which records have one, and which of their fields are told of a change (decision 236)."""
+"""Declares which records have a history, and which of their fields are told of a change (decision 236)."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime

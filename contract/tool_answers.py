@@ -1,4 +1,4 @@
-"""What is told of tools, and what calling one gives: the same for a chat and for the MCP door."""
+"""Declares how tools are told of, and the answer of a call: the same for a chat and for the MCP door."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class ToolError:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a call gave: `data` is what the root field of the document gives for the variables. Any: JSON.
+    """The answer of a call: `data` is what the root field of the document gives for the variables. Any: JSON.
 
     Where `errors` says why there is none, nothing was done. `untrusted` are the paths of texts that people wrote,
     `cost` is in points.

@@ -18,7 +18,7 @@ KINDS: Final = ("account", "contact", "deal", "lead", "meeting", "campaign")
 
 
 class Effect(StrEnum):
-    """What calling a tool does."""
+    """The effect of calling a tool."""
 
     READ = "read"
     WRITE = "write"
@@ -36,7 +36,7 @@ class Tool:
     documents: Mapping[str, str]
     effect: Effect = Effect.READ
     texts: Mapping[str, str] = field(default_factory=dict)
-    """What an argument is, where its type does not say it."""
+    """The meanings of arguments whose type does not say them."""
     nested: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Arguments that stand within a variable: its name, and the name there. The variable offers it no more."""
 

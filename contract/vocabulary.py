@@ -57,7 +57,7 @@ class MediaType(StrEnum):
 
 
 class TargetMetric(StrEnum):
-    """What a sales target measures."""
+    """The figure that a sales target measures."""
 
     WON_VALUE = "won_value"
     WON_DEALS = "won_deals"
@@ -154,7 +154,7 @@ class CaptureSource(StrEnum):
 
 
 class LeadStatus(StrEnum):
-    """Where a lead stands; contract/lead_states.py says what may follow what (decision 37)."""
+    """The state of a lead; contract/lead_states.py says what may follow what (decision 37)."""
 
     NEW = "new"
     WORKING = "working"
@@ -164,7 +164,7 @@ class LeadStatus(StrEnum):
 
 
 class FeedbackKind(StrEnum):
-    """What someone has to say about the platform."""
+    """The kind of message that someone has about the platform."""
 
     BUG = "bug"
     IDEA = "idea"
@@ -224,7 +224,7 @@ class ReportFormat(StrEnum):
 
 
 class ReportColumnType(StrEnum):
-    """What the cells of a report's column hold."""
+    """The type of the cells in a report's column."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -275,7 +275,7 @@ class ResearchResultStatus(StrEnum):
 
 
 class JobStatus(StrEnum):
-    """What has become of a piece of work that runs later."""
+    """The state of a piece of work that runs later."""
 
     QUEUED = "queued"
     RUNNING = "running"

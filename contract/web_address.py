@@ -1,4 +1,4 @@
-"""What counts as the address of something on the web, wherever one is taken."""
+"""Tells whether a text is the address of something on the web, wherever one is taken, and finds its origin."""
 
 from urllib.parse import urlsplit
 

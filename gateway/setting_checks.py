@@ -83,7 +83,7 @@ class Checks(BaseSettings):
     @field_validator("analytics_database_url", check_fields=False)
     @classmethod
     def _login_of_its_own(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
-        """What callers write runs by no login that does anything else."""
+        """Refuse, for what callers write, a login that does anything else."""
         if not value.get_secret_value():
             return value
         others = [

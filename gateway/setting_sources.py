@@ -45,7 +45,7 @@ class Stranger(NamedTuple):
 
 
 def origins() -> dict[str, Origin]:
-    """Where the value of each setting came from, by the setting's name.
+    """Find where the value of each setting came from, by the setting's name.
 
     A variable that is there and empty is none, as when the settings are read.
     """
@@ -71,7 +71,7 @@ def strangers() -> list[Stranger]:
 
 
 def _said() -> dict[Origin, Mapping[str, str | None]]:
-    """What is set, by names in small letters: of two that are set, the first place's is taken."""
+    """Return what is set, by names in small letters: of two that are set, the first place's is taken."""
     return {
         Origin.ENVIRONMENT: EnvSettingsSource(Settings).env_vars,
         Origin.FILE: DotEnvSettingsSource(Settings).env_vars,

@@ -32,7 +32,7 @@ class LogFormat(StrEnum):
 
 
 class McpMode(StrEnum):
-    """What the MCP door lets do."""
+    """The reach of the MCP door: everything, reading alone, or nothing."""
 
     ON = "on"
     READ = "read"

@@ -101,7 +101,7 @@ async def note(
 
 
 _NAMED: Mapping[type[Stored], tuple[str, str]] = {OutreachDomain: ("domain", "name"), Mailbox: ("mailbox", "email")}
-"""What the change log calls an order, and the column that it is known by."""
+"""The change log's name for each kind of order, and the column that it is known by."""
 
 
 async def log(session: TenantSession, past: str, record: Order, *, actor: str, request_id: str | None) -> None:

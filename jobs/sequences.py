@@ -37,7 +37,7 @@ async def remove_lead(run: Run, *, provider: str, sequence_id: str, email: str) 
 
 @contextmanager
 def _removing() -> Iterator[None]:
-    """What is gone already is fine."""
+    """Take it as fine where the block finds gone already what it removes; other failures fail the job."""
     try:
         yield
     except Gone:

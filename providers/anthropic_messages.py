@@ -31,7 +31,7 @@ class AnthropicMessages(StreamingModel):
         super().__init__(url, name, headers, silence=silence, calls=calls)
 
     def body(self, conversation: Conversation) -> dict[str, Any]:
-        """What is asked. Any: JSON."""
+        """Build the request. Any: JSON."""
         mark = mark_of(conversation)
         asked = {
             "model": self.name,
@@ -47,7 +47,7 @@ class AnthropicMessages(StreamingModel):
         return {**asked, "tools": tools} if tools else asked
 
     def reading(self) -> Reading:
-        """What reads an answer."""
+        """Make the reader of an answer."""
         return Blocks()
 
 
@@ -95,7 +95,7 @@ class Blocks:
         self._is_counted = False
 
     def take(self, data: str) -> Iterator[Delta | None]:
-        """What an event says. Raises ModelError."""
+        """Read an event. Raises ModelError."""
         event = object_of(data)
         match event.get("type"):
             case "message_start":

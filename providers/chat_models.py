@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a step has used, as the model counts it."""
+    """The tokens that a step has used, as the model counts them."""
 
     input_tokens: int
     output_tokens: int
@@ -54,14 +54,14 @@ Delta = Text | Call | Usage | Stopped
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the member said."""
+    """The member's words."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What the model said in one step: its text, and the tools that it called."""
+    """The model's words in one step: its text, and the tools that it called."""
 
     text: str
     calls: Sequence[Call] = ()
@@ -69,7 +69,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call gave: JSON as a text, or the errors of it where it is not `ok`."""
+    """The result of a call: JSON as a text, or the errors of it where it is not `ok`."""
 
     call_id: str
     tool: str
@@ -82,7 +82,7 @@ Turn = Said | Answered | Result
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a model is asked with: the rules, the turns so far, the tools, and whose question it is, when and where."""
+    """The question to a model: the rules, the turns so far, the tools, and whose question it is, when and where."""
 
     rules: str
     turns: Sequence[Turn]

@@ -19,7 +19,7 @@ _SIGNATURES: Final = (
     (re.compile(rb"GIF8[79]a"), "image/gif"),
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
 )
-"""What browsers may show, told by the whole of its signature at the very beginning."""
+"""The kinds that browsers may show, told by the whole of their signature at the very beginning."""
 SHOWN: Final = frozenset({PLAIN, *(kind for _, kind in _SIGNATURES)})
 """The kinds that may be shown in a page's place."""
 _MARKUP: Final = (

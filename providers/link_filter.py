@@ -29,9 +29,9 @@ _BRACKET: Final = re.compile(r"[\[\]]")
 _PARENTHESIS: Final = re.compile(r"[()]")
 _WORD_END: Final = re.compile(r'[\s<>"]')
 _BEHIND: Final = ").,;:!?]*_'"
-"""What stands behind an address more often than in it."""
+"""The characters that stand behind an address more often than in it."""
 _GLUE: Final = frozenset("([:")
-"""What would make a link of the brackets before it."""
+"""The characters that would make a link of the brackets before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class LinkFilter:
         return len(self._held)
 
     def feed(self, text: str, *, ends: bool = False) -> str:
-        """What may be shown of the text by now; all of the rest where it ends."""
+        """Take more of the text, and return what may be shown by now; all of the rest where it ends."""
         self._held += text
         found: list[str] = []
         line, at = self._before + self._held, len(self._before)
@@ -128,7 +128,7 @@ class LinkFilter:
         self.shown += len(text)
 
     def _step(self, line: str, at: int, ends: bool) -> _Step | None:
-        """What becomes of the characters there; None where more of the text says it."""
+        """Decide what becomes of the characters there; None where more of the text says it."""
         if self._in_address:
             return self._rest_of_address(line, at)
         special = _SPECIAL.search(line, at)

@@ -1,4 +1,4 @@
-"""What a model is told beside the turns: who asks, when and where, and which texts are data (decision 357)."""
+"""Writes what a model is told beside the turns: who asks, when and where, and which texts are data (decision 357)."""
 
 import hmac
 import secrets
@@ -13,7 +13,7 @@ _SECRET: Final = secrets.token_bytes(32)
 
 
 def mark_of(conversation: Conversation) -> str:
-    """What frames the results of a run: the same for all of its steps, and nothing that a text could know before."""
+    """Make the mark that frames a run's results: the same for all steps, and nothing that a text could know before."""
     said = [turn.text for turn in conversation.turns if isinstance(turn, Said)]
     about = "\n".join((conversation.subject, str(len(said)), *said[-1:]))
     return hmac.new(_SECRET, about.encode(errors="surrogatepass"), sha256).hexdigest()[:16]
@@ -30,5 +30,5 @@ def rules(conversation: Conversation, mark: str) -> str:
 
 
 def framed(result: Result, mark: str) -> str:
-    """What a tool gave, within its frame."""
+    """Put a tool's result in its frame."""
     return f"<data-{mark}>\n{result.content}\n</data-{mark}>"

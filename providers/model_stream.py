@@ -25,7 +25,7 @@ _CONNECT_SECONDS: Final = 5.0
 _LINE_BYTES_MAX: Final = 1024 * 1024
 _BYTES_MAX: Final = 8 * 1024 * 1024
 _LINGER_SECONDS: Final = 2.0
-"""What is waited for behind the end of an answer: its usage, and the end of the stream."""
+"""The time to wait behind the end of an answer for its usage, and for the end of the stream."""
 _CONNECTIONS: Final = httpx.Limits(max_connections=1_000, max_keepalive_connections=50)
 
 
@@ -38,10 +38,10 @@ class Reading(Protocol):
     """Whether nothing comes any more."""
 
     def take(self, data: str) -> Iterable[Delta | None]:
-        """What an event says; None where the model works on what is not shown. Raises ModelError."""
+        """Read an event; None where the model works on what is not shown. Raises ModelError."""
 
     def end(self) -> Sequence[Delta]:
-        """What is known at the end only: calls of tools, and what was used."""
+        """Return what is known at the end only: calls of tools, and what was used."""
 
 
 class StreamingModel:
@@ -73,11 +73,11 @@ class StreamingModel:
         )
 
     def body(self, conversation: Conversation) -> dict[str, Any]:
-        """What is asked. Any: JSON."""
+        """Build the request. Any: JSON."""
         raise NotImplementedError
 
     def reading(self) -> Reading:
-        """What reads an answer."""
+        """Make the reader of an answer."""
         raise NotImplementedError
 
     async def answer(self, conversation: Conversation, deadline: float) -> AsyncGenerator[Delta, None]:
@@ -119,7 +119,7 @@ class StreamingModel:
             self._breaker.succeeded()
 
     async def _streamed(self, text: bytes, until: float) -> AsyncGenerator[Delta, None]:
-        """What comes, event by event. No deadline spans a delta: who takes it may be another task each time."""
+        """Yield the answer, event by event. No deadline spans a delta: who takes it may be another task each time."""
         loop = asyncio.get_running_loop()
         response = await self._response(text, min(loop.time() + self._silence, until))
         try:

@@ -57,7 +57,7 @@ class ModelMisconfigured(ModelError):
 
 
 class ModelNonsense(ModelError):
-    """What it says is no answer of the form that was asked for."""
+    """The answer does not have the form that was asked for."""
 
 
 class Model(Protocol):

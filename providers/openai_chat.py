@@ -34,7 +34,7 @@ class OpenaiChat(StreamingModel):
         self._most = "max_completion_tokens" if is_first_party else "max_tokens"  # each refuses the other's name
 
     def body(self, conversation: Conversation) -> dict[str, Any]:
-        """What is asked. Any: JSON."""
+        """Build the request. Any: JSON."""
         mark = mark_of(conversation)
         asked = {
             "model": self.name,
@@ -53,7 +53,7 @@ class OpenaiChat(StreamingModel):
         return {**asked, "tools": tools} if tools else asked
 
     def reading(self) -> Reading:
-        """What reads an answer."""
+        """Make the reader of an answer."""
         return Chunks()
 
 
@@ -88,7 +88,7 @@ class Chunks:
         self._usage: Usage | None = None
 
     def take(self, data: str) -> Iterator[Delta | None]:
-        """What a chunk says. Raises ModelError."""
+        """Read a chunk. Raises ModelError."""
         if data.strip() == "[DONE]":
             self.is_over = True
             return

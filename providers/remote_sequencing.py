@@ -1,4 +1,4 @@
-"""What the adapters to sequencing providers of others have in common."""
+"""Holds the common parts of the adapters to sequencing providers of others."""
 
 from collections.abc import Collection
 from datetime import timedelta

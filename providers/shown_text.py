@@ -1,4 +1,4 @@
-"""What of a model's answer is shown: plain text whose citations are records that a tool gave (decisions 350, 351).
+"""Shows a model's answer as plain text whose citations are records that a tool gave (decisions 350, 351).
 
 A pure filter: it knows no record but by what it is told of those that were seen, and holds for any cut of the text.
 """
@@ -24,7 +24,7 @@ _LEFT_OUT: Final = {
 
 
 class ShownWarning(StrEnum):
-    """What a reader is told of what was taken out, each once."""
+    """A notice to the reader of what was taken out, each once."""
 
     LINK_REMOVED = "link_removed"
     UNCITED = "uncited"
@@ -43,7 +43,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What may be shown by now. The citations are of text that was shown before, or is in `text`."""
+    """The text that may be shown by now. The citations are of text that was shown before, or is in `text`."""
 
     text: str
     citations: tuple[Citation, ...] = ()
@@ -77,7 +77,7 @@ class ShownText:
         return self._shown(text, ends=False)
 
     def end(self) -> Shown:
-        """What was held back, once the model says no more; what comes afterwards begins anew."""
+        """Return what was held back, once the model says no more; what comes afterwards begins anew."""
         return self._shown("", ends=True)
 
     def _shown(self, text: str, *, ends: bool) -> Shown:
@@ -97,7 +97,7 @@ class ShownText:
         return Shown("".join(found), self._citations(), tuple(warnings))
 
     def _marked(self, kind: str, id: str, warnings: list[ShownWarning]) -> str:
-        """What the filter of links shows by now of a record's name in the place of its mark."""
+        """Return what the filter of links shows by now of a record's name in the place of its mark."""
         label = self.seen.get((kind, id))
         if label is None:
             self._warn(ShownWarning.UNCITED, warnings)

@@ -63,7 +63,7 @@ class Channel:
 
     @property
     def mark(self) -> asyncio.Event:
-        """What is set once something may be new: to be taken before the look after which `moved` is waited for."""
+        """The event set once something may be new: to be taken before the look after which `moved` is waited for."""
         return self._turn
 
     async def moved(self, mark: asyncio.Event) -> None:

@@ -63,7 +63,7 @@ class Database:
         self.dialect = self.url.get_backend_name()
         made: Any = self.url.get_dialect()  # Any: what each dialect takes is its own
         self.sql: Dialect = made(json_serializer=compact_json, json_deserializer=orjson.loads)
-        """What SQLAlchemy writes statements in."""
+        """The dialect in which SQLAlchemy writes statements."""
         self.connections = Connections(self._open, pool_size, one_writer=self.dialect == "sqlite")
         self._seconds = statement_seconds
         self._is_cached = statement_cache

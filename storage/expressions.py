@@ -9,7 +9,7 @@ AnyEntity = Any
 """A table's class, or an alias of it. Any: to the type checker neither has its columns as expressions."""
 
 AnyColumn = Any
-"""What a statement selects or compares. Any: mapped attributes, labels and columns of subqueries share no type."""
+"""A value that a statement selects or compares. Any: attributes, labels and columns of subqueries share no type."""
 
 AnyType = TypeEngine[Any]
 """The type of a column. Any: of what values is known to whoever declared it."""

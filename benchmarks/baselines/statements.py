@@ -1,4 +1,4 @@
-"""What both SQLModel contestants ask: entities, with links to one joined and links to many by a second select."""
+"""Builds the statements of both SQLModel contestants: entities with links to one joined, to many by a second select."""
 
 from collections.abc import Sequence
 from decimal import Decimal

@@ -13,7 +13,7 @@ from resolvers.shared.idempotency import REPLAYED
 from transport.request_log import RequestLog
 
 SERVER: Final = {"name": "crm-gateway", "title": "CRM gateway", "version": version("crm-gateway")}
-"""What the server says of itself."""
+"""The server's name, title and version, as it tells them."""
 _META: Final = "crm-gateway/"
 _SERVER: Final = "io.modelcontextprotocol/serverInfo"
 

@@ -25,7 +25,7 @@ INITIALIZE: Final = "initialize"
 
 
 class NoMessage(BadRequest):
-    """What was sent is no message of the protocol: the JSON-RPC code, and what is wrong."""
+    """The text that was sent is no message of the protocol: the JSON-RPC code, and what is wrong."""
 
     def __init__(self, rpc: int, message: str, data: object = None, identifier: str | int | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What pages of other origins may send and read (decision 79)."""
+"""Declares what pages of other origins may send and read (decision 79)."""
 
 from collections.abc import Iterable
 

@@ -26,7 +26,7 @@ _ANEW = "have another one made"
 
 
 async def explain(runtime: Runtime, token: str) -> list[Finding]:
-    """What is right and wrong about a token, the form first. Raises Unavailable without the database."""
+    """List what is right and wrong about a token, the form first. Raises Unavailable without the database."""
     token = token.strip()
     if token.startswith(("ak_", "pat_")):
         return [finding async for finding in _credential(runtime, token)]
@@ -74,7 +74,7 @@ async def _credential(runtime: Runtime, token: str) -> AsyncIterator[Finding]:
 
 
 def _reach(places: Sequence[tuple[str, bool]]) -> Finding:
-    """Where the owner may act now."""
+    """Tell where the owner may act now."""
     reach = [org for org, is_suspended in places if not is_suspended]
     shut = [org for org, is_suspended in places if is_suspended]
     message = f"acts in {', '.join(reach)}" if reach else "its owner is a member of no organization that is open"

@@ -77,7 +77,7 @@ def _addresses(item: SyncItem) -> Sequence[str]:
 
 
 def _verdict(row: SyncOccurrence) -> Verdict:
-    """What was decided of it, as before: a duplicate is one again."""
+    """Make the verdict from the one that was kept: a duplicate is one again."""
     return Verdict(explanation=row.explanation if row.outcome == TAKEN else None)
 
 

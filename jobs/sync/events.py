@@ -1,4 +1,4 @@
-"""What the change log says of synchronisation: one event for a batch, so that receivers are not flooded."""
+"""Makes the change log's events of synchronisation: one for a batch, so that receivers are not flooded."""
 
 from collections.abc import Sequence
 

@@ -6,7 +6,7 @@ from contract.domains import domain_of
 from contract.normal_form import folded
 
 _GLOBAL = "040000008200e00074c5b7101a82e008"
-"""What Outlook's identifiers begin with, in hexadecimal (MS-OXOCAL, PidLidGlobalObjectId)."""
+"""The beginning of Outlook's identifiers, in hexadecimal (MS-OXOCAL, PidLidGlobalObjectId)."""
 _DATE = slice(32, 40)
 _DATA = 40
 _WRAPPED = b"vCal-Uid\x01\x00\x00\x00"
@@ -31,7 +31,7 @@ def normal_uid(uid: str) -> str:
 
 
 def uid_hash(uid: str) -> str:
-    """What stands for the identifier in keys: it may be longer than an index takes."""
+    """Digest the identifier for keys: it may be longer than an index takes."""
     return sha256(uid.encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ Reason = IntegrationSkipReason
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for a connection: its owner's addresses, the organization's domains, the days that are followed."""
+    """The rules for a connection: its owner's addresses, the organization's domains, the days that are followed."""
 
     own: frozenset[str]
     internal: frozenset[str]

@@ -26,7 +26,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a meeting is linked to; `candidates` are the deals that fit equally well, where no single one does."""
+    """The links of a meeting; `candidates` are the deals that fit equally well, where no single one does."""
 
     contact_id: str | None = None
     account_id: str | None = None

@@ -176,7 +176,7 @@ class Meetings:
                 orphans = {each for each in orphans if each != row.meeting_id}
 
     async def _plan(self, affected: Collection[str], new: dict[str, Slot]) -> Plan:
-        """What the meetings are to be, of all that show them."""
+        """Plan what the meetings are to be, of all that show them."""
         showing: dict[str, list[SyncOccurrence]] = {}
         for row in self._rows.values():
             if row.meeting_id is not None and row.meeting_id in affected:

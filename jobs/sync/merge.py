@@ -1,4 +1,4 @@
-"""What is kept of an event, and what a meeting becomes of the calendars that show it. No I/O."""
+"""Decides what is kept of an event, and what a meeting becomes of the calendars that show it. No I/O."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from storage.base import JsonDict
 
 
 def restricted(said: Said, visibility: SyncVisibility, known: Collection[str], *, wanted: bool = False) -> Said:
-    """What may be kept of what was said. `known` are the addresses of contacts; `wanted` opens what is private."""
+    """Keep what may be kept of an event. `known` are the addresses of contacts; `wanted` opens what is private."""
     if said.is_private and not wanted:
         return Said(is_private=True, is_cancelled=said.is_cancelled)
     if visibility is SyncVisibility.EVERYTHING:
@@ -39,7 +39,7 @@ def restricted(said: Said, visibility: SyncVisibility, known: Collection[str], *
 
 
 def as_document(said: Said) -> JsonDict:
-    """What was said as JSON, without what is usual."""
+    """Write what was said as JSON, without what is usual."""
     plain: JsonDict = {
         name: value
         for name in ("subject", "text", "place", "conference_url", "url", "time_zone")
@@ -54,7 +54,7 @@ def as_document(said: Said) -> JsonDict:
 
 
 def from_document(kept: JsonDict) -> Said:
-    """What was said, as it was kept."""
+    """Read what was said from the JSON that was kept."""
     plain = {name: value for name, value in kept.items() if name != "guests"}
     guests = tuple(
         Guest(email, name, ParticipantResponse(response), organizes)
@@ -79,7 +79,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a meeting is to be, before what members changed of it."""
+    """The planned state of a meeting, before what members changed of it."""
 
     fields: JsonDict
     place: str | None

@@ -33,7 +33,7 @@ _RULES = 8
 
 @dataclass(slots=True)
 class Done:
-    """What a page did: the meetings, how many items it showed and left out, and the events on contacts."""
+    """The outcome of a page: the meetings, how many items it showed and left out, and the events on contacts."""
 
     outcome: Outcome = field(default_factory=Outcome)
     processed: int = 0
@@ -111,7 +111,7 @@ def _is_as_it_was(item: SyncItem, seen: Seen, mark: str) -> bool:
 
 
 def _mark(seen: Seen, connection: Connection, going: Pass) -> str:
-    """What stands for an item and all that decides what becomes of it: it is kept again where any of that changes."""
+    """Digest an item and all that decides what becomes of it: it is kept again where any of that changes."""
     rules = going.rules
     domains, addresses = sorted(rules.internal), sorted(rules.own)
     deciding = [connection.visibility, connection.auto_create, rules.take_internal, domains, addresses]
@@ -136,7 +136,7 @@ async def _slots(
     meetings: Meetings,
     done: Done,
 ) -> tuple[list[Slot], list[SyncOccurrence]]:
-    """What the page shows, judged and matched; and the occurrences that are there no more."""
+    """Judge and match what the page shows; return that, and the occurrences that are there no more."""
     slots: list[Slot] = []
     lost: list[SyncOccurrence] = []
     for piece in pieces:

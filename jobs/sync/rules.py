@@ -19,7 +19,7 @@ def window_of(present: datetime) -> tuple[datetime, datetime]:
 
 
 def effective(integration: Integration, policy: IntegrationPolicy) -> SyncVisibility:
-    """What the connection shows: what its owner chose, and no more than the policy allows."""
+    """Return the visibility of the connection: what its owner chose, and no more than the policy allows."""
     return narrower(SyncVisibility(integration.visibility), SyncVisibility(policy.widest_visibility))
 
 

@@ -50,7 +50,7 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class _Sum:
-    """What the run has done so far."""
+    """The work that the run has done so far."""
 
     calls: int = 0
     processed: int = 0

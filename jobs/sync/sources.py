@@ -1,4 +1,4 @@
-"""What is secret of a connection, sealed: an account's tokens, a feed's address or content, where a stream goes on."""
+"""Seals the secrets of a connection: an account's tokens, a feed's address or content, where a stream goes on."""
 
 import hmac
 from base64 import b64decode, b64encode
@@ -37,7 +37,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What a connection is read with: an account, an address, content of its own, or a calendar of this process."""
+    """The source of a connection: an account, an address, content of its own, or a calendar of this process."""
 
     url: str | None = None
     is_upload: bool = False
@@ -67,20 +67,20 @@ def opened_secret(pepper: bytes, integration_id: str, sealed: bytes | None) -> S
 
 
 def label_of(secret: Secret) -> str | None:
-    """What a connection is known by: its account, or the host of a feed, which says nothing of what is secret in it."""
+    """Name a connection by its account, or the host of a feed, which says nothing of what is secret in it."""
     if secret.account is not None:
         return secret.account.label or None
     return None if secret.url is None else urlsplit(secret.url).hostname
 
 
 def account_keys(pepper: bytes, provider: str, account: str) -> list[str]:
-    """What stands for an account under the pepper, and under those before it."""
+    """Digest the account's name under the pepper, and under those before it."""
     named = f"account:{provider}:{account}".encode()
     return [hmac.digest(bytes(one), named, "sha256").hex() for one in peppers(pepper)]
 
 
 def account_key(pepper: bytes, secret: Secret, otherwise: str) -> str:
-    """What stands for the account, so that it is connected once by each member (decision 365)."""
+    """Return the key of the account, so that it is connected once by each member (decision 365)."""
     named = secret.url or secret.local
     return otherwise if named is None else hmac.digest(pepper, f"account:{named}".encode(), "sha256").hex()
 
@@ -116,12 +116,12 @@ def opened_content(pepper: bytes, stream_id: str, sealed: bytes) -> bytes:
 
 
 def sealed_cursor(pepper: bytes, stream_id: str, cursor: str) -> bytes:
-    """Where a stream goes on from, as it is kept."""
+    """Seal the cursor from which a stream goes on."""
     return seal(pepper, f"cursor:{stream_id}", cursor.encode())
 
 
 def opened_cursor(pepper: bytes, stream_id: str, sealed: bytes | None) -> str | None:
-    """Where a stream goes on from; None where it begins anew."""
+    """Open the cursor from which a stream goes on; None where it begins anew."""
     try:
         return None if sealed is None else opened(peppers(pepper), f"cursor:{stream_id}", sealed).decode()
     except InvalidTag:

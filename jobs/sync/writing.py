@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be written. `wanted` has for each meeting what it is to be, whom it is about, and whether it is new.
+    """The writes to come. `wanted` has for each meeting what it is to be, whom it is about, and whether it is new.
 
     `without` are the meetings that nobody shows any more, `owners` the new owners of those that were handed on.
     """

@@ -39,7 +39,7 @@ def zone_of(name: object) -> tzinfo:
 
 
 def change_of(event: Json, zone: tzinfo) -> Seen | Gone | None:
-    """What the event says; None for what has no identifier, and so can never be found again."""
+    """Read the event; None for what has no identifier, and so can never be found again."""
     identifier = event.get("id")
     if not isinstance(identifier, str) or not 0 < len(identifier) <= _ID_MAX:
         return None

@@ -25,7 +25,7 @@ LocalFeed = Callable[[str, datetime], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a feed comes from: its address, or a function that gives its content."""
+    """The source of a feed: its address, or a function that gives its content."""
 
     url: str | None = None
     content: Callable[[], Awaitable[bytes]] | None = None

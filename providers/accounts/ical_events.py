@@ -32,7 +32,7 @@ _JOINING = re.compile(
     re.ASCII,
 )
 _Value = Any
-"""What the library makes of a property. Any: each is of its own kind."""
+"""The library's value of a property. Any: each is of its own kind."""
 
 
 class Unreadable(Exception):
@@ -53,7 +53,7 @@ class When:
 
     @property
     def name(self) -> str:
-        """What an occurrence that began then is known by."""
+        """The name of an occurrence that began then."""
         return self.clock.date().isoformat() if self.is_day else self.moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -213,7 +213,7 @@ def is_private(lines: Iterable[str]) -> bool:
 
 
 def said(event: _Value, start: When, *, is_private: bool) -> Said:
-    """What is said of the event."""
+    """Read what is said of the event."""
     text = text_of(event, "DESCRIPTION", 4 * TEXT_KEPT)
     place = text_of(event, "LOCATION", PLACE_KEPT)
     url = text_of(event, "URL", PLACE_KEPT)
@@ -308,6 +308,6 @@ _HIDDEN = frozenset({"script", "style"})
 
 
 def _behind(text: str, end: str, at: int) -> int:
-    """Where what is not shown is over: at the end of the text where it is not ended, so that it is looked for once."""
+    """Find the end of what is not shown: that of the text where it is not ended, so that it is looked for once."""
     found = re.compile(re.escape(end), re.IGNORECASE).search(text, at)
     return len(text) if found is None else found.end()

@@ -39,7 +39,7 @@ _UID_BYTES_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What a feed holds; `wrong` says what keeps it from being read, `is_too_large` that it is too much."""
+    """The content of a feed; `wrong` says what keeps it from being read, `is_too_large` that it is too much."""
 
     seen: tuple[Seen, ...] = ()
     name: str | None = None
@@ -64,7 +64,7 @@ class _Part:
 
 
 def wrong_with(content: bytes) -> str | None:
-    """What keeps the text from being read as a calendar, in words."""
+    """Say in words why the text cannot be read as a calendar; None where it can."""
     try:
         read_text(content, FEED_EVENTS_MAX)
     except NoCalendar as error:

@@ -24,7 +24,7 @@ class NoCalendar(Exception):
 
 @dataclass(slots=True)
 class Calendar:
-    """What a text holds: its events, definitions of time zones, and what it says of itself."""
+    """The content of a text: its events, definitions of time zones, and what it says of itself."""
 
     events: list[list[str]] = field(default_factory=list)
     zones: dict[str, list[str]] = field(default_factory=dict)

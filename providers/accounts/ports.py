@@ -1,4 +1,4 @@
-"""What an adapter tells of an account elsewhere: changes, in pages, and nothing of what becomes of them.
+"""Declares what an adapter tells of an account elsewhere: changes, in pages, and nothing of what becomes of them.
 
 Each page of changes is kept in one transaction. An adapter holds its tokens for itself, and raises `AccountError` with
 words for the member where it cannot go on.
@@ -40,7 +40,7 @@ class Guest:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the provider says of an event. Texts are plain, and as long as they are kept."""
+    """The provider's words about an event. Texts are plain, and as long as they are kept."""
 
     subject: str | None = None
     text: str | None = None
@@ -122,7 +122,7 @@ Change = Seen | Gone | More | Cursor | StartOver
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is read: from the cursor on, or everything without one; for series, the occurrences in the window.
+    """The range to read: from the cursor on, or everything without one; for series, the occurrences in the window.
 
     `addresses` are the owner's. `thorough` asks for everything anew, whatever has changed.
     """
@@ -135,7 +135,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Told:
-    """What an adapter tells beside the changes: the calls that it made, and addresses that are the owner's own."""
+    """The facts beside the changes: the calls that an adapter made, and addresses that are the owner's own."""
 
     calls: int = 0
     addresses: set[str] = field(default_factory=set)

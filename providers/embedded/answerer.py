@@ -56,13 +56,13 @@ def asked_of(conversation: Conversation) -> Asked:
 
 
 def _of_run(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """What was said since the question."""
+    """Return the turns since the question."""
     at = max((place for place, turn in enumerate(turns) if isinstance(turn, Said)), default=-1)
     return turns[at + 1 :]
 
 
 def _outcomes(turns: Sequence[Turn]) -> list[list[Outcome]]:
-    """What the calls of each step gave; one without a result gave nothing."""
+    """Collect the outcomes of each step's calls; one without a result gave nothing."""
     found: list[list[Outcome]] = []
     results = {turn.call_id: outcome_of(turn) for turn in _of_run(turns) if isinstance(turn, Result)}
     for turn in _of_run(turns):

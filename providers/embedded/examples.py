@@ -1,4 +1,4 @@
-"""What can be asked: questions that are read as they stand, and the nearest of them to one that was not."""
+"""Suggests questions that are read as they stand, and the nearest of them to one that was not."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache

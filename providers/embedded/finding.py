@@ -9,7 +9,7 @@ from providers.embedded.steps import Asked, Lines, Outcome, Pick, Request, Step,
 from providers.embedded.words import words_of
 
 KINDS: Final = ("account", "contact", "deal", "lead", "meeting")
-"""What a search finds by name."""
+"""The kinds of records that a search finds by name."""
 TOLD_MAX: Final = 5
 WHICH: Final = "Which one do you mean? Answer with its number."
 _SOUGHT: Final = 20
@@ -25,12 +25,12 @@ class Found:
 
     @property
     def mark(self) -> str:
-        """What names it in an answer."""
+        """The mark that names it in an answer."""
         return mark(self.kind, self.id)
 
 
 def mark(kind: str, id: str) -> str:
-    """What names a record in an answer, and becomes its name and a citation."""
+    """Write the mark that names a record in an answer, and becomes its name and a citation."""
     return f"[[{kind}:{id}]]"
 
 

@@ -133,7 +133,7 @@ def _is_kind(word: Word) -> bool:
 
 
 def _end_of_name(reader: ListReader, start: int) -> int:
-    """Where something else begins; a quoted name ends with itself."""
+    """Find the place at which something else begins; a quoted name ends with itself."""
     if start < len(reader.words) and reader.words[start].kind is WordKind.QUOTED:
         return start + 1
     for at in range(start, len(reader.words)):

@@ -233,4 +233,4 @@ _RULES: Final[Sequence[Callable[[ListReader], int]]] = (
     *(ListReader.state, ListReader.new, ListReader.noun, list_names.owned, list_names.staged, list_names.named),
     ListReader.idle,
 )
-"""What is tried at each word, in this order; each says how many words it has read."""
+"""The readers that are tried at each word, in this order; each says how many words it has read."""

@@ -1,4 +1,4 @@
-"""What a question about a list says: kind, whose, states, with whom, when, how much, in which order (decision 352)."""
+"""Holds the parts of a question about a list: kind, whose, states, with whom, when, how much, order (decision 352)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ NOUNS: Final = {
     "lead": "lead",
     "campaign": "campaign",
 }
-"""What the records of a kind are called."""
+"""The plain names for the records of a kind."""
 WHOLES: Final = frozenset({"calendar", "agenda", "schedule", "people"})
 """Nouns in the singular that mean all of them."""
 STATES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
@@ -70,7 +70,7 @@ class Listing:
     industry: str | None = None
     period: Period | None = None
     dated: str = ""
-    """What the period is about: created, updated, closing or closed."""
+    """The event that the period is about: created, updated, closing or closed."""
     amounts: list[tuple[str, Decimal]] = field(default_factory=list)
     currency: str | None = None
     order: tuple[str, str] | None = None
@@ -172,7 +172,7 @@ class Listing:
         return None
 
     def title(self, name: str = "", stage: str = "") -> str:
-        """What is listed, in words; the names are those that were found."""
+        """Name in words what is listed; the names are those that were found."""
         parts = ["your"] if self.is_mine else []
         states = self.state_words or (["open"] if self.kind == "deal" and self._is_closing() else [])
         parts += ["overdue"] if self.is_overdue else []

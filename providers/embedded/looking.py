@@ -118,7 +118,7 @@ def _health(asked: Asked, name: str) -> Plan:
 
 
 def pipeline(asked: Asked) -> Plan | None:
-    """What each stage comes to."""
+    """Plan the answer to what each stage comes to."""
     if not asked.words or longest(asked.words, 0, _PIPELINE) != len(asked.words):
         return None
     return _pipeline()
@@ -142,7 +142,7 @@ def _totals(totals: object) -> str:
 
 
 def changes(asked: Asked) -> Plan | None:
-    """What happened since a day, or in a period, or to a record."""
+    """Plan the answer to what happened since a day, or in a period, or to a record."""
     size = longest(asked.words, 0, _CHANGED)
     if not size:
         return None

@@ -34,7 +34,7 @@ class Period:
     start: date | None = None
     end: date | None = None
     before: "Period | None" = None
-    """What it means of the past where it has not begun: of Friday the last one, of December that of last year."""
+    """The period meant of the past where it has not begun: of Friday the last one, of December that of last year."""
 
     def begun(self, today: date) -> "Period | None":
         """It, or the one before, if that has begun."""

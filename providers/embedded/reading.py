@@ -25,7 +25,7 @@ _LINE: Final = re.compile(r"^([1-5])\. (.{1,300})$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a question is read as: a plan, a question for help, or neither and why."""
+    """The reading of a question: a plan, a question for help, or neither and why."""
 
     plan: Plan | None = None
     is_help: bool = False
@@ -56,7 +56,7 @@ def read(asked: Asked) -> Read:
 
 
 def question_of(turns: Sequence[Turn]) -> tuple[str, Pick | None]:
-    """What is asked last; where it only says which of several records is meant, what was asked before."""
+    """Find the last question; where it only says which of several records is meant, the one before it."""
     said = [place for place, turn in enumerate(turns) if isinstance(turn, Said)]
     if not said:
         return "", None

@@ -23,7 +23,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call gave; `why` are the words of its errors. Any: JSON."""
+    """The outcome of a call; `why` are the words of its errors. Any: JSON."""
 
     is_ok: bool
     data: Any = None
@@ -81,7 +81,7 @@ class Asked:
 
 
 def outcome_of(result: Result) -> Outcome:
-    """What a result says. It may stand within a frame, so its JSON is looked for."""
+    """Read a result. It may stand within a frame, so its JSON is looked for."""
     at = min((place for sign in "{[" if (place := result.content.find(sign)) >= 0), default=-1)
     try:
         found = json.JSONDecoder().raw_decode(result.content, max(at, 0))[0]
@@ -97,13 +97,13 @@ def outcome_of(result: Result) -> Outcome:
 
 
 def one(request: Request, text: str = "") -> Generator[Step, Sequence[Outcome], Outcome]:
-    """What a single call gives."""
+    """Make a single call, and return its outcome."""
     [outcome] = yield Step([request], text)
     return outcome
 
 
 def refused(outcome: Outcome) -> Lines:
-    """What is said of a call that gave nothing."""
+    """Say that a call gave nothing, and why."""
     if outcome.code == "forbidden":
         return ["Your credential does not permit that."]
     why = outcome.why.rstrip(".")

@@ -10,7 +10,7 @@ from typing import Final
 
 
 class WordKind(Enum):
-    """What a word is."""
+    """The kind of a word."""
 
     WORD = auto()
     NUMBER = auto()
@@ -138,7 +138,7 @@ def each(text: str) -> frozenset[str]:
 
 
 def between(text: str, first: Word, last: Word) -> str:
-    """What was written from one word to another: a name as it is spelt, without what says whose."""
+    """Return the text from one word to another: a name as it is spelt, without what says whose."""
     if first is last and first.kind is WordKind.QUOTED:
         return " ".join(text[first.start + 1 : first.end - 1].split())
     name = " ".join(text[first.start : last.end].split())

@@ -1,4 +1,4 @@
-"""What is to be written: a note on a record, a deal's next stage. It is proposed; the member decides (decision 354)."""
+"""Plans what is to be written: a note on a record, a deal's next stage. The member decides on it (decision 354)."""
 
 import re
 from typing import Any, Final
@@ -54,7 +54,7 @@ def note(asked: Asked) -> Plan | str | None:
 
 
 def _until_colon(asked: Asked, start: int) -> tuple[int, int] | None:
-    """Where the name ends, and where the text begins behind the first colon that is in no quoted name."""
+    """Find the end of the name, and the beginning of the text behind the first colon that is in no quoted name."""
     quoted = [(word.start, word.end) for word in asked.words[start:] if word.kind.name == "QUOTED"]
     for found in re.finditer(":", asked.text):
         at = found.start()

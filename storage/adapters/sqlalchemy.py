@@ -33,7 +33,7 @@ class Structure(NamedTuple):
 
 
 def structure_of(statement: Executable) -> Structure | None:
-    """What a statement is made of; None for one that cannot be known again."""
+    """Return the structure of a statement; None for one that cannot be known again."""
     found = statement._generate_cache_key()  # type: ignore[attr-defined]  # every statement has it
     if found is None:
         return None
@@ -74,7 +74,7 @@ class Compiled:
 
 
 class _Item(NamedTuple):
-    """Where the value of one parameter is that stands for an item of a list, or for a part of an item."""
+    """The place of the value of one parameter that stands for an item of a list, or for a part of an item."""
 
     list_name: str
     place: int

@@ -104,11 +104,11 @@ class _Sum:
             self.sum = _EXACT.subtract(self.sum, _number(value))
 
     def value(self) -> str | None:
-        """What it comes to, of the values so far."""
+        """Return the sum of the values so far."""
         return _written(self.sum) if self.number else None
 
     def finalize(self) -> str | None:
-        """What it comes to."""
+        """Return the final value."""
         return self.value()
 
 
@@ -116,7 +116,7 @@ class _Average(_Sum):
     """An average, half up to four decimals."""
 
     def value(self) -> str | None:
-        """What it comes to, of the values so far."""
+        """Return the average of the values so far."""
         return _written(_divided(self.sum, Decimal(self.number))) if self.number else None
 
 
@@ -136,7 +136,7 @@ class _Largest:
                 self.found = number
 
     def finalize(self) -> str | None:
-        """What was found."""
+        """Return the value that was found."""
         return None if self.found is None else _written(self.found)
 
 

@@ -49,7 +49,7 @@ class Expressions:
         self.dialect = dialect
         self.queries = queries
         self.written: dict[int, str] = {}
-        """What each node was written as, by its identity."""
+        """The text that each node was written as, by the node's identity."""
 
     @property
     def is_sqlite(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the login of ad-hoc SQL may do on PostgreSQL: the SQL that makes it, and the look whether it is so."""
+"""Makes the SQL for the rights of the login of ad-hoc SQL on PostgreSQL, and looks whether it has just these."""
 
 import re
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ OR has_any_column_privilege(c.oid, 'insert,update,references'))"""
 
 
 async def faults(driver: TenantConnection) -> list[str]:
-    """What the login may do that it should not, and what it may not read that it should."""
+    """List what the login may do that it should not, and what it may not read that it should."""
     found = [look.wrong for look in _LOOKS if await driver.fetchval(look.question)]
     wanted = {f"{table.name}.{name}" for table in SQL_TABLES.values() for name in (_HIDDEN, *table.columns)}
     granted = {row[0] for row in await driver.fetch(_GRANTED)}

@@ -40,7 +40,7 @@ _texts: BoundedCache[tuple[str, str, frozenset[str]], Guarded | AnalyticsRefused
 
 
 def known(text: str, dialect: str, tables: frozenset[str]) -> Guarded | None:
-    """What the guard said of a text that it has met; None where it has not. Raises AnalyticsRefused."""
+    """Return what the guard said of a text that it has met; None where it has not. Raises AnalyticsRefused."""
     found = _texts.get((text, dialect, tables))
     if isinstance(found, AnalyticsRefused):
         raise AnalyticsRefused(found.layer, found.reason, found.line, found.column)

@@ -17,7 +17,7 @@ from storage.base import as_uuid
 from storage.postgres.tenant_connection import SETTING, TenantConnection, connect, driver_options
 
 COST_MAX: Final = 5_000_000.0
-"""What the planner may expect of a statement: some hundred times as much as reading 200,000 deals."""
+"""The most that the planner may expect of a statement: some hundred times as much as reading 200,000 deals."""
 _LATE_SECONDS: Final = 0.4
 _CLOSING_SECONDS: Final = 1.0
 _SETTINGS: Final = {
@@ -143,7 +143,7 @@ class PostgresqlRunner:
             driver.terminate()
 
     async def examined(self, ask: Callable[[TenantConnection], Awaitable[Any]]) -> Any:  # Any: what is asked for
-        """What the login itself says of what it may do. Raises Unavailable."""
+        """Ask by the login itself what it may do. Raises Unavailable."""
         try:
             driver = await connect(**self._options)
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):

@@ -7,7 +7,7 @@ from storage.analytics.sqlite_runner import SqliteRunner
 
 
 def runner_of(database_url: str, login_url: str) -> SqliteRunner | PostgresqlRunner | None:
-    """What runs statements of callers; None on PostgreSQL where they have no login of their own (decision 266)."""
+    """Make the runner of statements of callers; None on PostgreSQL without a login of their own (decision 266)."""
     url = make_url(database_url)
     if url.get_backend_name() == "sqlite":
         return SqliteRunner(str(url.database))

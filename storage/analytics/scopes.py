@@ -22,7 +22,7 @@ _RESERVED: Final = ("crm_", "pg_", "sqlite_", "v_", "_")
 
 @dataclass(slots=True)
 class Source:
-    """What a query reads from: a table of the catalogue, or the columns of a query in its place."""
+    """The source that a query reads from: a table of the catalogue, or the columns of a query in its place."""
 
     alias: str
     columns: Mapping[str, Typed]

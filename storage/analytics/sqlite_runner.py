@@ -34,7 +34,7 @@ _READ: Final = {name: frozenset({"", "org_id", *table.columns}) for name, table 
 
 
 def authorize(action: int, one: str | None, other: str | None, database: str | None, _view: str | None) -> int:
-    """What the connection may do, asked for every part of a statement: read listed columns by listed functions."""
+    """Decide on every part of a statement whether the connection may do it: read listed columns by listed functions."""
     if action == sqlite3.SQLITE_SELECT:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_READ and database in ("main", None) and (other or "") in _READ.get(one or "", ()):

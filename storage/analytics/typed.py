@@ -1,4 +1,4 @@
-"""What an expression of a statement holds, as far as the guard knows, and how two of them are compared (decision 268).
+"""Finds the type of an expression, as far as the guard knows it, and how two of them are compared (decision 268).
 
 An amount is text of fixed width on SQLite, where comparing it with a number or adding it up would be silently wrong.
 So each expression has a type, and what has none is refused.
@@ -19,7 +19,7 @@ COLLATION: Final = "crm_exact"
 
 
 class Held(StrEnum):
-    """What an expression holds: an AMOUNT as it is stored, a DECIMAL as exact functions give it."""
+    """The type of an expression: an AMOUNT as it is stored, a DECIMAL as exact functions give it."""
 
     TEXT = "a text"
     WHOLE = "a whole number"
@@ -165,7 +165,7 @@ def _moment(value: Typed) -> Typed:
 
 
 def united(values: Sequence[Typed], dialect: str) -> tuple[Held, list[str]]:
-    """What a list of alternatives holds, and each as that. Raises Untyped where they hold different things."""
+    """Find the type of a list of alternatives, and read each as that. Raises Untyped where they hold different ones."""
     real = next((one.held for one in values if one.held in _READ_AS), Held.TEXT)
     values = [read_as(one, real, dialect) for one in values]
     kinds = {one.held for one in values} - {Held.NOTHING}

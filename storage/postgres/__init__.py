@@ -1,1 +1,1 @@
-"""What only PostgreSQL needs: its connections and its notifications."""
+"""Holds what only PostgreSQL needs: its connections and its notifications."""

@@ -93,7 +93,7 @@ async def newest_jobs(session: TenantSession, status: JobStatus | None, most: in
 
 
 class Retried(StrEnum):
-    """What became of a job that was to be tried again."""
+    """The outcome for a job that was to be tried again."""
 
     DUE = "due"
     MISSING = "missing"

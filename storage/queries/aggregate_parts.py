@@ -1,4 +1,4 @@
-"""What the sources of aggregates are made of: numbers of rows, and orders."""
+"""Builds the parts of the sources of aggregates: numbers of rows, and orders."""
 
 from typing import Final
 

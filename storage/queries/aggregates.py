@@ -46,7 +46,7 @@ _CURRENCY, _NUMBER = "currency", "number"
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """What records are grouped by: a column, what it holds, and the joins that it comes from.
+    """A trait that records are grouped by: a column, what it holds, and the joins that it comes from.
 
     `named_by` is the table whose row the key identifies, with the column that orders it.
     """
@@ -77,7 +77,7 @@ columns of these."""
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What groups are ordered by besides their keys: the parts that it takes, and its columns."""
+    """An order of groups besides their keys: the parts that it takes, and its columns."""
 
     parts: tuple[str, ...]
     terms: Term
@@ -139,7 +139,7 @@ def _compares_only(shape: Condition, listable: Listable[Row]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a source: by which dimensions, the parts that the figures take, in which order, how many groups.
+    """A question to a source: by which dimensions, the parts that the figures take, in which order, how many groups.
 
     `currency` is that of an order by amounts.
     """

@@ -67,7 +67,7 @@ CHILDREN: Mapping[tuple[str, str], Child] = {
     ("deals", "meetings"): Child(listables.MEETINGS, col(Activity.deal_id)),
     ("snapshots", "factors"): Child(listables.FACTORS, col(HealthFactor.health_score_id)),
 }
-"""What may come along, by the record's listable and the name of the list."""
+"""The lists that may come along, by the record's listable and the name of the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Came:
 
 
 def key_of(listable: Listable[Row], parent: AnyColumn, listing: ListQuery | None) -> Hashable:
-    """What stands for the question after one parent's rows with these columns; without a page, all of them."""
+    """Return the key of the question after one parent's rows with these columns; without a page, all of them."""
     return (listable, str(parent), listing)
 
 
@@ -93,7 +93,7 @@ class Wanted:
     listable: Listable[Row]
     below: tuple["Wanted", ...]
     key: Hashable
-    """What its part of a statement is known by."""
+    """The key of its part of a statement."""
 
     def column(self, parent_id: AnyColumn, source: AnyColumn) -> AnyColumn:
         """The column with the rows, of the record in `source` whose identifier this is."""
@@ -111,7 +111,7 @@ class Wanted:
         return type_coerce(made, _JsonRows(read))
 
     def came(self, record: Row, name: str) -> Iterator[Came]:
-        """What came along with a record under this name."""
+        """Yield the rows that came along with a record under this name."""
         link = self.along.link
         parent_id = getattr(record, "id" if link is None else f"{link}{INSIDE}id")
         if parent_id is None:

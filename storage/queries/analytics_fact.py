@@ -22,7 +22,7 @@ from storage.tables import (
 )
 
 Join = tuple[AnyEntity, ColumnElement[bool]]
-"""What is joined, and under which condition."""
+"""A joined entity, and the condition under which it is joined."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the names of the catalogue are in the database, entity by entity: columns, measures and links.
+"""Declares what the names of the catalogue are in the database, entity by entity: columns, measures and links.
 
 Columns, numbers and joins are those of the aggregates, so that both say the same.
 """
@@ -72,7 +72,7 @@ STAY_JOINS: Final[Sequence[Join]] = (
     (_MOVES, and_(_MOVES.c.deal_id == col(Deal.id), _MOVES.c.until.is_not(None))),
     (_STAY_STAGE, and_(_STAY_STAGE.org_id == col(Deal.org_id), _STAY_STAGE.id == _MOVES.c.to_stage_id)),
 )
-"""What the ended stays of deals come from, and the stages that these were in."""
+"""The joins for the ended stays of deals, and the stages that these were in."""
 STAY_STAGE: Final = Fact(_STAY_STAGE.name, (), _STAY_STAGE.id, _STAY_STAGE.position)
 STAY_PARTS: Final[Mapping[str, Part]] = {
     "stays": Part(number_of(_MOVES.c.until.is_not(None))),
@@ -310,4 +310,4 @@ ROLLED_UP: Final[Mapping[str, Facts]] = {
     "deals": _rolled_up(DEAL_SOURCE, _OF_DEALS),
     "meetings": _rolled_up(MEETING_SOURCE, _OF_MEETINGS),
 }
-"""What the roll-ups of records can answer of them, by the same names."""
+"""The facts that the roll-ups of records can answer of them, by the same names."""

@@ -39,7 +39,7 @@ class Group:
     count: AnyColumn
 
     def sum(self, part: str) -> AnyColumn:
-        """What the part comes to; null of nothing."""
+        """Combine the part over the group; null of nothing."""
         return self.parts[part].how(self.columns[part])
 
     def number(self, part: str) -> AnyColumn:
@@ -78,7 +78,7 @@ def counted(part: str) -> Measure:
 
 
 def added(part: str, unit: str) -> Measure:
-    """What a number comes to; null where no record has one."""
+    """Make the measure that adds up a number; null where no record has one."""
 
     def value(row: Figures, _: str) -> int | None:
         found = getattr(row, part)
@@ -88,7 +88,7 @@ def added(part: str, unit: str) -> Measure:
 
 
 def amount(high: str, low: str, is_weighed: bool = False) -> Measure:
-    """What amounts come to; null where no record has one (decision 273)."""
+    """Make the measure that adds up amounts; null where no record has one (decision 273)."""
 
     def value(row: Figures, dialect: str) -> Decimal | None:
         if getattr(row, high) is None:

@@ -84,7 +84,7 @@ class _Text(QueryStatement):
 
     @staticmethod
     def _terms(name: str, keys: Mapping[str, AnyColumn]) -> list[AnyColumn]:
-        """What a name orders by: its column of the answer, what that is ordered by before it, what tells it apart."""
+        """List the order of a name: its column of the answer, what that is ordered by before it, what sets it apart."""
         before = [keys[name + ORDER]] if name + ORDER in keys else []
         return [*before, *(literal_column(one) for one in (name, f"{name}_id") if one == name or one in keys)]
 

@@ -317,7 +317,7 @@ def _changing(
 
 
 def _noted(made: CTE, told: Sequence[bool], *, has_move: bool) -> AnySelect:
-    """Where the record was written: the move, what is told, the next number of the organization's events, the event."""
+    """Note where the record was written: the move, what is told, the organization's next event number, the event."""
     origin = made
     if has_move:
         names = columns_of_table(StageChange)

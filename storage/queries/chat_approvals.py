@@ -19,7 +19,7 @@ async def approvals_of(session: TenantSession, subject: str, ids: Sequence[str])
 
 
 async def of_runs(session: TenantSession, subject: str, run_ids: Sequence[str]) -> Mapping[str, Sequence[ChatApproval]]:
-    """What each of these runs of the subject proposed, in the order of its calls."""
+    """Find the proposals of each of these runs of the subject, in the order of its calls."""
     own = col(ChatApproval.org_id) == session.org_id, col(ChatApproval.subject) == subject
     wanted = select(ChatApproval).where(*own, col(ChatApproval.run_id).in_(run_ids))
     found: dict[str, list[ChatApproval]] = {}
@@ -29,7 +29,7 @@ async def of_runs(session: TenantSession, subject: str, run_ids: Sequence[str]) 
 
 
 async def of_run(session: TenantSession, run: ChatRun) -> Sequence[ChatApproval]:
-    """What a run proposed, in the order of its calls."""
+    """Find the proposals of a run, in the order of its calls."""
     return (await of_runs(session, run.subject, [run.id])).get(run.id, [])
 
 

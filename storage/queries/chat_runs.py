@@ -117,7 +117,7 @@ async def add_steps(session: TenantSession, run: ChatRun, first: int, contents: 
 
 
 async def steps_of(session: TenantSession, run: ChatRun) -> Sequence[JsonDict]:
-    """What the model said and the tools gave it, in order."""
+    """Read what the model said and the tools gave it, in order."""
     own = (
         col(ChatStep.org_id) == session.org_id,
         col(ChatStep.run_id) == run.id,
@@ -187,7 +187,7 @@ async def told_calls(
 
 
 async def results_in(session: TenantSession, subject: str, thread_id: str, most: int) -> Sequence[JsonDict]:
-    """What the newest results of tools in the subject's thread tell, the newest first."""
+    """Read what the newest results of tools in the subject's thread tell, the newest first."""
     event, run = ChatEvent, ChatRun
     wanted = (
         select(col(event.data))

@@ -72,7 +72,7 @@ async def with_memberships_by_id(session: TenantSession, credential_id: str) -> 
 
 
 async def nearest_with_memberships(session: TenantSession, key_id: str) -> Sequence[CredentialReachRow]:
-    """The same, or the rows of some other credential where the key is unknown, so that it takes as long (decision 118).
+    """Find the key's rows, or those of another credential where it is unknown, so that it takes as long (decision 118).
 
     No row where there is no credential at all.
     """

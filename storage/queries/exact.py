@@ -48,7 +48,7 @@ class money_carried(Dialectal[Decimal]):
 
 
 class money_rest(Dialectal[int]):
-    """What is left of the rest of a sum: what two sums are compared by then."""
+    """The remainder of the rest of a sum: two sums that are the same but for it are compared by it."""
 
     inherit_cache = True
     type = Integer()
@@ -69,7 +69,7 @@ class whole_seconds(Dialectal[Decimal]):
 
 
 class microseconds(Dialectal[int]):
-    """What the fractions of the second moment are more than those of the first; on PostgreSQL nothing."""
+    """The difference of the fractions of two moments, the second's less the first's; on PostgreSQL nothing."""
 
     inherit_cache = True
     type = Integer()
@@ -114,7 +114,7 @@ class money_average(Dialectal[Decimal]):
 
 
 class money_average_rest(Dialectal[int]):
-    """What is left of the sum, by the number: what two averages are compared by then."""
+    """The remainder of the sum, by the number: two averages that are the same but for it are compared by it."""
 
     inherit_cache = True
     type = Integer()

@@ -42,7 +42,7 @@ def kind_of(model: type[Record]) -> str | None:
 
 
 async def lock_usage(session: TenantSession) -> FileUsage:
-    """What the files take up, locked: whoever changes files, folders or their places comes one after the other."""
+    """Lock the use of space by files: whoever changes files, folders or their places comes one after the other."""
     usage = await session.find(FileUsage, lock=True)
     if usage is None:
         await session.insert_missing(new_row(FileUsage, org_id=session.org_id))
@@ -52,7 +52,7 @@ async def lock_usage(session: TenantSession) -> FileUsage:
 
 
 async def usage_of(session: TenantSession) -> FileUsage:
-    """What the files take up."""
+    """Return the space that the files take up."""
     return await session.find(FileUsage) or new_row(FileUsage, org_id=session.org_id)
 
 

@@ -1,4 +1,4 @@
-"""What deals are expected to bring, by the months of their closing days, in one statement."""
+"""Adds up what deals are expected to bring, by the months of their closing days, in one statement."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -27,7 +27,7 @@ TIMES = ("seconds", "micros")
 
 
 class PassedRow(Row):
-    """What became of the different deals that entered a stage, and how long their ended stays were."""
+    """The fate of the different deals that entered a stage, and how long their ended stays were."""
 
     stage_id: str
     entered: int
@@ -42,7 +42,7 @@ class PassedRow(Row):
 async def passed(
     session: TenantSession, condition: Condition, since: datetime | None, until: datetime | None
 ) -> Sequence[PassedRow]:
-    """What happened in each stage that deals came into from the one moment on, before the other."""
+    """Count what happened in each stage that deals came into from the one moment on, before the other."""
     values: Values = {"since": since, "until": until}
     shape = bind(DEALS, condition, values)
     bounds = (since is not None, until is not None)
@@ -92,7 +92,7 @@ def _stays(deal: Subquery) -> Subquery:
 
 
 def _by_deal(stays: Subquery) -> AnySelect:
-    """What became of each deal that came into a stage: a deal that came back counts once (decision 260)."""
+    """Select the fate of each deal that came into a stage: a deal that came back counts once (decision 260)."""
     stay = stays.c
     went_on = or_(stay.highest > stay.position, stay.least_won != stay.position, stay.most_won != stay.position)
     length = (stay.at, stay.left_at)

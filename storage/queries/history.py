@@ -30,7 +30,7 @@ EDITS_APART = timedelta(seconds=EDITS_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an event changed in a record. What is told `alone` is never one with what was told before."""
+    """A change that an event made in a record. One that is told `alone` is never one with what was told before."""
 
     kind: str
     id: str
@@ -44,7 +44,7 @@ def kind_of(model: type[SQLModel]) -> str | None:
 
 
 def edited(before: Stored, after: Stored) -> list[Told]:
-    """What is told of a record that was changed from one row into the other: nothing, or one thing."""
+    """Tell of a record that was changed from one row into the other: nothing, or one thing."""
     kind = kind_of(model_of(after))
     if kind is None:
         return []
@@ -54,7 +54,7 @@ def edited(before: Stored, after: Stored) -> list[Told]:
 
 
 def linked(deal_id: str, contact_id: str, *, was: bool, stays: bool, fields: Fields | None = None) -> list[Told]:
-    """What is told, of both, of a contact that `was` on a deal before, and is afterwards where it `stays`."""
+    """Tell, of both, of a contact that `was` on a deal before, and is afterwards where it `stays`."""
 
     def named(other: str) -> Fields:
         return {"contact_id" if other == contact_id else "deal_id": [other if was else None, other if stays else None]}
@@ -164,7 +164,7 @@ class Following:
 
 
 def freed(references: Iterable[AnyColumn], gone: AnyColumn) -> Iterator[tuple[Following, AnyColumn]]:
-    """What is told of the records that name one that is deleted, with the condition that picks them."""
+    """Tell of the records that name one that is deleted, with the condition that picks them."""
     for column in references:
         kind = kind_of(column.class_)
         if kind is not None:
@@ -175,7 +175,7 @@ def freed(references: Iterable[AnyColumn], gone: AnyColumn) -> Iterator[tuple[Fo
 
 
 def taken_off(model: type[SQLModel], gone: AnyColumn) -> Iterator[tuple[Following, AnyColumn]]:
-    """What is told of the deals of a contact that is deleted, and of the contacts of a deal."""
+    """Tell of the deals of a contact that is deleted, and of the contacts of a deal."""
     ends = {"contacts": ("contact", "deal"), "deals": ("deal", "contact")}
     if (names := ends.get(str(model.__tablename__))) is not None:
         own, other = (getattr(DealContact, f"{name}_id") for name in names)

@@ -1,4 +1,4 @@
-"""What an event changed in a record, in one statement of PostgreSQL, which may write the record too (at_once.py)."""
+"""Writes what an event changed in a record, in one statement of PostgreSQL, which may write that too (at_once.py)."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -47,7 +47,7 @@ def _telling(told: Sequence[bool]) -> AnySelect:
 
 
 def telling(made: CTE, number: int, *, is_alone: bool) -> CTE:
-    """What is told of a record: in a row of its own, or in the last one where that is extended (decision 232)."""
+    """Tell of a record: in a row of its own, or in the last one where that is extended (decision 232)."""
     name, names = f"told{number}", columns_of_table(RecordChange)
     given: dict[str, AnyColumn] = {n: bindparam(f"{name}_{n}", type_=_TABLE.c[n].type) for n in names}
     origin: AnyColumn = made

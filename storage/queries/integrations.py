@@ -33,7 +33,7 @@ _UNFINISHED = (IntegrationRunStatus.QUEUED.value, IntegrationRunStatus.RUNNING.v
 
 
 async def policy(session: TenantSession) -> IntegrationPolicy:
-    """What holds for the organization; what is usual where nothing was said yet."""
+    """Return the policy of the organization; the usual one where nothing was said yet."""
     found = await session.find(IntegrationPolicy)
     every = [provider.value for provider in IntegrationProvider]
     return found or new_row(IntegrationPolicy, org_id=session.org_id, allowed_providers=every)

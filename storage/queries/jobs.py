@@ -40,7 +40,7 @@ async def put(session: TenantSession, *made: Job, due_at: datetime) -> None:
 
 
 async def put_once(session: TenantSession, job: Job, due_at: datetime) -> Job:
-    """The same, unless an unfinished job of the kind has the key already; the one that is there afterwards."""
+    """Put the job in the queue unless an unfinished one of its kind has the key; return the one that is there then."""
     if await session.insert_missing(job):
         await session.insert(new_row(QueuedJob, org_id=session.org_id, job_id=job.id, due_at=due_at))
     elif (there := await unfinished(session, job.kind, job.key)) is not None:

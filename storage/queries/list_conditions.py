@@ -1,4 +1,4 @@
-"""What a list has in it, as SQL: a JSON list of a row, a list that is one parameter, tags and files of a record."""
+"""Asks in SQL what a list has in it: a JSON list of a row, a list that is one parameter, tags and files of a record."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Self

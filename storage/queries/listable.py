@@ -37,7 +37,7 @@ _Selected = tuple[frozenset[str], frozenset[tuple[str, frozenset[str]]]]
 """The keys of columns, and links with the keys of theirs."""
 
 _Join = tuple[AnyEntity, ColumnElement[bool], bool]
-"""What is joined, under which condition, and whether rows stay that it has nothing for."""
+"""A joined entity, under which condition, and whether rows stay that it has nothing for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

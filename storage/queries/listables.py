@@ -197,7 +197,7 @@ INTEGRATION_ITEMS: Listable[r.SyncOccurrenceRow] = Listable(
     Order("starts_at"),
     called="IntegrationItem",
 )
-"""What a connection showed: whoever lists it says of which."""
+"""The items that a connection showed: whoever lists them says of which."""
 CHAT_THREADS: Listable[r.ChatThreadRow] = Listable(
     "chat_threads",
     t.ChatThread,

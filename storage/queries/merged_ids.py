@@ -1,4 +1,4 @@
-"""Where the identifiers of records lead that went into others: asked only of those that were not found."""
+"""Finds where the identifiers of records lead that went into others: asked only of those that were not found."""
 
 from collections.abc import Sequence
 

@@ -61,7 +61,7 @@ class Links:
     keys: list[str] = field(default_factory=list)
 
     def as_data(self) -> dict[str, object]:
-        """What is kept of them with the merge."""
+        """Return the data of them that is kept with the merge."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def counts(self, kind: MergeableKind) -> dict[str, int]:
@@ -80,7 +80,7 @@ class Links:
 
 
 def name_of(reference: Reference) -> str:
-    """What a merge's record calls the reference."""
+    """Return the name of the reference in a merge's record."""
     return f"{reference.table}.{reference.column}"
 
 

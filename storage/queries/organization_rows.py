@@ -126,6 +126,6 @@ async def delete_organization(session: TenantSession, org_id: str, subjects: Seq
 
 
 async def subjects_of(session: TenantSession) -> list[str]:
-    """Whoever is or was a member of the organization."""
+    """List everyone who is or was a member of the organization."""
     rows = await session.rows(select(col(Membership.subject)).where(col(Membership.org_id) == session.org_id))
     return [row.subject for row in rows]

@@ -29,7 +29,7 @@ _OPEN: Mapping[OwnedKind, ColumnElement[bool]] = {
     OwnedKind.DEAL: col(Deal.status) == literal_column(f"'{DealStatus.OPEN}'"),
     OwnedKind.ACTIVITY: and_(col(Activity.type) == literal_column("'task'"), col(Activity.completed_at).is_(None)),
 }
-"""What is open, of the kinds that may be."""
+"""The conditions for open records, of the kinds that may be open."""
 
 
 @dataclass(frozen=True, slots=True)

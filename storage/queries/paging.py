@@ -43,7 +43,7 @@ Place = Callable[[BindParameter[Any]], AnyParameter]
 """The function that places a parameter in a statement. Any: it is of any type."""
 
 _PARENT = "of_parent"
-"""What the column with the parent's identifier is called, in rows of several parents."""
+"""The name of the column with the parent's identifier, in rows of several parents."""
 _OFFSET_MAX = 2**62
 """Beyond any table, and within the integers of both databases."""
 

@@ -96,7 +96,7 @@ async def targets(session: TenantSession, condition: Condition) -> Sequence[Sale
 
 
 async def lost(session: TenantSession, named: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
-    """What a report is narrowed to and the organization does not have: the list, and the place in it.
+    """Find what a report is narrowed to and the organization does not have: the list, and the place in it.
 
     `named` has the owners, accounts, stages and tags by the names of `ReportParameters`.
     """

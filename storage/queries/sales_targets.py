@@ -34,7 +34,7 @@ async def known(session: TenantSession, keys: Sequence[tuple[object, ...]]) -> d
 
 
 def key_of(target: SalesTarget) -> tuple[object, ...]:
-    """What there is one target of."""
+    """Return the key that there is one target of."""
     return target.owner_key, target.metric, target.currency_key, target.starts_on, target.ends_on
 
 

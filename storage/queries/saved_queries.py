@@ -12,12 +12,12 @@ from storage.tenancy.sessions import TenantSession
 
 
 def name_key(name: str) -> str:
-    """What stands for a name, letter case, width and the number of blanks aside."""
+    """Digest a name, letter case, width and the number of blanks aside."""
     return sha256(folded(" ".join(name.split())).encode()).hexdigest()
 
 
 def question_key(question: str) -> str:
-    """What stands for a question: as for a name, and without closing marks."""
+    """Digest a question: as a name, and without closing marks."""
     return name_key(question.rstrip(" ?!."))
 
 

@@ -80,7 +80,7 @@ async def occurrences(session: TenantSession, column: str, values: Collection[st
 
 
 async def synced(session: TenantSession, column: str, values: Collection[str]) -> Sequence[SyncedMeeting]:
-    """What is known of the meetings whose column has one of these values."""
+    """Find the synchronised meetings whose column has one of these values."""
     own = col(SyncedMeeting.org_id) == session.org_id, among(getattr(SyncedMeeting, column), values)
     return await session.find_all(select(SyncedMeeting).where(*own))
 
@@ -172,7 +172,7 @@ async def count_items(session: TenantSession, stream_id: str) -> int:
 
 
 async def streams(session: TenantSession, integration_id: str) -> Sequence[SyncStream]:
-    """What a connection follows or could follow, in the order in which it was made."""
+    """Find the streams that a connection follows or could follow, in the order in which they were made."""
     own = col(SyncStream.org_id) == session.org_id, col(SyncStream.integration_id) == integration_id
     return await session.find_all(select(SyncStream).where(*own).order_by(col(SyncStream.id)))
 
@@ -249,7 +249,7 @@ async def forget_subjects(session: TenantSession, item_ids: Collection[str]) -> 
 
 
 async def worked_on(session: TenantSession, meeting_ids: Collection[str]) -> Sequence[SyncedMeeting]:
-    """What is known of those of the meetings of which a member changed a field."""
+    """Find those of the synchronised meetings of which a member changed a field."""
     return [each for each in await synced(session, "meeting_id", meeting_ids) if each.overridden]
 
 

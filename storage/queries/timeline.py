@@ -39,7 +39,7 @@ _STORED = frozenset({"campaign"})
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What is asked of a kind of record: items of these kinds, planned ones too where `is_upcoming`, so many."""
+    """A request to a kind of record: items of these kinds, planned ones too where `is_upcoming`, so many."""
 
     subject: str
     kinds: frozenset[TimelineKind]
@@ -56,7 +56,7 @@ class FeedPage:
 
 
 _LINKED = ("deal_id", "from_stage_id", "to_stage_id", "file_id")
-"""What an item may lead to, beside what it tells of."""
+"""The columns for records that an item may lead to, beside what it tells of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What was edited of the demo's deals, so that their timelines have something to show."""
+"""Tells of edits to the demo's deals, so that their timelines have something to show."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

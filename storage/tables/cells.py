@@ -44,7 +44,7 @@ class DealCell(_DealSums, table=True):
 
 
 class DealCellDelta(_DealSums, table=True):
-    """What a write changed of a cell of deals."""
+    """The change that a write made to a cell of deals."""
 
     __tablename__ = "deal_cell_deltas"
     __table_args__ = (ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),)
@@ -74,7 +74,7 @@ class MeetingCell(_MeetingSums, table=True):
 
 
 class MeetingCellDelta(_MeetingSums, table=True):
-    """What a write changed of a cell of meetings."""
+    """The change that a write made to a cell of meetings."""
 
     __tablename__ = "meeting_cell_deltas"
     __table_args__ = (ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),)

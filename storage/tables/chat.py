@@ -128,7 +128,7 @@ class ChatEvent(Tenant, table=True):
 
 
 class ChatStep(Tenant, table=True):
-    """What the model said, or what a tool gave it: what another process needs to go on with a run."""
+    """A step of a run, said by the model or given by a tool: what another process needs to go on with the run."""
 
     __tablename__ = "chat_steps"
     __table_args__ = (tenant_key("chat_runs", "run_id", ondelete="CASCADE"),)
@@ -140,7 +140,7 @@ class ChatStep(Tenant, table=True):
 
 
 class ModelUsage(Tenant, table=True):
-    """What the runs of one person asked of a model on one day of UTC; an empty model is that of the embedded answerer.
+    """The use that one person's runs made of a model on one day of UTC; an empty model is the embedded answerer's.
 
     `day` is written as ISO 8601 has it. Runs that have not ended count in their own rows.
     """

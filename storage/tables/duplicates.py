@@ -1,4 +1,4 @@
-"""What accounts and contacts are found to be duplicates by, and the pairs that are known to be none."""
+"""Holds the keys by which accounts and contacts are found to be duplicates, and the pairs that are known to be none."""
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
 from sqlmodel import Field

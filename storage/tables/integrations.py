@@ -175,7 +175,7 @@ class SyncOccurrence(Record, table=True):
 
 
 class SyncedMeeting(Record, table=True):
-    """What synchronisation knows of a meeting: its identity in all calendars, and whose its fields are.
+    """The facts that synchronisation knows of a meeting: its identity in all calendars, and whose its fields are.
 
     Without `meeting_id` a member deleted the meeting here. `overridden` are the fields that members changed.
     `pending_end` is the end of a meeting that does not count as held yet.
@@ -233,7 +233,7 @@ class SyncRun(Record, table=True):
 
 
 class IntegrationPolicy(Tenant, table=True):
-    """What holds for all connections of the organization; without `internal_domains` the members' addresses say."""
+    """The policy for all connections of the organization; without `internal_domains` the members' addresses say."""
 
     __tablename__ = "integration_policies"
     __table_args__ = (ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),)
