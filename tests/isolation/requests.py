@@ -123,5 +123,9 @@ FIRST = {
     "files.restore_file": "files.delete_file",
     "files.purge_file": "files.delete_file",
     "folders.restore_folder": "folders.delete_folder",
+    "leads.reopen_lead": "leads.disqualify_lead",
 }
 """What has to be done before an operation can be: what is not in the trash cannot leave it."""
+
+OF_CONSENT = {f"integration_consent.{name}_integration" for name in ("connect", "reconnect", "complete")}
+"""Without a provider, as here, these do nothing; tests/integrations/test_consent.py repeats them under a key."""

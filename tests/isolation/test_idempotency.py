@@ -16,15 +16,13 @@ from storage.base import new_id
 from storage.queries import organizations as directory
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, send, settle
-from tests.isolation.requests import FIRST
+from tests.isolation.requests import FIRST, OF_CONSENT
 from tests.support.gateway import Gateway
 from tests.support.world import Headers
 
 build()  # the fields and paths register what they serve
 WRITES = [name for name, rule in OPERATIONS.items() if rule.writes]
 REPLAYED = "idempotency-replayed"
-OF_CONSENT = {f"integration_consent.{name}_integration" for name in ("connect", "reconnect", "complete")}
-"""Without a provider, as here, these do nothing; tests/integrations/test_consent.py repeats them under a key."""
 BRINGING_BYTES = "files.create_file"
 """What has its bytes in the store before the key is looked at: those of the second are noted, to be removed later."""
 
