@@ -134,8 +134,17 @@ class _Parent:
         self._process.communicate()
 
 
-@cache
+_starting = Lock()
+
+
 def _parent() -> _Parent:
+    """The one process of this load; two threads that ask at once would else make two."""
+    with _starting:
+        return _started()
+
+
+@cache
+def _started() -> _Parent:
     parent = _Parent()
     atexit.register(parent.end)
     return parent
