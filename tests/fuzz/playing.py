@@ -137,6 +137,10 @@ class Player:
             content=sent.body,
             headers=self.headers | sent.headers | {"X-Request-Id": f"request-{number}"},
         )
+        # Questions and messages are worked on behind their request: at this number's moment on every database.
+        services = self.gateway.runtime.services
+        for runs in (services.runs, services.chat_runs):
+            await runs.stop(SETTLED_SECONDS)
         return Got(answer.status_code, _kept(answer.headers), answer.content)
 
     async def rows(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -177,6 +181,9 @@ async def playing(url: str, folder: Path) -> AsyncIterator[Player]:
 
 SETTINGS: dict[str, Any] = {"rate_limit": False}
 """How the application differs from one as it is installed: wide limits belong here, so that every request is served."""
+
+SETTLED_SECONDS = 30.0
+"""How long the work behind a request may take."""
 
 _COMPARED = ("content-type", "etag", "location", "x-ignored-fields", "allow", "retry-after", "content-disposition")
 
