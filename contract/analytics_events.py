@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
 
 
 class AnalyticsPlanner(StrEnum):
@@ -41,14 +40,14 @@ class EventType(StrEnum):
     RUN_FINISHED = "run_finished"
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 def last_step(
     status: AnalyticsRunStatus,
     duration_ms: int,
-    values: Mapping[str, Any] = _NOTHING,  # Any: JSON
-) -> dict[str, Any]:
+    values: Mapping[str, object] = _NOTHING,
+) -> dict[str, object]:
     """Makes the data of the last step of an answer, whoever writes it; `values` are what is kept of the run."""
     return {
         "status": status.value,

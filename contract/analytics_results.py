@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from contract.catalog import ColumnKind
 
@@ -57,7 +56,7 @@ class Chart:
     """How an answer can be drawn: a Vega-Lite 6 specification over the data named `rows`, or none of it."""
 
     kind: ChartKind
-    spec: Mapping[str, Any] | None  # Any: JSON, whose form is the published one
+    spec: Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)

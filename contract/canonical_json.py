@@ -7,6 +7,8 @@ from typing import Any
 
 Json = Any
 """Any: JSON."""
+JsonObject = dict[str, Json]
+"""An object of JSON; what is in it is looked at where it is used."""
 _WHOLE_BELOW = 1e21
 """From here on ECMAScript writes numbers with an exponent; below a millionth it does, too."""
 _SMALLEST = 1e-6

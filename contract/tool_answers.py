@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from contract.canonical_json import Json
 from contract.tools import Effect
 
 
 @dataclass(frozen=True, slots=True)
 class ToolTold:
-    """A tool as a caller may call it. `documents` are by operation. Any: JSON."""
+    """A tool as a caller may call it. `documents` are by operation."""
 
     name: str
     description: str
-    input_schema: Mapping[str, Any]
+    input_schema: Mapping[str, object]
     effect: Effect
     operations: Sequence[str]
     documents: Mapping[str, str]
@@ -30,16 +30,16 @@ class ToolError:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """The answer of a call: `data` is what the root field of the document gives for the variables. Any: JSON.
+    """The answer of a call: `data` is what the root field of the document gives for the variables.
 
     Where `errors` says why there is none, nothing was done. `untrusted` are the paths of texts that people wrote,
     `cost` is in points.
     """
 
     operation: str
-    data: Any
+    data: Json
     document: str
-    variables: Mapping[str, Any]
+    variables: Mapping[str, object]
     is_truncated: bool = False
     untrusted: Sequence[str] = ()
     cost: int = 0
@@ -50,13 +50,13 @@ class ToolAnswer:
 @dataclass(frozen=True, slots=True)
 class ToolRead:
     """A call as it would be run: its document and variables. None of both where `errors` says what is wrong with it,
-    and where they are known only once it was run. Any: JSON.
+    and where they are known only once it was run.
     """
 
     effect: Effect
     operation: str
     document: str | None = None
-    variables: Mapping[str, Any] | None = None
+    variables: Mapping[str, object] | None = None
     errors: Sequence[ToolError] = ()
 
 
@@ -64,13 +64,13 @@ class ToolRead:
 class ToolProposal:
     """A write as its resolver would be called: the operation's name among resolvers, and what it would be given.
 
-    `arguments` are the tool's, with what stood there by its name in place of that. Any: JSON.
+    `arguments` are the tool's, with what stood there by its name in place of that.
     """
 
     operation: str
     resolver: str
     given: Sequence[object]
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, Json]
     cost: int
 
 

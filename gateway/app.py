@@ -75,19 +75,6 @@ def application(
     """
     places = Places(runtime.settings.requests_in_flight)
 
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        beside = (runtime.working() if working else nullcontext(), runtime.taking() if taking else nullcontext())
-        async with runtime.running(), beside[0], beside[1], metrics.running():
-            # What is there now stays: the collector need not walk it again and again while requests are served.
-            gc.collect()
-            gc.freeze()
-            ending = asyncio.create_task(runtime.ending())
-            with noticing(runtime.stopping):
-                yield
-            runtime.stopping.set()
-            await ending
-
     schema = build()
     settings = runtime.settings
     path = settings.persisted_documents
@@ -115,7 +102,7 @@ def application(
     )
     app = Starlette(
         routes=[*_routes(runtime, schema, metrics, streams), *(_of_demo(runtime) if demo else ())],
-        lifespan=lifespan,
+        lifespan=lambda _app: _living(runtime, metrics, working=working, taking=taking),
         middleware=[
             *_middleware(settings, hosts, runtime.stopping),
             Middleware(LoadShedding, places=places),
@@ -126,6 +113,21 @@ def application(
     )
     app.router.redirect_slashes = False  # one slash is ignored before this (decision 208)
     return app
+
+
+@asynccontextmanager
+async def _living(runtime: Runtime, metrics: MetricsEndpoint, *, working: bool, taking: bool) -> AsyncIterator[None]:
+    """Keep the services running for as long as the application does."""
+    beside = (runtime.working() if working else nullcontext(), runtime.taking() if taking else nullcontext())
+    async with runtime.running(), beside[0], beside[1], metrics.running():
+        # What is there now stays: the collector need not walk it again and again while requests are served.
+        gc.collect()
+        gc.freeze()
+        ending = asyncio.create_task(runtime.ending())
+        with noticing(runtime.stopping):
+            yield
+        runtime.stopping.set()
+        await ending
 
 
 def _middleware(settings: Settings, hosts: frozenset[str] | None, stopping: asyncio.Event) -> list[Middleware]:

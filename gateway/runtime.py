@@ -115,6 +115,17 @@ def accounts_of(settings: Settings, calls: Calls) -> Accounts:
     return Accounts(providers, missing, public_url, origins, settings.sync_poll_seconds)
 
 
+def _chat_options(settings: Settings) -> ChatOptions:
+    return ChatOptions(
+        is_on=settings.chat,
+        run_seconds=settings.chat_run_seconds,
+        approval_seconds=settings.chat_approval_seconds,
+        retention_days=settings.chat_retention_days,
+        tokens_per_day=settings.model_tokens_per_day,
+        lease=timedelta(seconds=settings.job_lease_seconds),
+    )
+
+
 class Runtime:
     """Everything that lives as long as the process; made inside or outside the event loop, started inside it."""
 
@@ -165,14 +176,7 @@ class Runtime:
             count_statement=count_statement,
             model=model_of(settings, self.calls),
             chat_model=chat_model_of(settings, self.calls),
-            chat=ChatOptions(
-                is_on=settings.chat,
-                run_seconds=settings.chat_run_seconds,
-                approval_seconds=settings.chat_approval_seconds,
-                retention_days=settings.chat_retention_days,
-                tokens_per_day=settings.model_tokens_per_day,
-                lease=timedelta(seconds=settings.job_lease_seconds),
-            ),
+            chat=_chat_options(settings),
             chat_counts=ChatCounts(count_chat_run, note_first_text, CHAT_STREAMS.track_inprogress),
         )
         self.stopping = asyncio.Event()

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
+from contract.canonical_json import JsonObject
 from providers.calls import Calls
 from providers.chat_models import Answered, Call, Conversation, Delta, Result, Said, Stopped, Text, Usage
 from providers.model_calls import Assembly
@@ -30,8 +31,8 @@ class AnthropicMessages(StreamingModel):
         headers = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
         super().__init__(url, name, headers, silence=silence, calls=calls)
 
-    def body(self, conversation: Conversation) -> dict[str, Any]:
-        """Build the request. Any: JSON."""
+    def body(self, conversation: Conversation) -> JsonObject:
+        """Build the request."""
         mark = mark_of(conversation)
         asked = {
             "model": self.name,
@@ -51,9 +52,9 @@ class AnthropicMessages(StreamingModel):
         return Blocks()
 
 
-def _messages(conversation: Conversation, mark: str) -> list[dict[str, Any]]:
-    """The turns, the first one a member's; results of calls stand right behind these. Any: JSON."""
-    found: list[dict[str, Any]] = []
+def _messages(conversation: Conversation, mark: str) -> list[JsonObject]:
+    """The turns, the first one a member's; results of calls stand right behind these."""
+    found: list[JsonObject] = []
     results = {turn.call_id: turn for turn in conversation.turns if isinstance(turn, Result)}
     for turn in conversation.turns:
         if isinstance(turn, Said):
@@ -65,7 +66,7 @@ def _messages(conversation: Conversation, mark: str) -> list[dict[str, Any]]:
     return found
 
 
-def _add(found: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
+def _add(found: list[JsonObject], role: str, content: list[JsonObject]) -> None:
     """Add to the last message where it is of the same role, as roles take turns."""
     if found and found[-1]["role"] == role:
         found[-1]["content"] += content
@@ -73,12 +74,12 @@ def _add(found: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) 
         found.append({"role": role, "content": content})
 
 
-def _called(call: Call) -> dict[str, Any]:
+def _called(call: Call) -> dict[str, object]:
     name = call.tool if _NAME.fullmatch(call.tool) else "unknown"
     return {"type": "tool_use", "id": call.id, "name": name, "input": call.arguments or {}}
 
 
-def _gave(call: Call, result: Result | None, mark: str) -> dict[str, Any]:
+def _gave(call: Call, result: Result | None, mark: str) -> JsonObject:
     result = result or Result(call.id, call.tool, "It gave nothing.", ok=False)
     told = {"type": "tool_result", "tool_use_id": call.id, "content": framed(result, mark)}
     return told if result.ok else {**told, "is_error": True}
@@ -119,7 +120,7 @@ class Blocks:
             case _:
                 raise ModelNonsense("The model's answer cannot be read")
 
-    def _begun(self, index: object, block: dict[str, Any]) -> Iterator[Delta | None]:
+    def _begun(self, index: object, block: dict[str, object]) -> Iterator[Delta | None]:
         if block.get("type") == "tool_use":
             given = block.get("input") or None
             self._calls.take([_piece(index, {"name": block.get("name"), "arguments": given}, block.get("id"))])
@@ -127,7 +128,7 @@ class Blocks:
         elif block.get("type") == "text" and (text := _text(block.get("text"))):
             yield Text(text)
 
-    def _more(self, index: object, delta: dict[str, Any]) -> Iterator[Delta | None]:
+    def _more(self, index: object, delta: dict[str, object]) -> Iterator[Delta | None]:
         if (text := _text(delta.get("text"))) and delta.get("type") == "text_delta":
             yield Text(text)
         elif delta.get("type") == "input_json_delta":
@@ -148,11 +149,11 @@ class Blocks:
         return [*self._calls.calls(), *([Usage(self._read, self._written)] if self._is_counted else [])]
 
 
-def _piece(index: object, function: dict[str, Any], id: object = None) -> dict[str, Any]:
+def _piece(index: object, function: dict[str, object], id: object = None) -> dict[str, object]:
     return {"index": index, "id": id, "function": function}
 
 
-def _within(event: dict[str, Any], name: str) -> dict[str, Any]:
+def _within(event: dict[str, object], name: str) -> dict[str, object]:
     found = event.get(name)
     if not isinstance(found, dict):
         raise ModelNonsense("The model's answer cannot be read")

@@ -6,16 +6,18 @@ A model knows nothing of records or scopes: it is given a conversation and tools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
+
+from contract.canonical_json import Json
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool that may be called: its name, what it is for, and the JSON Schema of its arguments. Any: JSON."""
+    """A tool that may be called: its name, what it is for, and the JSON Schema of its arguments."""
 
     name: str
     description: str
-    input_schema: Mapping[str, Any]
+    input_schema: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool is to be called. `arguments` is None where what was said is no JSON object. Any: JSON."""
+    """A tool is to be called. `arguments` is None where what was said is no JSON object."""
 
     id: str
     tool: str
-    arguments: Mapping[str, Any] | None
+    arguments: Mapping[str, Json] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -34,8 +34,8 @@ class Assembly:
     def __init__(self) -> None:
         self._found: list[_Piece] = []
 
-    def take(self, pieces: Sequence[Any]) -> None:
-        """Some more of the calls. Raises ModelNonsense. Any: JSON."""
+    def take(self, pieces: Sequence[object]) -> None:
+        """Some more of the calls. Raises ModelNonsense."""
         for place, piece in enumerate(pieces):
             if not isinstance(piece, dict):
                 raise ModelNonsense("The model's answer cannot be read")
@@ -85,8 +85,8 @@ class Assembly:
         ]
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    """Arguments; none are an empty object, and None stands for what is no object. Any: JSON."""
+def _object(text: str) -> dict[str, object] | None:
+    """Arguments; none are an empty object, and None stands for what is no object."""
     if not text.strip():
         return {}
     try:

@@ -7,7 +7,7 @@ import asyncio
 import codecs
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import httpx
 import orjson
@@ -72,8 +72,8 @@ class StreamingModel:
             trust_env=False,  # the operator named the address, no proxy
         )
 
-    def body(self, conversation: Conversation) -> dict[str, Any]:
-        """Build the request. Any: JSON."""
+    def body(self, conversation: Conversation) -> dict[str, object]:
+        """Build the request."""
         raise NotImplementedError
 
     def reading(self) -> Reading:
@@ -223,8 +223,8 @@ class _Events:
             raise ModelNonsense("The model's answer is too large")
 
 
-def object_of(data: str) -> dict[str, Any]:
-    """An event's JSON object. Raises ModelNonsense. Any: JSON."""
+def object_of(data: str) -> dict[str, object]:
+    """An event's JSON object. Raises ModelNonsense."""
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -6,7 +6,7 @@ What a server says when it fails stays out of our words, and so does the key. An
 import asyncio
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import httpx
 import orjson
@@ -65,8 +65,10 @@ class Model(Protocol):
 
     name: str
 
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any], deadline: float) -> dict[str, Any]:
-        """The JSON object that it answers with, within so many seconds. Raises ModelError. Any: JSON."""
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object], deadline: float
+    ) -> dict[str, object]:
+        """The JSON object that it answers with, within so many seconds. Raises ModelError."""
 
     async def close(self) -> None:
         """Close its connections."""
@@ -88,8 +90,10 @@ class ChatCompletions:
             trust_env=False,  # the operator named the address, no proxy
         )
 
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any], deadline: float) -> dict[str, Any]:
-        """The JSON object that it answers with. Raises ModelError. Any: JSON."""
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object], deadline: float
+    ) -> dict[str, object]:
+        """The JSON object that it answers with. Raises ModelError."""
         body = {
             "model": self.name,
             "messages": list(messages),
@@ -106,7 +110,7 @@ class ChatCompletions:
             await asyncio.sleep(min(error.after, deadline))
         return await self._once(text, until)
 
-    async def _once(self, body: bytes, until: float) -> dict[str, Any]:
+    async def _once(self, body: bytes, until: float) -> dict[str, object]:
         left_alone = ModelAway("The model cannot be reached just now")
         with self._calls.one(PROVIDER), self._breaker.call(left_alone, (ModelMisconfigured, ModelNonsense)):
             try:
@@ -141,7 +145,7 @@ async def _bounded(response: httpx.Response) -> bytes:
     return bytes(found)
 
 
-def _read(text: bytes) -> dict[str, Any]:
+def _read(text: bytes) -> dict[str, object]:
     try:
         content = orjson.loads(text)["choices"][0]["message"]["content"]
         if len(content.encode(errors="surrogatepass")) > MODEL_ANSWER_BYTES_MAX:

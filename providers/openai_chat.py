@@ -1,11 +1,12 @@
 """Models behind OpenAI's chat completions, streamed: OpenAI's own, Ollama, vLLM, llama.cpp and their like."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import orjson
 
+from contract.canonical_json import JsonObject
 from providers.calls import Calls
 from providers.chat_models import Answered, Call, Conversation, Delta, Result, Said, Stopped, Text, Usage
 from providers.model_calls import Assembly
@@ -33,8 +34,8 @@ class OpenaiChat(StreamingModel):
         is_first_party = host.endswith((".openai.com", ".azure.com"))
         self._most = "max_completion_tokens" if is_first_party else "max_tokens"  # each refuses the other's name
 
-    def body(self, conversation: Conversation) -> dict[str, Any]:
-        """Build the request. Any: JSON."""
+    def body(self, conversation: Conversation) -> JsonObject:
+        """Build the request."""
         mark = mark_of(conversation)
         asked = {
             "model": self.name,
@@ -57,9 +58,9 @@ class OpenaiChat(StreamingModel):
         return Chunks()
 
 
-def _messages(conversation: Conversation, mark: str) -> list[dict[str, Any]]:
-    """The turns; every call is followed by what it gave. Any: JSON."""
-    found: list[dict[str, Any]] = []
+def _messages(conversation: Conversation, mark: str) -> list[JsonObject]:
+    """The turns; every call is followed by what it gave."""
+    found: list[JsonObject] = []
     results = {turn.call_id: turn for turn in conversation.turns if isinstance(turn, Result)}
     for turn in conversation.turns:
         if isinstance(turn, Said):
@@ -73,7 +74,7 @@ def _messages(conversation: Conversation, mark: str) -> list[dict[str, Any]]:
     return found
 
 
-def _called(call: Call) -> dict[str, Any]:
+def _called(call: Call) -> dict[str, object]:
     arguments = orjson.dumps(call.arguments or {}).decode()
     return {"id": call.id, "type": "function", "function": {"name": call.tool or "unknown", "arguments": arguments}}
 
@@ -106,7 +107,7 @@ class Chunks:
             if choice.get("index", 0) in (0, None):
                 yield from self._choice(choice)
 
-    def _choice(self, choice: dict[str, Any]) -> Iterator[Delta | None]:
+    def _choice(self, choice: dict[str, object]) -> Iterator[Delta | None]:
         delta = choice.get("delta") or {}
         if not isinstance(delta, dict):
             raise _unreadable()

@@ -3,7 +3,7 @@
 What is wrong is named where it stands, with the names that are nearest (decision 272).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_FLOOR, Decimal
@@ -32,6 +32,9 @@ from storage.expressions import Values
 from storage.queries.analytics_facts import FACTS
 from storage.queries.analytics_queries import Shape
 from storage.queries.filtering import ALWAYS, NEVER, Slot
+
+_Against = Callable[[Op, object], Compare]
+"""Makes a comparison with a value."""
 
 NAMES = {"meetings": "subject", "enrollments": "email", "research_results": "company_name"}
 """The dimension that a record is called by, where it is not `name`."""
@@ -221,7 +224,7 @@ class _Check:
         name, kind = dimension.name, FACTS[entity].dimensions[dimension.name].type
         against = partial(self._against, name, kind)
         if among and op is Operator.NEQ:
-            return Not(against(Op.EQ, _text(dimension, value)))  # type: ignore[arg-type]  # tests have tests in them
+            return Not(against(Op.EQ, _text(dimension, value)))
         if dimension.kind is ColumnKind.DATETIME:
             return self._moment(against, op, value)
         if dimension.kind is ColumnKind.DATE:
@@ -232,7 +235,7 @@ class _Check:
             return _number(against, name, _OPS[op], value, Decimal(_WHOLE_BELOW), 0)
         return against(_OPS[op], _text(dimension, value))
 
-    def _against(self, name: str, kind: Any, op: Op, value: object) -> Test:  # Any: the type of a column
+    def _against(self, name: str, kind: Any, op: Op, value: object) -> Compare:  # Any: the type of a column
         slot = Slot(f"v{len(self.values)}", kind)
         self.values[slot.name] = value
         return Compare(name, op, slot)
@@ -240,12 +243,12 @@ class _Check:
     def _utc(self, local: datetime) -> datetime:
         return local.replace(tzinfo=ZoneInfo(self.query.time_zone)).astimezone(UTC)
 
-    def _moment(self, against: Any, op: Operator, value: object) -> Test:  # Any: makes a comparison of op and value
+    def _moment(self, against: _Against, op: Operator, value: object) -> Test:
         """A moment; or a day, which is from its beginning to that of the next one in the time zone."""
         if not isinstance(value, str):
             raise ValueError("must be a day of the form YYYY-MM-DD, or an ISO 8601 time")
         if len(value) != 10:
-            return against(_OPS[op], moment(value))  # type: ignore[no-any-return]
+            return against(_OPS[op], moment(value))
         day = _day(value)
         if day >= date(9999, 12, 30) or day <= date(1, 1, 2):
             raise ValueError("must be a day between 0001-01-03 and 9999-12-29")
@@ -253,9 +256,9 @@ class _Check:
         within = All((against(Op.GTE, start), against(Op.LT, end))) if op in _OF_DAYS else None
         match op:
             case Operator.GT | Operator.LTE:
-                return against(Op.GTE if op is Operator.GT else Op.LT, end)  # type: ignore[no-any-return]
+                return against(Op.GTE if op is Operator.GT else Op.LT, end)
             case Operator.GTE | Operator.LT:
-                return against(_OPS[op], start)  # type: ignore[no-any-return]
+                return against(_OPS[op], start)
             case Operator.NEQ:
                 return Not(within)  # type: ignore[arg-type]
         return within  # type: ignore[return-value]  # of eq and in
@@ -303,8 +306,7 @@ def _day(value: object) -> date:
     raise ValueError("must be a day of the form YYYY-MM-DD")
 
 
-def _number(against: Any, name: str, op: Op, value: object, below: Decimal, decimals: int) -> Test:
-    # Any: makes a comparison of op and value
+def _number(against: _Against, name: str, op: Op, value: object, below: Decimal, decimals: int) -> Test:
     """A comparison with any number, also one that the column could not hold, without rounding it."""
     try:
         number = Decimal(str(value)) if not isinstance(value, bool) and value is not None else Decimal("nan")
@@ -321,4 +323,4 @@ def _number(against: Any, name: str, op: Op, value: object, below: Decimal, deci
         if op in (Op.EQ, Op.NEQ):
             return ALWAYS if op is Op.NEQ else NEVER
         op = Op.GT if op in (Op.GT, Op.GTE) else Op.LTE
-    return against(op, floor if decimals else int(floor))  # type: ignore[no-any-return]
+    return against(op, floor if decimals else int(floor))

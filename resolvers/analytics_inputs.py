@@ -21,7 +21,7 @@ def _as_list(given: object) -> object:
     return [] if given is None else given
 
 
-def _or_null(schema: dict[str, Any]) -> None:  # Any: JSON
+def _or_null(schema: dict[str, object]) -> None:
     """The published form of a list that null stands for as well."""
     schema["type"] = ["array", "null"]
 
@@ -68,6 +68,6 @@ class AnalyticsQuery(Input):
     time_zone: TimeZone = "UTC"
 
     @property
-    def plan(self) -> dict[str, Any]:  # Any: JSON
+    def plan(self) -> dict[str, object]:
         """The query as JSON, without what is as it would be anyway."""
         return self.model_dump(mode="json", exclude_defaults=True)

@@ -6,7 +6,7 @@ record. What it answers is checked as if the asker had sent it.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -67,7 +67,7 @@ def _told(answer: object, why: str) -> list[Message]:
     return [*said, {"role": "user", "content": f"That cannot be taken: {why}. Answer the question again."}]
 
 
-async def _understood(ctx: Context, question: Question, answer: Mapping[str, Any]) -> Plan | Written | None:
+async def _understood(ctx: Context, question: Question, answer: Mapping[str, object]) -> Plan | Written | None:
     given = [kind for kind in _KINDS if answer.get(kind) is not None]
     match given:
         case ["query"]:
@@ -108,7 +108,7 @@ async def _statement(ctx: Context, sql: object) -> Written:
 
 async def _messages(ctx: Context, question: Question) -> list[Message]:
     scopes = frozenset(ctx.caller.scopes)
-    told: dict[str, Any] = {
+    told: dict[str, object] = {
         "today": question.present.astimezone(ZoneInfo(question.time_zone)).date().isoformat(),
         "time_zone": question.time_zone,
         "owner_of_my_records": ctx.caller.subject,
@@ -120,7 +120,7 @@ async def _messages(ctx: Context, question: Question) -> list[Message]:
         dialect = ctx.services.database.dialect
         tables = {name: dict(table.columns) for name, table in sql_tables_for(scopes).items()}
         told["sql"] = {"dialect": dialect, "tables": tables, "functions": SQL_FUNCTIONS[dialect]}
-    wanted: dict[str, Any] = {"question": question.text}
+    wanted: dict[str, object] = {"question": question.text}
     if question.previous is not None and can_run(question.previous, scopes, question.present):
         wanted["query_before"] = question.previous.plan
     return [
@@ -129,7 +129,7 @@ async def _messages(ctx: Context, question: Question) -> list[Message]:
     ]
 
 
-def _entity(entity: Entity) -> dict[str, Any]:
+def _entity(entity: Entity) -> dict[str, object]:
     fields = {
         name: [one.value for one in field.values] if field.values is not None else field.kind.value
         for name, field in entity.dimensions.items()
@@ -139,7 +139,7 @@ def _entity(entity: Entity) -> dict[str, Any]:
 
 
 @cache
-def _schema() -> Mapping[str, Any]:
+def _schema() -> Mapping[str, object]:
     """The form of an answer, as JSON Schema."""
     query = AnalyticsQuery.model_json_schema()
     shared = query.pop("$defs")

@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
 from time import monotonic
-from typing import Any
 
 import orjson
 
@@ -51,7 +50,7 @@ class Prepared:
                 return rows[:index], True
         return rows, len(found) > first
 
-    def _row(self, row: Any, dialect: str) -> list[Value]:  # Any: a row of the statement's columns
+    def _row(self, row: object, dialect: str) -> list[Value]:
         measures = FACTS[self.checked.entity.name].measures if self.checked.shape.measures else {}
         return [
             _shown(column.kind, measures[column.name].value(row, dialect))

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from contract.canonical_json import sha256_of
 from contract.chat import (
@@ -25,7 +24,7 @@ from contract.tool_answers import ToolAnswer, ToolError
 from providers.chat_models import Call, Result
 from resolvers.chat_calls import Calls, RunEnds, asked
 from resolvers.chat_conversation import Progress
-from resolvers.chat_log import RunLog
+from resolvers.chat_log import Also, RunLog
 from resolvers.chat_previews import check_unchanged, preview_of
 from resolvers.chat_results import refusal
 from resolvers.shared.context import Context, Key, Services
@@ -86,7 +85,7 @@ class Approvals:
         """
         if len(self._drafts) + len(self._waiting) >= CHAT_APPROVALS_OPEN:
             return ToolAnswer("", None, "", {}, errors=[_FULL]), None
-        arguments: dict[str, Any] = dict(call.arguments or {})  # Any: JSON
+        arguments: dict[str, object] = dict(call.arguments or {})
         found, scopes = await asked("", lambda: ctx.tools.propose(ctx, call.tool, arguments))
         if isinstance(found, ToolAnswer):
             return found, scopes
@@ -213,12 +212,17 @@ class Approvals:
             return await chat_runs.told_calls(session, self._log.run, ChatEventType.APPROVAL_DECIDED)
 
     async def _refuse(
-        self, approval: ChatApproval, call: Call, status: ChatApprovalStatus, error: ToolError, **more: Any
-    ) -> None:  # Any: what else `tell` takes
+        self,
+        approval: ChatApproval,
+        call: Call,
+        status: ChatApprovalStatus,
+        error: ToolError,
+        also: Also | None = None,
+    ) -> None:
         """Tell the decision, and the model that nothing was written: a call that is not made has no result."""
         result = Result(call.id, call.tool, refusal(approval.operation, error), ok=False)
         step = self._progress.gave(result, {})
-        await self._log.tell(decided(approval, status), values=_origin(approval), steps=[step], **more)
+        await self._log.tell(decided(approval, status), values=_origin(approval), steps=[step], also=also)
 
     async def _make(self, approval: ChatApproval, call: Call, ctx: Context, calls: Calls) -> None:
         """Make the write, or find what it gave, and tell it. Raises RunEnds and RunLost."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from contract.chat import CHAT_RESULTS_BYTES, ChatErrorCode, ChatEventType
 from contract.errors import Forbidden, GatewayError, KeyInUse, RateLimited, Unavailable
@@ -100,7 +100,7 @@ class Calls:
         """Call the tool for its answer, with the scopes of which a refusal needs one. Raises RunEnds."""
         if read.errors:
             return ToolAnswer(read.operation, None, "", {}, errors=read.errors), None
-        arguments: Mapping[str, Any] = call.arguments or {}  # Any: JSON
+        arguments: Mapping[str, object] = call.arguments or {}
         return await asked(read.operation, lambda: ctx.tools.call(ctx, call.tool, arguments, reading=True))
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
+from contract.canonical_json import Json
 from contract.errors import NotFound, PreconditionFailed
 from contract.tool_answers import ToolProposal
 from contract.vocabulary import LeadStatus
@@ -36,8 +37,6 @@ MODELS: Final[Mapping[str, type[Record]]] = {
     "meeting": Activity,
 }
 """The tables of the kinds that tools write to."""
-Json = Any
-"""Any: JSON."""
 
 
 @dataclass(frozen=True, slots=True)

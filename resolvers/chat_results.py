@@ -1,18 +1,17 @@
 """Writes the result of a tool as the model reads it, and as the run's event tells it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
+from contract.canonical_json import Json
 from contract.chat import CHAT_RESULT_RECORDS, ChatEventType
 from contract.tool_answers import ToolAnswer, ToolError
 from contract.tools import KINDS
 from storage.base import JsonDict
 from storage.queries.chat_runs import Said
 
-Json = Any
-"""Any: JSON."""
 _KIND_OF: Final = {name: kind for kind in KINDS for name in (kind, f"{kind}s")}
 _LISTS: Final = ("nodes", "edges", "node", "columns")
 """Fields whose rows are of the kind that the field around them has."""

@@ -90,7 +90,7 @@ async def forecast_deals(
         rows = await statements.expected(session, condition, days, parts)
         dialect = session.dialect
 
-    found: defaultdict[tuple[str, date | None], list[Any]] = defaultdict(list)
+    found: defaultdict[tuple[str, date | None], list[Any]] = defaultdict(list)  # Any: of the parts
     for row in rows:
         found[row.place, row.month].append(row)
 

@@ -120,12 +120,12 @@ def converters(kind: RecordKind, told: Told) -> Mapping[str, Convert]:
     return {name: of(name) for name in kind.row.model_fields}
 
 
-def row_of(cells: Mapping[str, str], convert: Mapping[str, Convert]) -> tuple[dict[str, Any], list[Problem]]:
+def row_of(cells: Mapping[str, str], convert: Mapping[str, Convert]) -> tuple[dict[str, object], list[Problem]]:
     """The row of an upsert, and what is wrong with its cells. An empty cell says nothing (decision 533).
 
     Any: of each field its own.
     """
-    row: dict[str, Any] = {}  # Any: the same
+    row: dict[str, object] = {}
     problems: list[Problem] = []
     for name, cell in cells.items():
         if not cell.strip():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
@@ -16,6 +16,7 @@ from resolvers.import_csv import Form, Reader, known_encoding
 from resolvers.shared.inputs import Input, Line, Reference
 from resolvers.shared.tagging import Names
 from resolvers.upsert_rows import Kind
+from storage.base import JsonDict
 
 KINDS: Final[Mapping[ImportKind, Kind]] = {
     ImportKind.ACCOUNT: kinds.ACCOUNTS,
@@ -123,8 +124,8 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return made
 
 
-def kept(definition: Definition) -> dict[str, Any]:
-    """The definition as JSON. Any: of each part its own."""
+def kept(definition: Definition) -> JsonDict:
+    """The definition as JSON."""
     return {
         "input": definition.input.model_dump(mode="json"),
         "encoding": definition.encoding,
@@ -135,8 +136,8 @@ def kept(definition: Definition) -> dict[str, Any]:
     }
 
 
-def definition_of(stored: Mapping[str, Any]) -> Definition:
-    """The definition that was kept. Any: the same."""
+def definition_of(stored: JsonDict) -> Definition:
+    """The definition that was kept."""
     return Definition(
         DataImportInput.model_validate(stored["input"]),
         stored["encoding"],

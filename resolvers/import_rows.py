@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Final
 
 from contract.bulk_vocabulary import ImportKind
 from contract.domains import kept_domain
@@ -18,6 +18,7 @@ from resolvers.import_forms import Definition, free_name
 from resolvers.upsert_rows import Kind, Line, read
 from storage.base import as_uuid
 from storage.new_rows import new_row
+from storage.rows import ImportRefusalRow
 from storage.tables import ImportRefusal
 
 _SOURCE = "source"
@@ -103,7 +104,7 @@ class Lines:
                 made.refuse((definition.match,), f"is that of line {repeated[line]}, too", "duplicate")
         return lines
 
-    def _row(self, cells: Sequence[str]) -> tuple[dict[str, Any], list[Problem]]:
+    def _row(self, cells: Sequence[str]) -> tuple[dict[str, object], list[Problem]]:
         """The row of an upsert. Any: of each field its own."""
         return row_of({field: cells[place] for field, place in self._fields.items()}, self._convert)
 
@@ -115,8 +116,8 @@ def refusal_of(import_id: str, definition: Definition, row: FileRow, problems: S
     return new_row(ImportRefusal, import_id=import_id, line=line, cells=definition.cells(cells), errors=errors)
 
 
-def problems_told(refusal: Any) -> list[Problem]:
-    """Read the problems of a refused row. Any: a row of the ledger, read either way."""
+def problems_told(refusal: ImportRefusal | ImportRefusalRow) -> list[Problem]:
+    """Read the problems of a refused row."""
     return [Problem(tuple(e["path"]), e["message"], e["type"], tuple(e["names"])) for e in refusal.errors]
 
 
@@ -139,7 +140,7 @@ def _filled(refusal: ImportRefusal, width: int) -> list[str]:
     return cells + [""] * (width - len(cells))
 
 
-def _error(refusal: ImportRefusal) -> str:
+def _error(refusal: ImportRefusal | ImportRefusalRow) -> str:
     told = []
     for problem in problems_told(refusal):
         place = ".".join(map(str, problem.path))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from contract.bulk_vocabulary import MergeableKind
 from contract.errors import InvalidState, NotFound
@@ -15,13 +14,13 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.result_codec import dumps, loads
-from storage.base import Record, now
+from storage.base import JsonDict, Record, now
 from storage.new_rows import as_row
 from storage.queries import merge_undoing as statements
 from storage.queries import merged_ids, records
 from storage.queries.duplicates import MODELS
 from storage.queries.history import Told
-from storage.queries.merging import Going, Links
+from storage.queries.merging import Going, Links, Row
 from storage.tables import Event, Merge
 from storage.tenancy.sessions import TenantSession
 
@@ -98,7 +97,7 @@ async def _append(session: TenantSession, event: Event, told: Sequence[Told]) ->
     await records.append_events(session, [event])
 
 
-async def _accounts_now(session: TenantSession, before: Mapping[str, Any]) -> Mapping[str, str]:
+async def _accounts_now(session: TenantSession, before: JsonDict) -> Mapping[str, str]:
     """Find where the accounts that the records named before the merge are now: those that are gone lead nowhere.
 
     One that went into another leads there (decision 590).
@@ -115,7 +114,7 @@ async def _accounts_now(session: TenantSession, before: Mapping[str, Any]) -> Ma
 
 
 async def _restorable(
-    session: TenantSession, kind: MergeableKind, rows: Sequence[Any], accounts: Mapping[str, str]
+    session: TenantSession, kind: MergeableKind, rows: Sequence[Row], accounts: Mapping[str, str]
 ) -> tuple[list[Record], list[str]]:
     """The rows as they come back, a version later; an account that is gone meanwhile is named no more, and told."""
     kept: list[str] = []
@@ -138,9 +137,9 @@ async def _taken_back(
     session: TenantSession,
     kind: MergeableKind,
     into: Record,
-    fields: dict[str, list[Any]],
+    fields: JsonDict,
     accounts: Mapping[str, str],
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, object], list[str]]:
     """The fields that get their values of before the merge, and those that were changed after it.
 
     An account that is gone, or a key in another system that is another record's by now, is not taken back.

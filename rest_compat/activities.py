@@ -86,7 +86,7 @@ class ActivityQuery(ListParameters):
 
 def _any_of(writers: Mapping[ActivityType, _Writer]) -> dict[str, Any]:  # Any: pydantic's pairs
     """Returns the fields of all these inputs, none of which is needed: the type's own input has the last word."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {}  # Any: the same
     for writer in writers.values():
         for name, info in writer.input.model_fields.items():
             if name not in HIDDEN:

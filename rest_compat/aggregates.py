@@ -6,7 +6,7 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -105,5 +105,5 @@ def _figures(group: Figures, names: Sequence[str]) -> JsonObject:
     return {name: _figure(getattr(group, name)) for name in names}
 
 
-def _figure(value: Any) -> Any:  # Any: a number, or what is there for each currency
+def _figure(value: object) -> object:
     return [asdict(one) for one in value] if isinstance(value, list) else value

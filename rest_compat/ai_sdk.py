@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import orjson
 
+from contract.canonical_json import Json
 from contract.chat import ChatEventType as Type
 from contract.chat import ChatRunStatus
 from resolvers.chat_runs import Event, event_id
@@ -28,7 +29,7 @@ class Rendering:
         self._text: str | None = None
         self._has_results = False
         self._void: list[Chunk] = []
-        self._approvals: dict[str, Mapping[str, Any]] = {}
+        self._approvals: dict[str, Mapping[str, Json]] = {}
 
     def render(self, event: Event) -> bytes:
         """The event as it is sent: its id stands with the last of its chunks, so that none is left out by resuming."""
@@ -114,7 +115,7 @@ class Rendering:
                     yield {"type": "tool-output-denied", **call}
 
 
-def _finished(data: Mapping[str, Any]) -> Iterator[Chunk]:  # Any: JSON
+def _finished(data: Mapping[str, object]) -> Iterator[Chunk]:
     yield {"type": "finish-step"}
     if data["status"] == ChatRunStatus.CANCELLED.value:
         yield {"type": "abort", "reason": "cancelled"}

@@ -12,7 +12,7 @@ from resolvers.integrations import Connected
 from resolvers.shared.context import Context
 from rest_compat.operations import RestResponse
 from rest_compat.schemas import JsonObject
-from storage.tables import SyncRun
+from storage.tables import SyncRun, SyncStream
 
 
 def settings_document(view: integration_views.SettingsView) -> JsonObject:
@@ -64,18 +64,7 @@ async def _shown(ctx: Context, each: Connected) -> JsonObject:
             "retry_at": problem.retry_at,
         },
         "settings": settings_document(integration_views.settings_of(each)),
-        "streams": [
-            {
-                "id": stream.id,
-                "kind": stream.kind,
-                "name": stream.name,
-                "enabled": stream.enabled,
-                "window_from": stream.window_from,
-                "window_until": stream.window_until,
-                "last_synced_at": stream.synced_at,
-            }
-            for stream in streams
-        ],
+        "streams": [_stream(stream) for stream in streams],
         "channels": [],
         "progress": {
             "mode": None if progress.mode is None else progress.mode.value,
@@ -95,6 +84,18 @@ async def _shown(ctx: Context, each: Connected) -> JsonObject:
         "created_at": each.created_at,
         "updated_at": each.updated_at,
         "version": each.version,
+    }
+
+
+def _stream(stream: SyncStream) -> JsonObject:
+    return {
+        "id": stream.id,
+        "kind": stream.kind,
+        "name": stream.name,
+        "enabled": stream.enabled,
+        "window_from": stream.window_from,
+        "window_until": stream.window_until,
+        "last_synced_at": stream.synced_at,
     }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from contract.bulk_vocabulary import BulkOutcome
 from contract.errors import Problem
@@ -20,7 +19,7 @@ from resolvers.upserts import (
     upsert_deals,
     upsert_leads,
 )
-from rest_compat.operations import Handler, RestOperation, RestRequest, RestResponse
+from rest_compat.operations import Handler, Resolver, RestOperation, RestRequest, RestResponse
 from rest_compat.schemas import ROW_PROBLEM_SCHEMA, JsonObject, enumerated, or_null, record_schema
 
 _COUNT: Final = {"type": "integer", "minimum": 0}
@@ -70,7 +69,7 @@ def _shown(done: Upserted) -> JsonObject:
     return {"results": results, **counts, "dry_run": done.dry_run}
 
 
-def _operation(noun: str, resolver: Callable[..., Awaitable[Any]], body: type[Input], match: str) -> RestOperation:
+def _operation(noun: str, resolver: Resolver, body: type[Input], match: str) -> RestOperation:
     async def upsert(call: RestRequest) -> RestResponse:
         """Writes the rows; answers with what came of each."""
         return RestResponse(_shown(await resolver(call.ctx, call.body)))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -50,7 +50,7 @@ class ChatMessage(Node):
 
     @computed_field("The records that it names, each one seen by a tool of the thread.", "citations")
     def citations(root: strawberry.Parent[Message]) -> list[ChatCitation]:
-        found: Any = [SimpleNamespace(**citation) for citation in root.citations]  # Any: read as its type is
+        found: object = [SimpleNamespace(**citation) for citation in root.citations]
         return found
 
 
@@ -142,7 +142,7 @@ class ChatThreadMutations:
     async def chat_thread_rename(
         self, info: Info, id: ThreadId, title: Annotated[str, argument("Up to 200 characters.")]
     ) -> ChatThreadPayload:
-        fields: Mapping[str, Any] = {"title": title}  # Any: the fields of the model
+        fields: Mapping[str, object] = {"title": title}
         thread, problems = await change(
             info, chat_threads.rename_thread, id, model=ChatThreadTitle, input=fields, at=()
         )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date as Day  # a field is called date
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -41,7 +41,7 @@ class ChatUsageQueries:
         return _shown(await chat_usage.list_usage(info.context, from_ or None, to or None))
 
 
-def _shown(rows: Sequence[ModelUsage]) -> Any:  # Any: read as their type is
+def _shown(rows: Sequence[ModelUsage]) -> object:
     return [
         SimpleNamespace(
             date=Day.fromisoformat(row.day),

@@ -19,11 +19,11 @@ from storage.rows import Row
 
 Info = strawberry.Info[Context, None]
 E = TypeVar("E", bound=type[Enum])
-_Field = Any
+DeclaredField = Any
 """A field as the library makes it. Any: a class says the type of its values where it stands."""
 _Method = Callable[..., object]
 _Serve = Callable[..., Awaitable[object]]
-_Declare = Callable[[_Method], _Field]
+_Declare = Callable[[_Method], DeclaredField]
 
 LINK = "link"
 """The key, in a field's metadata, of the row's attribute that holds the linked row, where it came along with it."""
@@ -88,7 +88,7 @@ class Guarded:
 
 def guarded_field(
     resolver: _Serve, description: str, *needs: str, along: str | None = None
-) -> Callable[[_Serve], _Field]:
+) -> Callable[[_Serve], DeclaredField]:
     """A field of an object type that this resolver serves; its rule comes before a look at the arguments.
 
     `needs` names the columns of the row that its method reads; the record's id unless told. `along` names the list that
@@ -99,7 +99,7 @@ def guarded_field(
     metadata = _metadata(needs, along)
     directives = _directives(rule)
 
-    def declare(method: _Serve) -> _Field:
+    def declare(method: _Serve) -> DeclaredField:
         @wraps(method)
         async def enforced(*args: object, info: Info, **kwargs: object) -> object:
             context = info.context
@@ -120,7 +120,7 @@ def guarded_field(
     return declare
 
 
-def link_field(name: str, resolver: _Serve, description: str) -> _Field:
+def link_field(name: str, resolver: _Serve, description: str) -> DeclaredField:
     """A to-one link: the row that came along under this name, else the one that `<name>_id` leads to.
 
     Who may read a CRM record may follow its links, which is what lets them come along: a rule that says otherwise is
@@ -151,11 +151,11 @@ def _root_field(method: Callable[..., object]) -> str:
     return next(f"{root}.{to_camel_case(method.__name__)}" for end, root in _ROOTS.items() if owner.endswith(end))
 
 
-def operation_field(resolver: _Serve, description: str) -> Callable[[_Serve], _Field]:
+def operation_field(resolver: _Serve, description: str) -> Callable[[_Serve], DeclaredField]:
     """A field of Query or Mutation that this resolver serves."""
     field = guarded_field(resolver, description)
 
-    def declare(method: _Serve) -> _Field:
+    def declare(method: _Serve) -> DeclaredField:
         RULES[_root_field(method)] = rule_of(resolver)
         return field(method)
 
@@ -166,7 +166,7 @@ def subscription(resolver: _Serve, description: str) -> _Declare:
     """A field of Subscription: its method gives the iterator of what this resolver watches."""
     rule = rule_of(resolver)
 
-    def declare(method: _Method) -> _Field:
+    def declare(method: _Method) -> DeclaredField:
         RULES[_root_field(method)] = rule
         return strawberry.subscription(
             method, description=f"{description} {rule.sentence}", directives=_directives(rule)
@@ -179,12 +179,12 @@ def _directives(rule: Rule) -> list[RequiresScope]:
     return [RequiresScope(group=rule.group, organization=rule.organization)] if rule.group else []
 
 
-def field(description: str, **kwargs: Any) -> _Field:  # Any: the library's own
+def field(description: str, **kwargs: Any) -> DeclaredField:  # Any: the library's own
     """A plain field, read off the row by its name."""
     return strawberry.field(description=description, **kwargs)
 
 
-def secret_field(description: str) -> _Field:
+def secret_field(description: str) -> DeclaredField:
     """A plain field that shows a new secret, so that no answer with it is compressed or kept (decision 209)."""
     return strawberry.field(description=description, metadata={SECRET: True})
 

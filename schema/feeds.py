@@ -1,6 +1,6 @@
 """The fields `activities`, `timeline`, `history`, `files` and `mergedFrom` of the records that have them."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -9,7 +9,7 @@ from contract.bulk_vocabulary import MergeableKind
 from contract.vocabulary import TimelineKind
 from resolvers import activities, files, merging, timeline
 from schema.connections import After, Connection, First, listing
-from schema.declare import Info, argument, enum, guarded_field
+from schema.declare import DeclaredField, Info, argument, enum, guarded_field
 from schema.execution.selections import selected_nodes
 from schema.filters import condition_of
 from schema.links import ActivityFilterLink, ActivityLink, FileLink
@@ -39,7 +39,7 @@ Kinds = Annotated[list[TimelineKind] | None, argument("Only items of these kinds
 Upcoming = Annotated[bool | None, argument("Whether activities of the future are shown, too.")]
 
 
-def activities_field(subject: str, how: str) -> Any:
+def activities_field(subject: str, how: str) -> DeclaredField:
     """Make the field `activities` of a record of this kind; how says how an activity stands to it: on, with."""
     read = activities.OF_RECORD[subject]
 
@@ -58,7 +58,7 @@ def activities_field(subject: str, how: str) -> Any:
     return listed
 
 
-def timeline_field(subject: str, description: str) -> Any:
+def timeline_field(subject: str, description: str) -> DeclaredField:
     """Make the field `timeline` of a record of this kind."""
     read = timeline.TIMELINES[subject]
 
@@ -79,7 +79,7 @@ def timeline_field(subject: str, description: str) -> Any:
     return feed
 
 
-def history_field(subject: str) -> Any:
+def history_field(subject: str) -> DeclaredField:
     """Make the field `history` of a record of this kind."""
     read = timeline.HISTORIES[subject]
 
@@ -93,7 +93,7 @@ def history_field(subject: str) -> Any:
     return changes
 
 
-def merged_from_field(kind: MergeableKind) -> Any:
+def merged_from_field(kind: MergeableKind) -> DeclaredField:
     """Make the field `mergedFrom` of a record of this kind."""
 
     async def ids(root: strawberry.Parent[Row], info: Info) -> list[strawberry.ID]:
@@ -104,7 +104,7 @@ def merged_from_field(kind: MergeableKind) -> Any:
     return strawberry.field(resolver=ids, description=text)
 
 
-def files_field(description: str = "The files attached to it, newest first.") -> Any:
+def files_field(description: str = "The files attached to it, newest first.") -> DeclaredField:
     """Make the field `files` of a record."""
 
     @guarded_field(files.files_of_record, description)

@@ -44,8 +44,10 @@ class File(Node):
     async def attached_to(root: strawberry.Parent[FileRow], info: Info) -> list[Node]:
         ids = await service.records_of_file(info.context, root.id)
         selections = selected_by_type(info)
-        found: list[Any] = await gather(*(viewer.get_node(info.context, i, selections) for i in ids))
-        return [one for one in found if one is not None]  # each stands for its type
+        found: list[Any] = await gather(  # Any: each stands for its type
+            *(viewer.get_node(info.context, i, selections) for i in ids)
+        )
+        return [one for one in found if one is not None]
 
     @guarded_field(members.get_member, "Who uploaded it.", "uploaded_by")
     async def uploaded_by_member(root: strawberry.Parent[FileRow], info: Info) -> Member | None:

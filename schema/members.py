@@ -9,7 +9,7 @@ from contract.scopes import Role
 from contract.vocabulary import MemberState, OwnedKind
 from resolvers import members, ownership
 from schema.connections import After, Before, Connection, First, Last, Offset, listing
-from schema.declare import Info, argument, enum, field, guarded_field, link_field, operation_field
+from schema.declare import DeclaredField, Info, argument, enum, field, guarded_field, link_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.inputs import change, given
@@ -69,7 +69,7 @@ class Member:
         return await members.owned_by_member(info.context, root.id)
 
 
-def owner_link() -> Any:
+def owner_link() -> DeclaredField:
     """Make the field `owner` of a record with an `owner_id`."""
     return link_field("owner", members.get_member, "The owning member; null where nobody known owns the record.")
 

@@ -1,6 +1,5 @@
 """Merges on the GraphQL surface: what one would do, making it, undoing it."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import strawberry
@@ -8,6 +7,7 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from contract.bulk_vocabulary import MergeableKind
+from contract.canonical_json import JsonObject
 from resolvers import accounts, merge_undoing, merging
 from resolvers.merge_fields import MergeInput as Input
 from resolvers.merge_fields import names_of
@@ -102,9 +102,9 @@ class MergeUndoPayload:
     user_errors: list[UserError] = field("Problems that the client can act on.")
 
 
-def _read(input: MergeInput) -> Mapping[str, Any]:  # Any: of each field its own
+def _read(input: MergeInput) -> JsonObject:
     """The input with the names of fields as rows have them."""
-    fields: Any = given(input)
+    fields: Any = given(input)  # Any: of each field its own
     fields["from"] = fields.pop("from_")
     called = {to_camel_case(name): name for name in names_of(MergeableKind(fields["kind"]))}
     for choice in fields.get("choose") or ():

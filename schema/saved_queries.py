@@ -1,12 +1,12 @@
 """Saved queries on the GraphQL surface."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
+from contract.canonical_json import JsonObject
 from resolvers import saved_queries
 from resolvers.saved_queries import Saved, SavedQueryCreate, SavedQueryRun
 from resolvers.shared.inputs import parse
@@ -131,9 +131,9 @@ class SavedQueryMutations:
         return _payload(await change(info, saved_queries.verify_saved_query, id, verified))
 
 
-def _read(input: SavedQueryInput | SavedQueryUpdateInput) -> Mapping[str, Any]:  # Any: JSON
+def _read(input: SavedQueryInput | SavedQueryUpdateInput) -> JsonObject:
     """The input with its semantic query as resolvers have it."""
-    fields: Any = given(input)
+    fields: Any = given(input)  # Any: JSON
     return {name: as_plan(value) if name == "query" else value for name, value in fields.items()}
 
 

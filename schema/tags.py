@@ -9,7 +9,7 @@ from strawberry import UNSET
 from contract.vocabulary import SortDirection, TaggedKind
 from resolvers import tags
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, enum, field, guarded_field, operation_field
+from schema.declare import DeclaredField, Info, argument, enum, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected_nodes
 from schema.filters import Comparator, order_of
@@ -30,7 +30,7 @@ enum(
 )
 
 
-def tags_field(kind: TaggedKind) -> Any:
+def tags_field(kind: TaggedKind) -> DeclaredField:
     """Make the field `tags` of a record of this kind."""
 
     async def names(root: strawberry.Parent[Row], info: Info) -> list[str]:
@@ -48,12 +48,12 @@ class TagsFilter(Comparator):
     is_empty: bool | None = field("Whether there are no tags at all.", default=UNSET)
 
 
-def on_tags() -> Any:
+def on_tags() -> DeclaredField:
     """Make the field `tags` of a record type's filter."""
     return field("On the tags.", default=UNSET)
 
 
-def first_tags() -> Any:
+def first_tags() -> DeclaredField:
     """Make the field `tags` of the input of a new record."""
     return field("Names of its tags, at most 100; those that there are not are made.", default=UNSET)
 

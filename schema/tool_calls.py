@@ -12,6 +12,7 @@ import orjson
 from pydantic import ValidationError
 
 from contract.analytics_events import AnalyticsRunStatus
+from contract.canonical_json import JsonObject
 from contract.errors import Problem, Problems
 from contract.tool_answers import ToolAnswer, ToolError, ToolProposal, ToolRead, ToolTold, UnknownTool
 from contract.tools import Effect, Tool
@@ -37,7 +38,7 @@ class _Ran:
     """The outcome of a document: the values of its root fields, or errors; and what it cost."""
 
     data: dict[str, Any] | None  # Any: JSON
-    errors: Sequence[Mapping[str, Any]]
+    errors: Sequence[JsonObject]
     cost: int
 
 
@@ -236,7 +237,7 @@ def _answered(
     )
 
 
-def _errors(document: Prepared, errors: Sequence[Mapping[str, Any]]) -> list[ToolError]:
+def _errors(document: Prepared, errors: Sequence[JsonObject]) -> list[ToolError]:
     """Reads the errors of an answer, a problem at a time."""
     found = []
     for error in errors:

@@ -1,12 +1,14 @@
 """Tells of the kinds of records that tools read: their fields, and the words that these may have."""
 
-from typing import Any, cast
+from typing import cast
 
 from graphql import GraphQLEnumType, GraphQLObjectType, GraphQLSchema, get_named_type, is_enum_type, is_leaf_type
 
+from contract.canonical_json import JsonObject
 
-def kind_of(schema: GraphQLSchema, kind: str) -> dict[str, Any]:
-    """A kind, by its name in lower case: its own fields, and the vocabularies of these. Any: JSON."""
+
+def kind_of(schema: GraphQLSchema, kind: str) -> JsonObject:
+    """A kind, by its name in lower case: its own fields, and the vocabularies of these."""
     record = cast(GraphQLObjectType, schema.type_map[kind.capitalize()])
     leaves = {name: one for name, one in record.fields.items() if is_leaf_type(get_named_type(one.type))}
     words = [cast(GraphQLEnumType, get_named_type(one.type)) for one in leaves.values()]

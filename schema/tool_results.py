@@ -1,14 +1,11 @@
 """Cuts what a tool gave to what a model can read: rows at the end go first, then the ends of long texts."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
+from contract.canonical_json import Json
 from contract.tools import TOOL_RESULT_BYTES, TOOL_TEXT
-
-Json = Any
-"""Any: JSON."""
 
 
 def size_of(data: Json) -> int:

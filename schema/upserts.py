@@ -1,7 +1,7 @@
 """Upserts on the GraphQL surface: up to 1,000 rows of another system in one transaction."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -10,7 +10,7 @@ from contract.bulk_vocabulary import AccountMatch, BulkOutcome, BulkPolicy, Cont
 from contract.errors import Problem
 from resolvers import upserts
 from schema.adapters.strawberry import to_camel_case
-from schema.declare import Info, argument, enum, field, operation_field
+from schema.declare import DeclaredField, Info, argument, enum, field, operation_field
 from schema.errors import UserError, UserErrorCode
 from schema.filters import camel
 from schema.inputs import change, given
@@ -53,15 +53,15 @@ enum(
 )
 
 
-def _identifier() -> Any:
+def _identifier() -> DeclaredField:
     return field("The record's identifier; counts only where rows are matched by it.", default=UNSET)
 
 
-def _names() -> Any:
+def _names() -> DeclaredField:
     return field("Names of tags, all that it is to have; those that there are not are made.", default=UNSET)
 
 
-def _account_key() -> Any:
+def _account_key() -> DeclaredField:
     return field("The external key of the account; excludes accountId.", default=UNSET)
 
 

@@ -222,7 +222,7 @@ def folded_copies(model: type[SQLModel]) -> Mapping[str, str]:
 
 
 @cache
-def copies_of(model: type[SQLModel]) -> tuple[tuple[str, str, Callable[[Any], Any]], ...]:
+def copies_of(model: type[SQLModel]) -> tuple[tuple[str, str, Callable[[object], object]], ...]:
     """All copies: the column, its copy, and what makes the copy's value of the column's.
 
     There are as many cached values as tables.
@@ -232,7 +232,7 @@ def copies_of(model: type[SQLModel]) -> tuple[tuple[str, str, Callable[[Any], An
     return tuple((c.info[FOLDS], c.name, c.info.get(FOLDING, folded_copy)) for c in copies)
 
 
-def with_copies(model: type[SQLModel], values: Mapping[str, Any]) -> dict[str, Any]:
+def with_copies(model: type[SQLModel], values: Mapping[str, object]) -> dict[str, object]:
     """The values with the copies of those that have one: whoever writes the column writes all of them."""
     written = dict(values)
     for name, copy, fold in copies_of(model):
@@ -246,7 +246,9 @@ def folded_copy(value: Any) -> Any:  # Any: a text or a list of them, and the sa
     return [folded(text) for text in value] if isinstance(value, list) else value and folded(value)
 
 
-def derived(model: type[SQLModel], columns: Collection[str], values: Mapping[str, Any]) -> dict[str, Any]:
+def derived(
+    model: type[SQLModel], columns: Collection[str], values: Mapping[str, object]
+) -> dict[str, Any]:  # Any: each of its column's type
     """The values of a new record with those that follow from them.
 
     It was last changed at the very moment that it was made (decision 211), and its texts have their folded copies.

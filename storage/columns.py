@@ -236,7 +236,7 @@ def folds_each(of: str) -> AnyField:
     return Field(default_factory=list, sa_type=Document, sa_column_kwargs={"info": {FOLDS: of}, "server_default": "[]"})
 
 
-def is_copy(stored: ColumnElement[Any]) -> bool:  # Any: of whichever type
+def is_copy(stored: ColumnElement[object]) -> bool:
     """Whether the column is the folded copy of another."""
     return isinstance(stored, StoredColumn) and FOLDS in stored.info
 

@@ -54,6 +54,14 @@ class WrittenRow(IdempotencyKeyRow):
     settled: bool
 
 
+class NameRow(Row):
+    """A name of an organization's: of what kind it is, what it stands for, and the name itself."""
+
+    kind: str
+    value: str
+    name: str | None
+
+
 class ReachedRow(Row):
     """The deals of one status and currency that count for a sales target."""
 

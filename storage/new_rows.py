@@ -64,13 +64,13 @@ def model_named(table: str) -> AnyRow:
 
 @cache
 def _kind(model: type[SQLModel]) -> tuple[AnyRow, Mapping[str, Callable[[], object]]]:
-    mapped: Any = model
+    mapped: Any = model  # Any: the type checker does not know what a mapper adds
     names = [a.key for a in mapped.__mapper__.column_attrs]
     kind = type(f"{model.__name__}Row", (namedtuple("Row", names),), {"__slots__": (), MODEL: model})
     return kind, {name: _default(model.model_fields[name]) for name in names}
 
 
-def _default(field: Any) -> Callable[[], object]:
+def _default(field: Any) -> Callable[[], object]:  # Any: SQLModel's factories take nothing, unlike pydantic's
     if field.default_factory is not None:
         factory: Callable[[], object] = field.default_factory
         return factory

@@ -33,7 +33,7 @@ from sqlmodel import UTCDateTime
 
 from storage.adapters.sqlalchemy import Compiled, bind_processor, plain_type
 from storage.base import Decoded, Identifier, Opaque, Tenant
-from storage.expressions import AnyType
+from storage.expressions import AnyColumn, AnyType
 from storage.postgres.tenant_connection import SEARCH_SETTING, SETTING
 from storage.tenancy import guard
 
@@ -152,11 +152,11 @@ def _gives_rows(text: str, writes: bool) -> bool:
     return not writes or "returning" in text.lower()
 
 
-def _encoded(encode: Decode | None, value: Any) -> Any:
+def _encoded(encode: Decode | None, value: object) -> object:
     return value if encode is None or value is None else encode(value)
 
 
-def _as_text(column: Any) -> Any:
+def _as_text(column: AnyColumn) -> AnyColumn:
     """Identifiers and JSON come as text, which the driver reads fastest."""
     return cast(column, Text).label(column.key) if isinstance(column.type, Identifier | JSON) else column
 
@@ -180,12 +180,12 @@ def encoder(kind: AnyType, dialect: Dialect) -> Decode | None:
     return bind_processor(kind, dialect) if not isinstance(kind, JSON) else compact_json
 
 
-def parsed(value: Any) -> Any:
+def parsed(value: object) -> object:
     """An opaque JSON value as what it stands for; any other as it is."""
     return orjson.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
 
 
-def compact_json(value: Any) -> str:  # Any: of JSON
+def compact_json(value: object) -> str:
     """The value as documents are stored: without blanks, on both databases."""
     return orjson.dumps(value).decode()
 
@@ -246,7 +246,7 @@ def row_of(keys: Sequence[str | None]) -> AnyKind:
     return type("Row", (namedtuple("Row", [key or "" for key in keys], rename=True),), {"__slots__": (), **links})
 
 
-def _link(places: Mapping[str, int]) -> Callable[[Any], Any]:
+def _link(places: Mapping[str, int]) -> Callable[[AnyRow], AnyRow | None]:
     kind, identifier, take = namedtuple("Row", places), places["id"], itemgetter(*places.values())
     if len(places) == 1:
         return lambda row: None if row[identifier] is None else kind(row[identifier])

@@ -54,7 +54,7 @@ def settings(**overrides: Any) -> Settings:  # their validation says what is wro
         fail("\n".join(lines), BAD_CONFIGURATION)
 
 
-def settings_to_serve(**overrides: Any) -> Settings:  # as above
+def settings_to_serve(**overrides: object) -> Settings:
     """The same for a process of the service, which takes more."""
     from gateway.settings import unfit_to_serve
 

@@ -1,7 +1,7 @@
 """Answers calls of tools without the protocol's library, whose copies cost more than a result (decision 318)."""
 
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from starlette.responses import Response
@@ -32,7 +32,7 @@ async def answer_call(
     record.cost = answer.cost
     record.code = answer.errors[0].code if answer.errors else ""
     text = orjson.dumps(_content(answer), option=orjson.OPT_UTC_Z)
-    result: dict[str, Any] = {  # Any: JSON
+    result: dict[str, object] = {
         "content": [{"type": "text", "text": text.decode()}],
         "structuredContent": orjson.Fragment(text),
         "isError": bool(answer.errors),
@@ -51,7 +51,7 @@ def _response(body: bytes, status: int = 200) -> Response:
     return Response(body, status, media_type="application/json")
 
 
-def _content(answer: ToolAnswer) -> dict[str, Any]:  # Any: JSON
+def _content(answer: ToolAnswer) -> dict[str, object]:
     if answer.errors:
         errors = [{"code": one.code, "message": one.message, "field": one.field} for one in answer.errors]
         return {"operation": answer.operation, "errors": errors, "cost": answer.cost}
@@ -64,8 +64,8 @@ def _content(answer: ToolAnswer) -> dict[str, Any]:  # Any: JSON
     }
 
 
-def _meta(answer: ToolAnswer) -> dict[str, Any]:  # Any: JSON
-    meta: dict[str, Any] = {f"{_META}replayed": True} if answer.is_replayed else {}
+def _meta(answer: ToolAnswer) -> dict[str, object]:
+    meta: dict[str, object] = {f"{_META}replayed": True} if answer.is_replayed else {}
     if answer.document:
         meta[f"{_META}twin"] = {"document": answer.document, "variables": answer.variables}
     return meta

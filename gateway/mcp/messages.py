@@ -5,10 +5,11 @@ The library's words would quote what was sent, and its own parts.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
+from contract.canonical_json import JsonObject
 from contract.errors import BadRequest
 from contract.json_depth import depth_of
 from contract.limits import JSON_DEPTH_MAX
@@ -36,12 +37,12 @@ class NoMessage(BadRequest):
 
 @dataclass(slots=True)
 class Message:
-    """A request or a notification; `id` is None for the latter. Any: JSON."""
+    """A request or a notification; `id` is None for the latter."""
 
     method: str
-    params: dict[str, Any]
+    params: JsonObject
     id: str | int | None
-    whole: dict[str, Any]
+    whole: JsonObject
 
     @property
     def is_call(self) -> bool:
@@ -100,7 +101,7 @@ def refusal(code: int, words: str, data: object = None, identifier: str | int | 
     return orjson.dumps({"jsonrpc": "2.0", "id": identifier, "error": error | ({} if data is None else {"data": data})})
 
 
-def answered(identifier: str | int | None, result: dict[str, Any]) -> bytes:  # Any: JSON
+def answered(identifier: str | int | None, result: JsonObject) -> bytes:
     """A JSON-RPC result."""
     return orjson.dumps({"jsonrpc": "2.0", "id": identifier, "result": result})
 

@@ -1,7 +1,7 @@
 """The resources of the MCP door: the kinds of records, and each record."""
 
 import re
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -24,10 +24,10 @@ async def read_resource(ctx: Context, uri: str) -> str | None:
     return None if answer.errors else orjson.dumps(answer.data, option=orjson.OPT_UTC_Z).decode()
 
 
-async def _kinds(ctx: Context) -> dict[str, Any]:  # Any: JSON
+async def _kinds(ctx: Context) -> dict[str, object]:
     """The kinds that the caller may read, and the stages where the caller may read these."""
     offered = {told.name for told in ctx.tools.offered(ctx)}
-    stages: list[Any] = []
+    stages: list[object] = []
     if "describe" in offered:
         answer = await ctx.tools.call(ctx, "describe", {})
         stages = answer.data["pipelineStages"] if not answer.errors else []

@@ -10,6 +10,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
+from contract.canonical_json import JsonObject
 from contract.errors import GatewayError
 from contract.tool_answers import ToolTold
 from contract.tools import Effect
@@ -31,7 +32,7 @@ _ABOUT: Final = (
 
 def manager() -> StreamableHTTPSessionManager:
     """The server for streamable HTTP without sessions, one for the process."""
-    server: Server[dict[str, Any]] = Server(
+    server: Server[JsonObject] = Server(
         SERVER["name"],
         title=SERVER["title"],
         version=SERVER["version"],

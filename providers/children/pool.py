@@ -87,8 +87,9 @@ class _Pool:
         self._idle: list[tuple[Child, asyncio.TimerHandle]] = []
         self._leaving: set[asyncio.Task[None]] = set()
 
-    # Any is what the function gives, which `Children.run` knows.
-    async def run(self, module: str, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    async def run(
+        self, module: str, name: str, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> Any:  # Any: what the function gives
         child = await self._take()
         is_sound = False
         try:

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from providers.embedded.steps import Asked, Lines, Outcome, Pick, Request, Step, one, refused
 from providers.embedded.words import words_of
@@ -34,7 +34,7 @@ def mark(kind: str, id: str) -> str:
     return f"[[{kind}:{id}]]"
 
 
-def label_of(node: dict[str, Any]) -> str:  # Any: JSON
+def label_of(node: dict[str, object]) -> str:
     """A record's name as its row has it."""
     name = node.get("name") or node.get("subject")
     return str(name or " ".join(str(node[key]) for key in ("firstName", "lastName") if node.get(key)))
@@ -79,7 +79,7 @@ def _numbered(hits: Sequence[Found]) -> list[str]:
     return [f"{number}. {hit.mark} · {hit.kind}" for number, hit in enumerate(hits, 1)]
 
 
-def _hits(data: Any) -> list[Found]:  # Any: JSON
+def _hits(data: object) -> list[Found]:
     found = []
     for hit in data if isinstance(data, list) else []:
         node = hit.get("node") if isinstance(hit, dict) else None

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
+from contract.canonical_json import JsonObject
 from providers.embedded.periods import Period
 
 NOUNS: Final = {
@@ -126,9 +127,9 @@ class Listing:
             return self.period is not None
         return True
 
-    def where(self, asked_by: str, zone: ZoneInfo, today: date) -> dict[str, Any]:  # Any: JSON
+    def where(self, asked_by: str, zone: ZoneInfo, today: date) -> JsonObject:
         """The conditions, but for those on records that have to be found first."""
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         if self.is_mine:
             found["ownerId"] = {"eq": asked_by}
         states = [*self.states]

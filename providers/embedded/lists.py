@@ -1,7 +1,6 @@
 """Lists of records: the names are found first, then the page is asked for and told line by line."""
 
 from collections.abc import Generator, Sequence
-from typing import Any
 
 from providers.embedded.finding import Found, find
 from providers.embedded.list_reading import ListReader
@@ -54,21 +53,21 @@ def _listed(asked: Asked, listing: Listing) -> Plan:
 
 
 def page(
-    kind: str, where: dict[str, Any], order: dict[str, str] | None = None, first: int | None = None
+    kind: str, where: dict[str, object], order: dict[str, str] | None = None, first: int | None = None
 ) -> Request:  # Any: JSON
     """The call that lists records."""
     more = {"where": where, "order": order, "first": first}
     return Request("list_records", {"kind": kind, **{key: value for key, value in more.items() if value}})
 
 
-def _heading(title: str, rows: Sequence[dict[str, Any]], data: Any) -> str:  # Any: JSON
+def _heading(title: str, rows: Sequence[dict[str, object]], data: object) -> str:
     title = title[0].upper() + title[1:]
     if has_more(data):
         return f"{title}, the first {len(rows)}; there are more:"
     return f"{title}, {len(rows)} in all:"
 
 
-def stage_of(name: str) -> Generator[Step, Sequence[Outcome], dict[str, Any] | Outcome | Lines]:  # Any: JSON
+def stage_of(name: str) -> Generator[Step, Sequence[Outcome], dict[str, object] | Outcome | Lines]:
     """The stage of that name; an outcome that gave none, or what is said where no stage has the name."""
     outcome = yield from one(Request("describe", {}))
     if not outcome.is_ok:
@@ -76,7 +75,7 @@ def stage_of(name: str) -> Generator[Step, Sequence[Outcome], dict[str, Any] | O
     return stage_among(outcome.data, name)
 
 
-def stage_among(data: Any, name: str) -> dict[str, Any] | Lines:  # Any: JSON
+def stage_among(data: object, name: str) -> dict[str, object] | Lines:
     """The stage of that name among all; what is said where none has it, or several."""
     stages = (
         [one for one in data.get("pipelineStages") or () if isinstance(one, dict)] if isinstance(data, dict) else []

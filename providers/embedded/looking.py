@@ -172,7 +172,7 @@ def _period(asked: Asked, place: int) -> tuple[Period | None, int]:
 
 
 def _asking(asked: Asked, known: Period, after: object = None) -> Request:
-    arguments: dict[str, Any] = {"since": moment_of(known.start or asked.today, asked.zone), "first": 50}
+    arguments: dict[str, object] = {"since": moment_of(known.start or asked.today, asked.zone), "first": 50}
     if known.end is not None and known.end <= asked.today:
         arguments["until"] = moment_of(known.end, asked.zone)
     return Request("changes", arguments if after is None else {**arguments, "after": after})
@@ -207,13 +207,13 @@ def _named(asked: Asked, events: Sequence[dict[str, Any]]) -> Any:  # Any: a gen
     }
 
 
-def _subject(event: dict[str, Any]) -> tuple[str, str]:  # Any: JSON
+def _subject(event: dict[str, object]) -> tuple[str, str]:
     kind = str(event.get("type")).partition("_")[0]
     data = event.get("data")
     return kind, str(data.get(f"{kind}_id") or "") if isinstance(data, dict) else ""
 
 
-def _event(asked: Asked, event: dict[str, Any], marks: dict[str, str]) -> str:  # Any: JSON
+def _event(asked: Asked, event: dict[str, object], marks: dict[str, str]) -> str:
     id, data = _subject(event)[1], event.get("data")
     changed = data.get("changed") if isinstance(data, dict) else None
     what = words(event.get("type"))
@@ -229,7 +229,7 @@ def _changes_of(asked: Asked, kinds: Sequence[str], name: str, known: Period) ->
     found = yield from find(asked, name, kinds)
     if not isinstance(found, Found):
         return found
-    events: list[dict[str, Any]] = []
+    events: list[dict[str, object]] = []
     after, number, is_all = None, 0, False
     while number < _PAGES and not is_all:
         outcome = yield from one(_asking(asked, known, after))

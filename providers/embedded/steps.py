@@ -4,13 +4,13 @@ import json
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
+from contract.canonical_json import Json, JsonObject
 from providers.chat_models import OfferedTool, Result
 from providers.embedded.words import Word
 
-Arguments = dict[str, Any]  # Any: JSON
+Arguments = JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a call; `why` are the words of its errors. Any: JSON."""
+    """The outcome of a call; `why` are the words of its errors."""
 
     is_ok: bool
-    data: Any = None
+    data: Json = None
     is_truncated: bool = False
     why: str = ""
     code: str = ""
@@ -110,13 +110,13 @@ def refused(outcome: Outcome) -> Lines:
     return [f"That did not work: {why}." if why else "That did not work."]
 
 
-def nodes_of(data: Any) -> list[dict[str, Any]]:  # Any: JSON
+def nodes_of(data: Json) -> list[JsonObject]:
     """The rows of a page."""
     nodes = data.get("nodes") if isinstance(data, dict) else None
     return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
 
 
-def has_more(data: Any) -> bool:  # Any: JSON
+def has_more(data: Json) -> bool:
     """Whether there are rows behind the page."""
     page = data.get("pageInfo") if isinstance(data, dict) else None
     return isinstance(page, dict) and page.get("hasNextPage") is True

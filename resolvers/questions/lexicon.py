@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from contract.analytics_queries import Operator
 from contract.catalog import CATALOG, Entity
@@ -30,7 +30,7 @@ class Sense:
 
     slot: Slot
     name: str
-    value: Any = None  # Any: a value of a condition
+    value: object = None
     op: Operator = Operator.EQ
     date: str | None = None
     words: str = ""
@@ -176,8 +176,8 @@ MEASURED_BY: Final[Mapping[str, str]] = {
 }
 """The phrases that ask about an entity without its name."""
 
-_STATES: Final[Mapping[str, Sequence[tuple[str, str, Any, str | None, str]]]] = {
-    # Any: the value of a condition; dimension, phrases, value, date, what is taken for granted
+_STATES: Final[Mapping[str, Sequence[tuple[str, str, str | Sequence[str] | None, str | None, str]]]] = {
+    # Dimension, phrases, value, date, what is taken for granted
     "deals": (
         (
             "status",

@@ -70,10 +70,16 @@ class Slots:
     chart: ChartKind | None = None
     assumptions: list[str] = field(default_factory=list)
     unread: list[Token] = field(default_factory=list)
-    readings: list[tuple[Token, tuple[tuple[str, Any], ...]]] = field(default_factory=list)
-    """Names that may be values of several dimensions, each with these and their values. Any: of a condition."""
+    readings: list[tuple[Token, tuple[tuple[str, str], ...]]] = field(default_factory=list)
+    """Names that may be values of several dimensions, each with these and their values."""
 
-    def add(self, name: str, op: Operator = Operator.EQ, value: Any = None, **more: Any) -> None:  # Any: as theirs is
+    def add(
+        self,
+        name: str,
+        op: Operator = Operator.EQ,
+        value: object = None,
+        **more: Any,  # Any: of each field its own
+    ) -> None:
         """Have one more condition hold; the same one twice is one."""
         found = AnalyticsCondition(field=name, op=op, value=value, **more)
         if found not in self.conditions:

@@ -55,10 +55,10 @@ def having_all(*names: str) -> JsonValue:
     return {"required": list(names), "properties": {name: {"type": "string"} for name in names}}
 
 
-def never_null(*but: str) -> Callable[[dict[str, Any]], None]:
+def never_null(*but: str) -> Callable[[Given], None]:
     """Tells the JSON schema of an input that its fields may be left out, and that none is null but these."""
 
-    def tell(schema: dict[str, Any]) -> None:
+    def tell(schema: Given) -> None:
         for name, field in schema["properties"].items():
             kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
             if name not in but and len(kinds) == 1:

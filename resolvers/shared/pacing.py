@@ -9,7 +9,7 @@ import asyncio
 import types
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Result = TypeVar("Result")
 
@@ -21,12 +21,12 @@ class Pacing:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._is_passing = False
 
-    async def paced(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    async def paced(self, work: Callable[[], Coroutine[object, object, Result]]) -> Result:
         """Do the work with a turn before each of its steps. Any: what a coroutine and its loop tell each other."""
         return await self._steps(work())
 
     @types.coroutine
-    def _steps(self, work: Coroutine[Any, Any, Result]) -> Generator[Any, None, Result]:
+    def _steps(self, work: Coroutine[object, object, Result]) -> Generator[object, None, Result]:
         raised: BaseException | None = None
         while True:
             if raised is None:
@@ -45,7 +45,7 @@ class Pacing:
             except BaseException as error:  # the work itself is told, and says what becomes of it
                 raised = error
 
-    def _turn(self) -> Generator[Any, None, None]:
+    def _turn(self) -> Generator[object, None, None]:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.append(turn)

@@ -43,7 +43,7 @@ def class_of(kind: GraphQLNamedType) -> type:
 
 def raw_info(info: strawberry.Info[Any, Any]) -> GraphQLResolveInfo[Any]:  # Any: the context is who asks's
     """Returns what graphql-core gives a resolver, which Strawberry wraps."""
-    raw: GraphQLResolveInfo[Any] = info._raw_info
+    raw: GraphQLResolveInfo[Any] = info._raw_info  # Any: the same
     return raw
 
 
@@ -76,7 +76,7 @@ def argument_name_of(argument: GraphQLArgument) -> str | None:
     return None if definition is None or definition.is_maybe else definition.python_name
 
 
-def declared_of(schema: GraphQLSchema) -> Any:
+def declared_of(schema: GraphQLSchema) -> strawberry.Schema | None:
     """The Strawberry schema that this one was made of, with its `extensions`, `directives`, `exception_handlers` and
     `config`; None for one that graphql-core made alone.
     """

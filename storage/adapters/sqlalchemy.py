@@ -99,6 +99,6 @@ def plain_type(kind: AnyType) -> AnyType:
     return kind.impl_instance if isinstance(kind, TypeDecorator) else kind
 
 
-def bind_processor(kind: AnyType, dialect: Dialect) -> Callable[[Any], Any] | None:  # Any: the driver's values
+def bind_processor(kind: AnyType, dialect: Dialect) -> Callable[[object], object] | None:
     """Finds what makes of a value what the driver takes; None where that is the value itself."""
     return kind.dialect_impl(dialect).bind_processor(dialect)

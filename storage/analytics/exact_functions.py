@@ -161,7 +161,10 @@ _FUNCTIONS: Final[tuple[tuple[str, int, Callable[..., Any]], ...]] = (  # Any: w
     ("crm_local_date", 2, _local_date),
 )
 _WINDOWS: Final = (("crm_sum", _Sum), ("crm_avg", _Average))
-_AGGREGATES: Final[tuple[tuple[str, Callable[[], Any]], ...]] = (("crm_min", _Smallest), ("crm_max", _Largest))
+_AGGREGATES: Final[tuple[tuple[str, Callable[[], Any]], ...]] = (  # Any: the same
+    ("crm_min", _Smallest),
+    ("crm_max", _Largest),
+)
 NAMES: Final = frozenset(name for name, *_ in (*_FUNCTIONS, *_WINDOWS, *_AGGREGATES))
 """The names of all of them."""
 

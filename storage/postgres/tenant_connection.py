@@ -50,13 +50,13 @@ Options = dict[str, Any]
 """Keyword arguments of the driver's `connect`. Any: the driver ships no types."""
 
 
-def driver_options(address: Mapping[str, Any]) -> Options:
+def driver_options(address: Mapping[str, object]) -> Options:
     """Those options of an address that the driver knows."""
     return {name: value for name, value in address.items() if name not in _OF_SQLALCHEMY}
 
 
 def options(
-    address: Mapping[str, Any],
+    address: Mapping[str, object],
     *,
     connection_seconds: float,
     statement_seconds: float | None,
@@ -77,7 +77,7 @@ def options(
     return made
 
 
-async def connect(**options: Any) -> TenantConnection:  # Any: the driver's own
+async def connect(**options: object) -> TenantConnection:
     """A connection whose identifiers come as canonical text, as from SQLite. Raises OSError, where it is late too."""
     try:
         connection: TenantConnection = await asyncpg.connect(connection_class=TenantConnection, **options)

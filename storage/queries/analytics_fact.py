@@ -111,8 +111,12 @@ def plain_facts(*columns: AnyColumn) -> dict[str, Fact]:
     return {column.key: Fact(column) for column in columns}
 
 
-def facts_of(source: Source, dimensions: Mapping[str, Fact], joins: Mapping[str, Join], **more: Any) -> Facts:
+def facts_of(
+    source: Source,
+    dimensions: Mapping[str, Fact],
+    joins: Mapping[str, Join],
+    **more: Any,  # Any: of each field its own
+) -> Facts:
     """Makes an entity of an aggregate's source; `more` are the fields that it says nothing of."""
-    # Any: fields of several types
     parts = source.parts
     return Facts(source.listable, dimensions, parts=parts, joins=joins, repeats=source.repeats, **more)

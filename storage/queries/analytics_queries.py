@@ -5,7 +5,6 @@ A query has names of the catalogue alone (storage/queries/analytics_facts.py); i
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -62,7 +61,7 @@ class Shape:
     """Whether the currency comes along that amounts have."""
 
 
-async def fetch(session: TenantSession, shape: Shape, values: Values) -> Sequence[Any]:
+async def fetch(session: TenantSession, shape: Shape, values: Values) -> Sequence[object]:
     """The rows, one more than `first` of the values says where there are more. Any: their columns are the shape's."""
     statement = QueryStatement(shape)
     return await session.fetch(statement.key, statement.build, **statement.bound(values))

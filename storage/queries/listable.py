@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import aliased
@@ -56,7 +56,7 @@ class Listable(Generic[RowT]):
     links: Mapping[str, tuple[str, "Listable[r.Row]"]] = field(default_factory=dict)
     fixed: tuple[ColumnElement[bool], ...] = ()
     joins: tuple[_Join, ...] = ()
-    computed: Mapping[str, Callable[[Op, Any], Condition]] = field(default_factory=dict)  # Any: a value, or values
+    computed: Mapping[str, Callable[[Op, object], Condition]] = field(default_factory=dict)
     """The fields that no column holds, each with the condition that a comparison with it is."""
     tagged: TaggedKind | None = None
     """The kind of records that the tags of these are linked as, where they have some."""

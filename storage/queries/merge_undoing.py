@@ -4,7 +4,6 @@ Each gives the names of what it leaves, as `table/key`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sqlalchemy import and_, case, delete, null, or_, select, update
 from sqlmodel import col
@@ -18,9 +17,6 @@ from storage.queries.duplicates import MODELS
 from storage.queries.merging import Going, Links, add_pairs, among, key_column, name_of, of_way, own_rows, tell
 from storage.tables import Account, Event, ExternalKey, Merge, MergedId, NotDuplicate
 from storage.tenancy.sessions import TenantSession
-
-Row = Any
-"""As in storage/queries/merging.py."""
 
 
 async def missing_account(session: TenantSession, ids: Sequence[str]) -> set[str]:

@@ -69,7 +69,7 @@ class Links:
         counted = dict.fromkeys(LINKS, 0)
         for one in REFERENCES[kind]:
             name = name_of(one)
-            rows: Sequence[Any] = self.moved.get(name) or self.enrolled.get(name) or self.linked.get(name) or ()
+            rows: Sequence[Row] = self.moved.get(name) or self.enrolled.get(name) or self.linked.get(name) or ()
             if one.way is Way.KEPT:
                 rows = [row for row in self.kept if table_of(row) == one.table]
             if one.count is not None:
@@ -177,7 +177,7 @@ def _in_turn(going: Going, rows: Sequence[Row], column: str) -> list[Row]:
     return sorted(going_rows, key=lambda row: going.ids.index(getattr(row, column)))
 
 
-def _enrolled(going: Going, rows: Sequence[Row]) -> list[list[Any]]:
+def _enrolled(going: Going, rows: Sequence[Row]) -> list[list[object]]:
     had = {row.beside for row in rows if row.was == going.into}
     enrolled = []
     for row in _in_turn(going, rows, "was"):

@@ -1,13 +1,14 @@
 """The names of an organization's that a question may have: one statement, bounded."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Integer, bindparam, literal_column, select, union_all
 from sqlmodel import col
 
 from storage.base import PlainText
 from storage.expressions import AnyColumn, AnyEntity, AnySelect
+from storage.joined_rows import NameRow
 from storage.queries.filtering import in_list
 from storage.statements import ORG_PARAM
 from storage.tables import Account, Campaign, Contact, Deal, Person, PipelineStage, Tag
@@ -31,8 +32,8 @@ _LISTED: Final[Sequence[tuple[str, AnyEntity, AnyColumn]]] = (
 """Names of which there are few, and that a question may have a part of."""
 
 
-async def names_in(session: TenantSession, words: Sequence[str], *, with_campaigns: bool) -> Sequence[Any]:
-    """Stages, people, and what the words name, each with its kind, value and name. Any: rows of these three."""
+async def names_in(session: TenantSession, words: Sequence[str], *, with_campaigns: bool) -> Sequence[NameRow]:
+    """Stages, people, and what the words name, each with its kind, value and name."""
 
     def build() -> AnySelect:
         parts = [

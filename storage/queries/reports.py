@@ -15,7 +15,7 @@ from storage.base import JsonDict, as_uuid
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries import merged_ids
 from storage.queries.aggregate_parts import COUNT, equals, number_of, only_where
-from storage.queries.aggregates import Dimension, Part, Question, Source, aggregate
+from storage.queries.aggregates import AggregateRow, Dimension, Part, Question, Source, aggregate
 from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.exact import money_high, money_low
 from storage.queries.filtering import bind, in_list, is_storable_text, narrowed
@@ -66,18 +66,18 @@ _BY_OWNER: Final = Question(
 _BY_MONTH: Final = frozenset({"won", "lost", *(f"{end}_{part}" for end in _ENDS for part in ("high", "low"))})
 
 
-async def by_stage(session: TenantSession, condition: Condition) -> Sequence[Any]:  # Any: rows with these parts
+async def by_stage(session: TenantSession, condition: Condition) -> Sequence[AggregateRow]:
     """The deals of each stage and currency, in the order of the stages, and then those of each currency in all."""
     return await aggregate(session, DEAL_SOURCE, condition, _PIPELINE)
 
 
-async def by_month(session: TenantSession, condition: Condition, zone: str) -> Sequence[Any]:  # Any: as above
+async def by_month(session: TenantSession, condition: Condition, zone: str) -> Sequence[AggregateRow]:
     """The deals that were won and lost in each month of the time zone and in each currency, and in all."""
     asked = Question(("closed_at",), _BY_MONTH, zone=zone, first=REPORT_ROWS_MAX + 1)
     return await aggregate(session, _CLOSED, condition, asked)
 
 
-async def by_owner(session: TenantSession, condition: Condition) -> Sequence[Any]:  # Any: as above
+async def by_owner(session: TenantSession, condition: Condition) -> Sequence[AggregateRow]:
     """The activities of each owner by type, those who have most first, and in all."""
     return await aggregate(session, _ACTIVITIES, condition, _BY_OWNER)
 

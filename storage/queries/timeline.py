@@ -190,7 +190,7 @@ async def pages(
     if after is not None:
         values |= dict(zip(("c0", "c1"), decode(after), strict=True))
     alone, lateral = len(ids) == 1, session.dialect == "postgresql"
-    found: dict[str, list[Any]] = {i: [] for i in ids}
+    found: dict[str, list[FeedItem]] = {i: [] for i in ids}
     arms = list(_arms(feed))
     if arms and feed.size >= 0:
         is_behind = after is not None

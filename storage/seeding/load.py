@@ -7,7 +7,6 @@ the isolation layers allow, that is one statement per batch on both databases. C
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
-from typing import Any
 
 import orjson
 from sqlalchemy import Table, TextClause, text
@@ -88,7 +87,7 @@ class Loader:
     def _json(self, table: Table, columns: tuple[str, ...], batch: Sequence[Row]) -> str:
         if self._dialect.name == "sqlite":
             # SQLite has none of these types: each value takes the form that its column's type gives it.
-            by_column: list[Sequence[Any]] = list(zip(*batch, strict=True))  # Any: of the columns' types
+            by_column: list[Sequence[object]] = list(zip(*batch, strict=True))
             for index, name in enumerate(columns):
                 process = bind_processor(table.c[name].type, self._dialect)
                 if process is not None:

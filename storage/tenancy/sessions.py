@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import Executable, Select
 from sqlmodel import SQLModel
@@ -101,7 +101,7 @@ class TenantSession:
     async def find(
         self,
         model: type[RowT],
-        *conditions: Any,  # Any: comparisons of columns are bool to the type checker
+        *conditions: object,
         lock: bool = False,
         **equal: AnyValue,
     ) -> RowT | None:

@@ -15,6 +15,21 @@ TIME = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
+    _create_jobs()
+    _create_queue()
+    if op.get_context().dialect.name == "postgresql":
+        own = "org_id = nullif(current_setting('crm.org_id', true), '')::uuid"
+        op.execute("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY")
+        op.execute("ALTER TABLE jobs FORCE ROW LEVEL SECURITY")  # which binds the owner too
+        op.execute(f"CREATE POLICY jobs_own ON jobs USING ({own}) WITH CHECK ({own})")
+
+
+def downgrade() -> None:
+    for table in ("job_workers", "job_queue", "jobs"):
+        op.drop_table(table)
+
+
+def _create_jobs() -> None:
     op.create_table(
         "jobs",
         sa.Column("org_id", ID, nullable=False),
@@ -47,6 +62,9 @@ def upgrade() -> None:
         sqlite_where=unfinished,
         postgresql_where=unfinished,
     )
+
+
+def _create_queue() -> None:
     op.create_table(
         "job_queue",
         sa.Column("org_id", ID, nullable=False),
@@ -69,13 +87,3 @@ def upgrade() -> None:
         sa.Column("beat_at", TIME, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_job_workers")),
     )
-    if op.get_context().dialect.name == "postgresql":
-        own = "org_id = nullif(current_setting('crm.org_id', true), '')::uuid"
-        op.execute("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY")
-        op.execute("ALTER TABLE jobs FORCE ROW LEVEL SECURITY")  # which binds the owner too
-        op.execute(f"CREATE POLICY jobs_own ON jobs USING ({own}) WITH CHECK ({own})")
-
-
-def downgrade() -> None:
-    for table in ("job_workers", "job_queue", "jobs"):
-        op.drop_table(table)

@@ -29,6 +29,7 @@ def upgrade() -> None:
     _create_senders()
     _create_campaigns()
     _create_enrollments()
+    _create_messages()
     if op.get_context().dialect.name == "postgresql":
         _separate_organizations()
 
@@ -188,6 +189,9 @@ def _create_enrollments() -> None:
         op.f("ix_enrollments_org_id_campaign_id_next_at"), "enrollments", ["org_id", "campaign_id", "next_at"]
     )
     op.create_index(op.f("ix_enrollments_org_id_contact_id"), "enrollments", ["org_id", "contact_id"])
+
+
+def _create_messages() -> None:
     op.create_table(
         "outreach_messages",
         sa.Column("org_id", ID, nullable=False),

@@ -18,6 +18,22 @@ TENANT_TABLES = ("research_runs", "research_results", "cx_reports", "cx_report_r
 
 
 def upgrade() -> None:
+    _create_research()
+    _create_reports()
+    if op.get_context().dialect.name == "postgresql":
+        own = "org_id = nullif(current_setting('crm.org_id', true), '')::uuid"
+        for table in TENANT_TABLES:
+            op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+            op.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")  # which binds the owner too
+            op.execute(f"CREATE POLICY {table}_own ON {table} USING ({own}) WITH CHECK ({own})")
+
+
+def downgrade() -> None:
+    for table in reversed(TENANT_TABLES):
+        op.drop_table(table)
+
+
+def _create_research() -> None:
     op.create_table(
         "research_runs",
         sa.Column("org_id", ID, nullable=False),
@@ -57,6 +73,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "id", name=op.f("pk_research_results")),
         sa.UniqueConstraint("org_id", "run_id", "position", name=op.f("uq_research_results_org_id_run_id_position")),
     )
+
+
+def _create_reports() -> None:
     op.create_table(
         "cx_reports",
         sa.Column("org_id", ID, nullable=False),
@@ -90,17 +109,6 @@ def upgrade() -> None:
             "org_id", "report_id", "revision", name=op.f("uq_cx_report_revisions_org_id_report_id_revision")
         ),
     )
-    if op.get_context().dialect.name == "postgresql":
-        own = "org_id = nullif(current_setting('crm.org_id', true), '')::uuid"
-        for table in TENANT_TABLES:
-            op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
-            op.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")  # which binds the owner too
-            op.execute(f"CREATE POLICY {table}_own ON {table} USING ({own}) WITH CHECK ({own})")
-
-
-def downgrade() -> None:
-    for table in reversed(TENANT_TABLES):
-        op.drop_table(table)
 
 
 def _key(table: str, column: str, target: str) -> sa.ForeignKeyConstraint:

@@ -85,7 +85,7 @@ def _fill(people: sa.Table) -> None:
         behind = sa.or_(own > last.org_id, sa.and_(own == last.org_id, subject > last.subject))
 
 
-def _person(row: Any) -> dict[str, object]:
+def _person(row: Any) -> dict[str, object]:  # Any: a row of the statement
     ended = row.ended_at is not None
     state = "active" if not ended else "deactivated" if json.loads(row.scopes) else "left"
     return {

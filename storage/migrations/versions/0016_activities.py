@@ -91,7 +91,7 @@ def downgrade() -> None:
     )
 
 
-def _new_columns() -> list[sa.Column[Any]]:
+def _new_columns() -> list[sa.Column[Any]]:  # Any: of whichever type
     return [
         sa.Column("lead_id", ID),
         sa.Column("remind_at", TIME),
@@ -140,12 +140,12 @@ def _add_columns() -> None:
         op.create_unique_constraint(op.f(f"uq_activities_{'_'.join(columns)}"), "activities", columns)
 
 
-def _rebuild(columns: list[sa.Column[Any]], constraints: list[sa.Constraint]) -> None:
+def _rebuild(columns: list[sa.Column[Any]], constraints: list[sa.Constraint]) -> None:  # Any: the same
     """Makes SQLite's table anew with these columns beside those of before, its other indexes with it."""
     connection = op.get_bind()
     wanted = "SELECT sql FROM sqlite_master WHERE tbl_name = 'activities' AND type = 'index' AND sql IS NOT NULL"
     indexes = connection.execute(sa.text(wanted)).scalars().all()
-    kept: list[sa.Column[Any]] = [
+    kept: list[sa.Column[Any]] = [  # Any: the same
         *(sa.Column(name, ID, nullable=False) for name in ("org_id", "id")),
         sa.Column("type", TEXT, nullable=False),
         *(sa.Column(name, TEXT) for name in ("subject", "body")),

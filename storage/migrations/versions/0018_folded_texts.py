@@ -82,7 +82,7 @@ def _fold(connection: sa.Connection, organization: str, name: str, columns: Sequ
     own = table.c.org_id == organization
     copies = [f"folded_{column}" for column in columns] + ["folded_competitors"] * len(lists)
     written = sa.table(name, sa.column("org_id", ID), sa.column("id", ID), *(sa.column(c, TEXT) for c in copies))
-    given: dict[str, Any] = {copy: sa.bindparam(f"new_{copy}", type_=TEXT) for copy in copies}
+    given: dict[str, object] = {copy: sa.bindparam(f"new_{copy}", type_=TEXT) for copy in copies}
     if lists and connection.dialect.name == "postgresql":
         given["folded_competitors"] = sa.cast(given["folded_competitors"], sa.JSON)
     change = sa.update(written).where(written.c.org_id == organization, written.c.id == sa.bindparam("row", type_=ID))
@@ -94,7 +94,7 @@ def _fold(connection: sa.Connection, organization: str, name: str, columns: Sequ
         last = [table.c.id > rows[-1].id]
 
 
-def _copies(row: Any, columns: Sequence[str], *, has_list: bool) -> dict[str, object]:
+def _copies(row: Any, columns: Sequence[str], *, has_list: bool) -> dict[str, object]:  # Any: a row of the statement
     copies: dict[str, object] = {f"new_folded_{c}": _folded(getattr(row, c)) for c in columns}
     if has_list:
         copies["new_folded_competitors"] = json.dumps([_folded(name) for name in json.loads(row.competitors)])

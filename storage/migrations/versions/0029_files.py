@@ -18,6 +18,7 @@ TENANT_TABLES = ("folders", "files", "file_links", "file_usage", "file_uploads",
 def upgrade() -> None:
     _folders()
     _files()
+    _links_and_usage()
     _uploads()
     if op.get_context().dialect.name == "postgresql":
         own = "org_id = nullif(current_setting('crm.org_id', true), '')::uuid"
@@ -85,6 +86,9 @@ def _files() -> None:
     _index("files", "org_id", "folded_name")
     _index("files", "org_id", "bytes", "created_at", "id")
     _partial("ix_files_trashed", "files", "trashed_at IS NOT NULL", "trashed_at", unique=False)
+
+
+def _links_and_usage() -> None:
     op.create_table(
         "file_links",
         sa.Column("org_id", ID, nullable=False),

@@ -73,34 +73,39 @@ def downgrade() -> None:
             op.drop_column(table, f"match_{column}")
 
 
+def _kind(table: str) -> sa.CheckConstraint:
+    return sa.CheckConstraint("kind IN ('account', 'contact')", name=op.f(f"ck_{table}_kind"))
+
+
+def _own(table: str) -> sa.ForeignKeyConstraint:
+    name = op.f(f"fk_{table}_org_id")
+    return sa.ForeignKeyConstraint(["org_id"], ["organizations.id"], name=name, ondelete="CASCADE")
+
+
+def _key(table: str, *columns: str) -> sa.PrimaryKeyConstraint:
+    return sa.PrimaryKeyConstraint("org_id", *columns, name=op.f(f"pk_{table}"))
+
+
+def _index(table: str, *columns: str) -> None:
+    op.create_index(op.f(f"ix_{table}_org_id_{'_'.join(columns)}"), table, ["org_id", *columns])
+
+
+def _column(name: str, of: Any, *, nullable: bool = False) -> sa.Column:  # type: ignore[type-arg]  # of any type
+    return sa.Column(name, of, nullable=nullable)
+
+
 def _make_tables() -> None:
-    def kind(table: str) -> sa.CheckConstraint:
-        return sa.CheckConstraint("kind IN ('account', 'contact')", name=op.f(f"ck_{table}_kind"))
-
-    def own(table: str) -> sa.ForeignKeyConstraint:
-        name = op.f(f"fk_{table}_org_id")
-        return sa.ForeignKeyConstraint(["org_id"], ["organizations.id"], name=name, ondelete="CASCADE")
-
-    def key(table: str, *columns: str) -> sa.PrimaryKeyConstraint:
-        return sa.PrimaryKeyConstraint("org_id", *columns, name=op.f(f"pk_{table}"))
-
-    def index(table: str, *columns: str) -> None:
-        op.create_index(op.f(f"ix_{table}_org_id_{'_'.join(columns)}"), table, ["org_id", *columns])
-
-    def column(name: str, of: Any, *, nullable: bool = False) -> sa.Column:  # type: ignore[type-arg]  # of any type
-        return sa.Column(name, of, nullable=nullable)
-
     op.create_table(
         "match_keys",
-        *(column("org_id", ID), column("kind", TEXT), column("key", TEXT), column("record_id", ID)),
-        *(kind("match_keys"), own("match_keys"), key("match_keys", "kind", "key", "record_id")),
+        *(_column("org_id", ID), _column("kind", TEXT), _column("key", TEXT), _column("record_id", ID)),
+        *(_kind("match_keys"), _own("match_keys"), _key("match_keys", "kind", "key", "record_id")),
     )
-    index("match_keys", "kind", "record_id")
+    _index("match_keys", "kind", "record_id")
     op.create_table(
         "match_groups",
-        *(column("org_id", ID), column("kind", TEXT), column("key", TEXT), column("sign", TEXT)),
-        column("size", sa.Integer()),
-        *(kind("match_groups"), own("match_groups"), key("match_groups", "kind", "key")),
+        *(_column("org_id", ID), _column("kind", TEXT), _column("key", TEXT), _column("sign", TEXT)),
+        _column("size", sa.Integer()),
+        *(_kind("match_groups"), _own("match_groups"), _key("match_groups", "kind", "key")),
     )
     op.create_index(
         "ix_match_groups_shared",
@@ -111,28 +116,28 @@ def _make_tables() -> None:
     )
     op.create_table(
         "not_duplicates",
-        *(column("org_id", ID), column("kind", TEXT), column("low_id", ID), column("high_id", ID)),
+        *(_column("org_id", ID), _column("kind", TEXT), _column("low_id", ID), _column("high_id", ID)),
         sa.CheckConstraint("low_id < high_id", name=op.f("ck_not_duplicates_order")),
-        *(kind("not_duplicates"), own("not_duplicates"), key("not_duplicates", "kind", "low_id", "high_id")),
+        *(_kind("not_duplicates"), _own("not_duplicates"), _key("not_duplicates", "kind", "low_id", "high_id")),
     )
-    index("not_duplicates", "kind", "high_id")
+    _index("not_duplicates", "kind", "high_id")
     op.create_table(
         "merges",
-        *(column("org_id", ID), column("id", ID), column("kind", TEXT), column("into_id", ID)),
-        *(column("from_ids", sa.JSON()), column("links", sa.JSON()), column("merged_by", TEXT)),
-        *(column("merged_at", TIME), column("undo_until", TIME), column("undone_at", TIME, nullable=True)),
-        *(column("choice", sa.JSON()), column("moved", TEXT), column("before", TEXT)),
-        *(kind("merges"), own("merges"), key("merges", "id")),
+        *(_column("org_id", ID), _column("id", ID), _column("kind", TEXT), _column("into_id", ID)),
+        *(_column("from_ids", sa.JSON()), _column("links", sa.JSON()), _column("merged_by", TEXT)),
+        *(_column("merged_at", TIME), _column("undo_until", TIME), _column("undone_at", TIME, nullable=True)),
+        *(_column("choice", sa.JSON()), _column("moved", TEXT), _column("before", TEXT)),
+        *(_kind("merges"), _own("merges"), _key("merges", "id")),
     )
     for columns in (("merged_at", "id"), ("into_id",), ("undo_until",)):
-        index("merges", *columns)
+        _index("merges", *columns)
     op.create_table(
         "merged_ids",
-        *(column("org_id", ID), column("kind", TEXT), column("from_id", ID), column("into_id", ID)),
-        column("merge_id", ID),
-        *(kind("merged_ids"), own("merged_ids"), key("merged_ids", "kind", "from_id")),
+        *(_column("org_id", ID), _column("kind", TEXT), _column("from_id", ID), _column("into_id", ID)),
+        _column("merge_id", ID),
+        *(_kind("merged_ids"), _own("merged_ids"), _key("merged_ids", "kind", "from_id")),
     )
-    index("merged_ids", "kind", "into_id")
+    _index("merged_ids", "kind", "into_id")
 
 
 def _act_for(connection: sa.Connection, organization: str) -> None:
@@ -156,6 +161,6 @@ def _fold(connection: sa.Connection, organization: str, name: str, columns: Mapp
         last = [table.c.id > rows[-1].id]
 
 
-def _copies(row: Any, columns: Mapping[str, Callable[[str], str]]) -> dict[str, str | None]:
+def _copies(row: Any, columns: Mapping[str, Callable[[str], str]]) -> dict[str, str | None]:  # Any: a row
     texts = {column: getattr(row, column) for column in columns}
     return {"row": row.id, **{f"new_match_{c}": text and columns[c](text) for c, text in texts.items()}}

@@ -22,7 +22,11 @@ TABLES = (
 )
 
 
-def _some(kind: sa.types.TypeEngine[Any], *names: str, null: bool = False) -> list[sa.Column[Any]]:
+def _some(
+    kind: sa.types.TypeEngine[Any],  # Any: of whichever type
+    *names: str,
+    null: bool = False,
+) -> list[sa.Column[Any]]:  # Any: the same
     return [sa.Column(name, kind, nullable=null) for name in names]
 
 
