@@ -140,6 +140,7 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Mutation.researchRunCreate": Cost(PURCHASE),
     "Mutation.cxReportEdit": Cost(WORK),
     "Mutation.reportRun": Cost(AGGREGATED),
+    "Mutation.reportEmail": Cost(AGGREGATED),
     "Mutation.campaignLaunch": Cost(WORK),
     "Mutation.enrollmentsCreate": Cost(READ, ("contacts",), most=ENROLLMENTS_MAX),
     "Mutation.domainPurchase": Cost(PURCHASE),

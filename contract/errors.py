@@ -295,6 +295,17 @@ class TooManyRuns(GatewayError):
     retry_after = 1
 
 
+class MailsSpent(GatewayError):
+    """The organization has had its messages of this day, which ends at midnight UTC (decision 863)."""
+
+    status = 429
+    code = "MAILS_SPENT"
+
+    def __init__(self, most: int = 0, retry_after: int = 1) -> None:
+        super().__init__(f"An organization may have {most} messages sent on a day, and these were")
+        self.retry_after = retry_after
+
+
 class RateLimited(GatewayError):
     """The caller's budget does not reach for the operation now; the first two numbers are points (decision 100)."""
 

@@ -81,6 +81,15 @@ REPORT_DESCRIPTION_MAX = 2_000
 REPORT_DAYS_MAX = 3_660
 REPORT_LIST_MAX = 500
 REPORT_RUN_DAYS = 90
+MAIL_RECIPIENTS_MAX = 20
+MAIL_SUBJECT_MAX = 255
+MAIL_TEXT_MAX = 10_000
+MAILS_PER_DAY = 50
+"""Messages that an organization may have sent on a day of UTC; the setting's default."""
+MAIL_ATTACHED_MAX_BYTES = 10 * 1024 * 1024
+"""Bytes of the files that a message carries; it names the others by links."""
+OUTBOX_MAX = 1_000
+"""Messages that the outbox folder keeps."""
 """Days that a run of a report is remembered; its files go their own way."""
 
 # Timelines: items of a page, characters of a text in a change, and how long edits of one person are one (decision 232).

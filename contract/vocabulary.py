@@ -223,6 +223,14 @@ class ReportFormat(StrEnum):
     CSV = "csv"
 
 
+class MailStatus(StrEnum):
+    """The state of a message that the service sends."""
+
+    QUEUED = "queued"
+    SENT = "sent"
+    FAILED = "failed"
+
+
 class ReportColumnType(StrEnum):
     """The type of the cells in a report's column."""
 

@@ -5,6 +5,9 @@ from gateway.settings import Settings
 from identity.keyfiles import previous_signing_key, signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from providers.artifacts import Artifacts, artifacts_at
+from providers.calls import Calls
+from providers.mail import MailPort, Outbox
+from providers.mail_address import mail_server, outbox_folder
 from storage.database import Database
 
 AUDIENCE = "crm-gateway"
@@ -23,6 +26,17 @@ def database_of(settings: Settings, *, statement_seconds: float | None = STATEME
 def store_of(settings: Settings) -> Artifacts:
     """The store of files that the settings name."""
     return artifacts_at(settings.artifacts_url, settings.data_dir / "artifacts")
+
+
+def mail_of(settings: Settings, calls: Calls | None = None) -> MailPort:
+    """The way of messages that the settings name."""
+    address = settings.mail_url.get_secret_value()
+    server = mail_server(address)
+    if server is None:
+        return Outbox(outbox_folder(address) or settings.data_dir / "outbox", settings.mail_from)
+    from providers.mail_smtp import Smtp  # its library takes its time to load, and few need it
+
+    return Smtp(server, settings.mail_from, calls=calls)
 
 
 def embedded_issuer(settings: Settings) -> EmbeddedIssuer:

@@ -12,7 +12,7 @@ import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
 from contract.integrations import IntegrationProvider
 from contract.web_address import origin_of_address
-from gateway.made import database_of, embedded_issuer, store_of
+from gateway.made import database_of, embedded_issuer, mail_of, store_of
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.metrics import (
     CHAT_STREAMS,
@@ -42,6 +42,8 @@ from providers.chat_models import ChatModel
 from providers.children import Children
 from providers.instantly import InstantlySequencing
 from providers.local_sequencing import LocalSequencing
+from providers.mail_address import PROVIDER as MAIL_PROVIDER
+from providers.mail_address import mail_server
 from providers.model_stream import PROVIDER as CHAT_PROVIDER
 from providers.models import PROVIDER, ChatCompletions, Model, ModelKind
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
@@ -156,6 +158,9 @@ class Runtime:
             pepper=secret,
             accounts=accounts_of(settings, self.calls),
             feeds=feeds or {},
+            mail=mail_of(settings, self.calls),
+            mails_per_day=settings.mail_per_day,
+            public_url=(settings.public_url or "").rstrip("/"),
         )
         self.limiting = limiter_backends(settings, secret)
         self.services = Services(
@@ -171,7 +176,8 @@ class Runtime:
             children=self.ports.children,
             accounts=self.ports.accounts,
             files=FileLimits(settings.file_max_bytes, settings.files_quota_bytes),
-            public_url=(settings.public_url or "").rstrip("/"),
+            public_url=self.ports.public_url,
+            mails_per_day=settings.mail_per_day,
             sql=runner_of(settings.database_url.get_secret_value(), settings.analytics_database_url.get_secret_value()),
             count_statement=count_statement,
             model=model_of(settings, self.calls),
@@ -291,6 +297,8 @@ class Runtime:
             probes["identity_provider"] = self._identity
         if self.settings.sequencing_provider is not SequencingProvider.LOCAL:
             probes["sequencing_provider"] = self._sequencing
+        if mail_server(self.settings.mail_url.get_secret_value()) is not None:
+            probes["mail"] = self._mail
         if self.settings.model_url is not None:
             probes["model"] = self._model
         return probes
@@ -331,6 +339,9 @@ class Runtime:
     async def _sequencing(self) -> Check:
         name = self.settings.sequencing_provider.value
         return Check("sequencing_provider", True, f"{name}; {latest_call(self.calls, name) or 'not called yet'}")
+
+    async def _mail(self) -> Check:
+        return Check("mail", True, latest_call(self.calls, MAIL_PROVIDER) or "not called yet")
 
     async def _model(self) -> Check:
         asked = {"questions": latest_call(self.calls, PROVIDER), "chats": latest_call(self.calls, CHAT_PROVIDER)}

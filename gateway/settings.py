@@ -18,6 +18,7 @@ from contract.limits import (
     RUN_RETENTION_DAYS,
 )
 from gateway.account_settings import AccountSettings
+from gateway.mail_settings import MailSettings
 from gateway.setting_checks import Checks, SequencingProvider, with_driver
 from providers.model_stream import SILENCE_SECONDS
 from providers.models import ModelKind
@@ -39,7 +40,7 @@ class McpMode(StrEnum):
     OFF = "off"
 
 
-class Settings(AccountSettings, Checks):
+class Settings(MailSettings, AccountSettings, Checks):
     """Everything that can be set from outside; docs/settings.md is made of it.
 
     A description says what a setting means, `unit` in what a number is counted, and an example what one may look like

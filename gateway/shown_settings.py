@@ -33,8 +33,8 @@ def shown(settings: Settings) -> dict[str, str]:
     return result
 
 
-_TELLING = {"host", "port", "ssl"}
-"""Parameters of a database's address that say where it is; any other may be a secret."""
+_TELLING = {"host", "port", "ssl", "starttls"}
+"""Parameters of an address that say where a database is, or how it is spoken to; any other may be a secret."""
 
 
 def _masked(text: str) -> str:

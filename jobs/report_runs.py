@@ -11,6 +11,7 @@ from contract.file_errors import QuotaExceeded
 from contract.limits import LEFTOVER_HOURS, REPORT_RUN_DAYS
 from contract.scopes import ScopeGroup
 from contract.vocabulary import JobStatus, ReportKind
+from jobs import mails
 from jobs.queue import enqueue
 from jobs.work import Retry, Run, WorkFailed, work
 from providers.children import ChildError
@@ -25,7 +26,7 @@ from storage.queries import files, members, report_runs
 from storage.queries.organizations import name_of
 from storage.queries.records import append_events
 from storage.rows import ReportRow
-from storage.tables import Event, File, Job, Report, ReportRun
+from storage.tables import Event, File, Job, Mail, Report, ReportRun
 from storage.tenancy.sessions import TenantSession
 
 KIND = "report_run"
@@ -33,19 +34,32 @@ KEPT = timedelta(days=REPORT_RUN_DAYS)
 
 
 async def enqueue_run(
-    session: TenantSession, report: ReportRow, formats: Sequence[str], requested_by: str
+    session: TenantSession, report: ReportRow, formats: Sequence[str], requested_by: str, mail_id: str | None = None
 ) -> tuple[ReportRun, Job]:
-    """Have files in these formats made of the report; the run, and its job."""
+    """Have files in these formats made of the report, and sent with the message where there is one; the run, its job."""
     run_id = new_id()
     job = await enqueue(session, KIND, {"run_id": run_id})
     run = new_row(
-        ReportRun, id=run_id, report_id=report.id, formats=list(formats), requested_by=requested_by, job_id=job.id
+        ReportRun,
+        id=run_id,
+        report_id=report.id,
+        formats=list(formats),
+        requested_by=requested_by,
+        job_id=job.id,
+        mail_id=mail_id,
     )
     await session.insert(run)
     return run, job
 
 
-@work(KIND)
+async def _gave_up(session: TenantSession, job: Job, words: str) -> None:
+    """Say that what was to be sent with the files of the run never will be."""
+    run = await session.find(ReportRun, id=job.arguments["run_id"])
+    if run is not None and run.mail_id is not None:
+        await mails.end(session, run.mail_id, f"There is no report to send: {words}")
+
+
+@work(KIND, gave_up=_gave_up)
 async def run_report(run: Run, run_id: str) -> None:
     """Make the files of a run, and publish them all or none. What stands in the way is written to the run."""
     try:
@@ -140,6 +154,9 @@ async def _publish(run: Run, run_id: str, drafts: Sequence[File]) -> None:
         ids = [file.id for file in kept]
         await session.update(asked, status=JobStatus.SUCCEEDED.value, file_ids=ids, finished_at=now())
         await append_events(session, [_uploaded(file_id, asked.requested_by) for file_id in ids])
+        mail = None if asked.mail_id is None else await session.find(Mail, id=asked.mail_id, lock=True)
+        if mail is not None:
+            await mails.enqueue_mail(session, mail, ids)
 
 
 def _uploaded(file_id: str, actor: str) -> Event:

@@ -1,6 +1,6 @@
 """Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, answers whose
 process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and uploads, old runs of
-reports, bytes that no file has, and idempotency keys that have expired.
+reports and messages, bytes that no file has, and idempotency keys that have expired.
 """
 
 import time
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from contract.chat import CHAT_RETENTION_DAYS
 from contract.limits import RUN_RETENTION_DAYS
-from jobs import analytics_upkeep, chat_upkeep, files_upkeep, reminders, report_runs, roll_ups, webhooks
+from jobs import analytics_upkeep, chat_upkeep, files_upkeep, mails, reminders, report_runs, roll_ups, webhooks
 from providers.artifacts import Artifacts
 from storage.base import now
 from storage.database import Database
@@ -70,6 +70,7 @@ class Upkeep:
                 await chat_upkeep.prune(self._database, org_id, self._chat_days),
                 await files_upkeep.prune(self._database, org_id),
                 await report_runs.prune(self._database, org_id),
+                await mails.prune(self._database, org_id),
             ]
             if not any(more):
                 await roll_ups.tidy(self._database, self._waiting.pop())

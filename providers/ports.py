@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from contract.limits import FILES_QUOTA_BYTES
+from contract.limits import FILES_QUOTA_BYTES, MAILS_PER_DAY
 from providers.accounts.consents import Accounts
 from providers.accounts.ical import LocalFeed
 from providers.artifacts import Artifacts
 from providers.children import Children
 from providers.local_sequencing import LocalSequencing
+from providers.mail import MailPort, Nowhere
 from providers.notifications import Notifications
 from providers.outbound import Outbound
 from providers.sequencing import Sequencing
@@ -36,3 +37,8 @@ class Ports:
     """The providers whose accounts can be connected by consent."""
     feeds: Mapping[str, LocalFeed] = field(default_factory=dict)
     """The calendars that this process makes itself: that of the demo."""
+    mail: MailPort = field(default_factory=Nowhere)
+    mails_per_day: int = MAILS_PER_DAY
+    """The messages that an organization may have sent on a day of UTC."""
+    public_url: str = ""
+    """The beginning of links, without a slash at its end; empty where nothing says what it is."""

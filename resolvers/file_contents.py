@@ -1,10 +1,7 @@
 """The bytes of files: for who may read them, and for whoever has a link that somebody signed (decision 393)."""
 
-import hmac
-import re
-from base64 import urlsafe_b64encode
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 from unicodedata import category
 
@@ -13,6 +10,7 @@ from pydantic import Field, StrictBool, StrictInt
 from contract.errors import Expired, InvalidState, NotFound, Unavailable
 from contract.limits import FILE_LINK_SECONDS, FILE_LINK_SECONDS_LEAST, FILE_LINK_SECONDS_MAX
 from contract.scopes import ScopeGroup
+from identity.file_links import read_signed, signed_path
 from providers.artifacts import ArtifactMissing, Artifacts, Pieces
 from providers.content_types import SHOWN
 from resolvers.shared.access import requires
@@ -20,10 +18,6 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
 from storage.base import as_uuid, now
 from storage.tables import File
-
-SIGNED = "/files/signed/"
-_VERSION = "v1"
-_TOKEN = re.compile(r"v1\.([0-9a-f]{32})\.([0-9a-f]{32})\.([0-9]{1,12})\.([01])\.([A-Za-z0-9_-]{43})", re.ASCII)
 
 
 class LinkAsked(Input):
@@ -81,9 +75,8 @@ async def create_link(ctx: Context, file_id: str, input: LinkAsked) -> Link:
     if file.trashed_at is not None:
         raise InvalidState("The file is in the trash", field=("id",))
     ends = now().replace(microsecond=0) + timedelta(seconds=input.ttl_seconds)
-    said = [_VERSION, *(i.replace("-", "") for i in (ctx.org_id, file.id)), str(int(ends.timestamp()))]
-    text = ".".join([*said, "1" if input.inline else "0"])
-    return Link(f"{ctx.services.public_url}{SIGNED}{text}.{_signature(ctx, text)}", ends)
+    path = signed_path(ctx.services.identity.pepper, ctx.org_id, file.id, ends, is_inline=input.inline)
+    return Link(f"{ctx.services.public_url}{path}", ends)
 
 
 async def signed_file(ctx: Context, token: str) -> tuple[Content, bool]:
@@ -91,23 +84,16 @@ async def signed_file(ctx: Context, token: str) -> tuple[Content, bool]:
 
     Raises NotFound for what was not signed here and for a file that is in the trash or gone, Expired.
     """
-    found = _TOKEN.fullmatch(token)
-    text, _, signature = token.rpartition(".")
-    if found is None or not hmac.compare_digest(signature, _signature(ctx, text)):
+    signed = read_signed(ctx.services.identity.pepper, token)
+    if signed is None:
         raise NotFound()
-    org_id, file_id = as_uuid(found[1]), as_uuid(found[2])
-    if datetime.fromtimestamp(int(found[3]), UTC) <= now():
+    org_id, file_id = as_uuid(signed.org_id), as_uuid(signed.file_id)
+    if signed.ends <= now():
         raise Expired("The link has expired")
     file = None if org_id is None or file_id is None else await _file(ctx, org_id, file_id)
     if file is None or file.trashed_at is not None:
         raise NotFound()
-    return _content(ctx, file), found[4] == "1"
-
-
-def _signature(ctx: Context, text: str) -> str:
-    """Sign the text by a key of today's pepper, which proves that it was made here."""
-    key = hmac.digest(bytes(ctx.services.identity.pepper), b"links to files", "sha256")
-    return urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")).rstrip(b"=").decode()
+    return _content(ctx, file), signed.is_inline
 
 
 async def _file(ctx: Context, org_id: str, file_id: str) -> File | None:

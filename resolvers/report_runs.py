@@ -73,14 +73,14 @@ async def run_report(ctx: Context, report_id: str, input: ReportRunAsked) -> Ask
     if report is None:
         raise NotFound(field=("id",))
     async with ctx.writing() as session:
-        await _check_leads(session, report)
+        await check_leads(session, report)
         run, job = await enqueue_run(session, report, input.formats, ctx.caller.subject)
         await changes.append_event(ctx, session, "report_run", {"report_id": report.id, "run_id": run.id})
     ctx.forget()
     return Asked(run, job)
 
 
-async def _check_leads(session: TenantSession, report: ReportRow) -> None:
+async def check_leads(session: TenantSession, report: ReportRow) -> None:
     """Raise InvalidState where the report is narrowed to what is not there any more (decision 474)."""
     [words] = await lead_nowhere(session, [report.parameters])
     if words is not None:

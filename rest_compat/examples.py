@@ -223,6 +223,12 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
     "DataImportInput": IMPORT_BODY,
     "MergeInput": MERGE_BODY,
     "ReportRunAsked": {"formats": ["pdf", "spreadsheet"]},
+    "ReportEmail": {
+        "to": ["ada@example.com"],
+        "subject": "Pipeline by stage",
+        "message": "For Monday.",
+        "formats": ["pdf", "spreadsheet"],
+    },
     "AccountsUpsert": {"rows": [{"external_key": "erp-1", "name": "Example Industries", "domain": "example.com"}]},
     "ContactsUpsert": {"rows": [{"email": "ada@example.com", "account_key": "erp-1"}], "match_on": "email"},
     "DealsUpsert": {

@@ -13,6 +13,7 @@ from contract.errors import (
     Gone,
     InvalidState,
     KeyInUse,
+    MailsSpent,
     NotConfigured,
     NotFound,
     NotInPerson,
@@ -52,7 +53,7 @@ _ERRORS: Final[dict[int, tuple[type[GatewayError], ...]]] = {
     423: (UploadHeld,),
     460: (ChecksumMismatch,),
     431: (HeadersTooLarge,),
-    429: (RateLimited, AuthenticationLimited, TooManyRuns),
+    429: (RateLimited, AuthenticationLimited, TooManyRuns, MailsSpent),
     500: (GatewayError,),
     501: (NotConfigured,),
     502: (ProviderFailed,),
@@ -103,7 +104,11 @@ def refusal_of(operation: RestOperation, status: int) -> JsonObject:
     else:
         needs_organization = operation.rule is None or operation.rule.organization
         kinds = [k for k in _ERRORS[status] if needs_organization or k is not OrganizationRequired]
-        kinds = [k for k in kinds if k is not TooManyRuns or status in operation.errors]
+        mails = operation.path.endswith("/email")  # the only operation that has a message sent
+        unnamed = (
+            (TooManyRuns, MailsSpent) if status not in operation.errors else (TooManyRuns if mails else MailsSpent,)
+        )
+        kinds = [k for k in kinds if k not in unnamed]
         kinds = [k for k in kinds if operation.rule is not None or k not in (OrganizationRequired, Forbidden)]
         if operation.rule is None or not operation.rule.in_person:
             kinds = [k for k in kinds if k is not NotInPerson]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contract.vocabulary import JobStatus, ReportColumnType
+from contract.vocabulary import JobStatus, MailStatus, ReportColumnType
 from rest_compat.schemas import JsonObject, Schema, enumerated, or_null, record_schema, reference_to
 from storage.columns import MADE_AT
 
@@ -15,6 +15,7 @@ _TIME: Final = {"type": "string", "format": "date-time", "description": "ISO 860
 _WHOLE: Final = {"type": "integer"}
 _JOB: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0a"
 _RUN: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0b"
+_MAIL: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0d"
 _REPORT: Final = "01993f5e-8c00-7a11-9d52-6f0f3f1c2b0c"
 REPORTS: Final[dict[str, Schema]] = {
     "ReportParameters": record_schema(
@@ -71,11 +72,25 @@ REPORTS: Final[dict[str, Schema]] = {
             "report_id": or_null(_UUID, "The report; null where it is gone."),
             "status": enumerated(JobStatus),
             "files": {"type": "array", "items": reference_to("File"), "description": "Once it has succeeded."},
+            "mail": or_null(reference_to("Mail"), "The message that carries them."),
             "error": or_null(_TEXT, "Why it failed, in words."),
             "created_at": _TIME,
             "finished_at": or_null(_TIME, "When it ended."),
         },
         "One rendering of a report.",
+    ),
+    "Mail": record_schema(
+        {
+            "id": _UUID,
+            "subject": {**_TEXT, "description": "The title, one line."},
+            "to": {"type": "array", "items": _TEXT, "description": "The addresses."},
+            "status": enumerated(MailStatus),
+            "attempts": {**_WHOLE, "description": "How often it was tried."},
+            "error": or_null(_TEXT, "The mail server's refusal, without its internals."),
+            "created_at": _TIME,
+            "sent_at": or_null(_TIME, "When it was sent."),
+        },
+        "A message that the service sends.",
     ),
 }
 REPORT_EXAMPLES: Final[JsonObject] = {
@@ -98,6 +113,16 @@ REPORT_EXAMPLES: Final[JsonObject] = {
         "report_id": _REPORT,
         "status": "succeeded",
         "files": [],
+        "mail": {
+            "id": _MAIL,
+            "subject": "Pipeline by stage",
+            "to": ["ada@example.com"],
+            "status": "sent",
+            "attempts": 1,
+            "error": None,
+            "created_at": MADE_AT,
+            "sent_at": "2026-11-20T09:30:02.310000Z",
+        },
         "error": None,
         "created_at": MADE_AT,
         "finished_at": "2026-11-20T09:30:02.310000Z",

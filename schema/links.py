@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from schema.files import File
     from schema.folders import Folder
     from schema.health import HealthSnapshot
+    from schema.mails import Mail
     from schema.meeting_sync import MeetingParticipant, MeetingSync
     from schema.meetings import Meeting, MeetingFilter
     from schema.reports import Report
@@ -26,6 +27,7 @@ FileLink = Annotated["File", strawberry.lazy("schema.files")]
 FolderLink = Annotated["Folder", strawberry.lazy("schema.folders")]
 SnapshotLink = Annotated["HealthSnapshot", strawberry.lazy("schema.health")]
 ReportLink = Annotated["Report", strawberry.lazy("schema.reports")]
+MailLink = Annotated["Mail", strawberry.lazy("schema.mails")]
 MeetingLink = Annotated["Meeting", strawberry.lazy("schema.meetings")]
 MeetingParticipantLink = Annotated["MeetingParticipant", strawberry.lazy("schema.meeting_sync")]
 MeetingSyncLink = Annotated["MeetingSync", strawberry.lazy("schema.meeting_sync")]

@@ -1,12 +1,12 @@
 """Runs of reports on the GraphQL surface."""
 
 from asyncio import gather
-from typing import Annotated
+from typing import Annotated, Any
 
 import strawberry
 
 from contract.vocabulary import ReportFormat
-from resolvers import files, jobs, report_runs, reports
+from resolvers import files, jobs, mails, report_runs, reports
 from schema.connections import Node
 from schema.declare import Info, argument, enum, field, guarded_field, operation_field
 from schema.errors import UserError
@@ -14,7 +14,7 @@ from schema.execution.selections import selected
 from schema.files import File
 from schema.inputs import change
 from schema.jobs import Job
-from schema.links import ReportLink
+from schema.links import MailLink, ReportLink
 from schema.records import record
 from storage import tables as t
 from storage.rows import ReportRunRow
@@ -28,7 +28,7 @@ enum(
 )
 
 
-@record(t.ReportRun, "One rendering of a report.", hidden=("report_id", "formats", "job_id", "file_ids"))
+@record(t.ReportRun, "One rendering of a report.", hidden=("report_id", "formats", "job_id", "file_ids", "mail_id"))
 class ReportRun(Node):
     @guarded_field(reports.get_report, "The report; null where it is gone, or where nothing was done.", "report_id")
     async def report(root: strawberry.Parent[ReportRunRow], info: Info) -> ReportLink | None:
@@ -42,6 +42,10 @@ class ReportRun(Node):
     async def files(root: strawberry.Parent[ReportRunRow], info: Info) -> list[File]:
         found = await gather(*(files.get_file(info.context, i) for i in root.file_ids))
         return [one for one in found if one is not None]  # type: ignore[misc]  # a row stands for its type
+
+    @guarded_field(mails.get_mail, "The message that carries them.", "mail_id")
+    async def mail(root: strawberry.Parent[ReportRunRow], info: Info) -> MailLink | None:
+        return await mails.get_mail(info.context, root.mail_id)
 
 
 @strawberry.type(description="A run that is queued.")
@@ -72,9 +76,15 @@ class ReportRunMutations:
         asked, problems = await change(
             info, report_runs.run_report, id, model=report_runs.ReportRunAsked, input={"formats": formats}, at=()
         )
-        return ReportRunPayload(
-            run=None if asked is None else asked.run, job=None if asked is None else asked.job, user_errors=problems
-        )
+        return payload((asked, problems))
+
+
+def payload(outcome: tuple[Any, list[UserError]]) -> ReportRunPayload:  # Any: rows stand for their types
+    """What came of having a report run, or sent."""
+    asked, problems = outcome
+    return ReportRunPayload(
+        run=None if asked is None else asked.run, job=None if asked is None else asked.job, user_errors=problems
+    )
 
 
 QUERIES, MUTATIONS = ReportRunQueries, ReportRunMutations

@@ -589,6 +589,20 @@ class LeftoverRow(Row):
     storage_name: str
     gone_after: datetime.datetime
 
+class MailRow(RecordRow):
+    subject: str
+    recipients: list[str]
+    body: str
+    file_ids: list[str]
+    asked_by: str
+    status: str
+    attempts: int
+    error: str | None
+    reached: list[str]
+    refused: JsonDict
+    created_at: datetime.datetime
+    sent_at: datetime.datetime | None
+
 class MailboxRow(RecordRow):
     domain_id: str
     email: str
@@ -777,6 +791,7 @@ class ReportRunRow(RecordRow):
     formats: list[str]
     job_id: str
     file_ids: list[str]
+    mail_id: str | None
 
 class ResearchResultRow(RecordRow):
     run_id: str

@@ -21,6 +21,7 @@ from identity import directory
 from identity.secrets import mark, peppers
 from jobs.roll_ups import put_right
 from providers.chat_models import Conversation, Said, Text
+from providers.mail import MailError
 from providers.models import Model, ModelError, ModelNonsense
 from storage.analytics.grants import faults
 from storage.analytics.postgresql_runner import PostgresqlRunner
@@ -42,7 +43,7 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
     if runtime.keys is not None:
         await runtime.keys.refresh()
     checks = await runtime.readiness()
-    asked = ("artifacts", "model")  # below, by using them
+    asked = ("artifacts", "mail", "model")  # below, by using them
     findings = [Finding(c.name, c.ok, c.message, _ADVICE.get(c.name, "")) for c in checks if c.name not in asked]
     found = {check.name: check.ok for check in checks}
     findings += _of_files(settings)
@@ -58,6 +59,7 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
         findings.append(await _roll_ups(runtime))
         findings.append(await _analytics(runtime))
     findings.append(await _artifacts(runtime))
+    findings.append(await _mail(runtime))
     if runtime.services.model is not None:
         findings.append(await _model(runtime.services.model))
     if settings.model_url is not None:
@@ -223,3 +225,12 @@ async def _artifacts(runtime: Runtime) -> Finding:
     except (OSError, GatewayError) as error:
         return Finding("artifact_store", False, f"cannot be written to: {type(error).__name__}", advice)
     return Finding("artifact_store", True, "can be written to")
+
+
+async def _mail(runtime: Runtime) -> Finding:
+    """Let the mail server greet and let in, by TLS; nothing is sent."""
+    advice = "look at CRM_MAIL_URL, and whether this machine may call there; messages wait and are tried for six hours"
+    try:
+        return Finding("mail", True, await runtime.ports.mail.check())
+    except MailError as error:
+        return Finding("mail", False, f"the mail server {error}", advice)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from contract.costs import CostReport
 from contract.errors import OrganizationRequired, Path, Unauthenticated
-from contract.limits import CREDENTIALS_MAX, FILE_MAX_BYTES, FILES_QUOTA_BYTES
+from contract.limits import CREDENTIALS_MAX, FILE_MAX_BYTES, FILES_QUOTA_BYTES, MAILS_PER_DAY
 from identity.authenticate import Identity
 from identity.budget import Budget, Unmetered
 from identity.principal import Organization, Principal
@@ -102,6 +102,8 @@ class Services:
     files: FileLimits = field(default_factory=FileLimits)
     public_url: str = ""
     """The beginning of links, without a slash at its end; empty where they begin with the path (decision 96)."""
+    mails_per_day: int = MAILS_PER_DAY
+    """The messages that an organization may have sent on a day of UTC."""
     turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """The locks that give requests under one idempotency key their turns."""
     lanes: Lanes = field(default_factory=Lanes)

@@ -176,6 +176,10 @@ REPORT_RUNS: Listable[r.ReportRunRow] = Listable(
 """Runs of reports. While one has not written its own end its job says where it stands: also of one whose worker died
 as often as it tried (decision 550)."""
 
+MAILS: Listable[r.MailRow] = Listable(
+    "mails", t.Mail, shown_columns(t.Mail), {"created_at": (Key("created_at"), ID)}, Order("created_at")
+)
+
 ANALYTICS_RUNS: Listable[r.AnalyticsRunRow] = Listable(
     "analytics_runs",
     t.AnalyticsRun,

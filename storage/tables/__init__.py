@@ -37,6 +37,7 @@ from storage.tables.integrations import (
 from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.leads import Lead
 from storage.tables.mailboxes import Mailbox
+from storage.tables.mails import Mail
 from storage.tables.members import Person
 from storage.tables.merging import Merge, MergedId
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
@@ -103,6 +104,7 @@ __all__ = [
     "JobWorker",
     "Lead",
     "Leftover",
+    "Mail",
     "Mailbox",
     "MatchGroup",
     "MatchKey",

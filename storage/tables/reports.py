@@ -27,7 +27,7 @@ class Report(Record, table=True):
     """A report. `parameters` has every name that there is, null where nothing was given (reports/narrowing.py)."""
 
     __tablename__ = "reports"
-    __events__ = {"report": "created updated deleted run"}
+    __events__ = {"report": "created updated deleted run emailed"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint(
@@ -73,3 +73,6 @@ class ReportRun(Record, table=True):
     formats: list[str] = column(NAMES, "Which files, each once.")
     job_id: str = column(REFERENCE, "The job that does it, which is forgotten before the run is.")
     file_ids: list[str] = column(NAMES, "The files, once it has succeeded.", default_factory=list)
+    mail_id: str | None = column(
+        REFERENCE, "The message that carries them, which is forgotten when the run is.", default=None
+    )

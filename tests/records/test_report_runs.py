@@ -214,7 +214,7 @@ async def test_old_runs_are_forgotten(one: Tenant) -> None:
 
 
 QUEUED = ["run_id", "job_id", "status_url"]
-KEYS = ["id", "report_id", "status", "files", "error", "created_at", "finished_at"]
+KEYS = ["id", "report_id", "status", "files", "mail", "error", "created_at", "finished_at"]
 
 
 async def _run(surfaces: Surfaces) -> None:
