@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from sqlalchemy import make_url
 
@@ -90,11 +91,12 @@ def gateway(
     workers: int = 1,
     python: Sequence[str] = (),
     has_worker: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Contestant]:
     """The gateway as it runs in production, with a key of each organization made through its own API.
 
     It does background jobs itself where it `has_worker`. `python` are further arguments for the interpreter, before
-    `-m gateway`.
+    `-m gateway`, and `settings` further ones of the gateway.
     """
     environment = _environment() | {
         "CRM_DATABASE_URL": place.gateway_url,
@@ -102,6 +104,7 @@ def gateway(
         "CRM_ANALYTICS_DATABASE_URL": place.analytics_url,
         "CRM_RATE_LIMIT": "off",
         "LOG_LEVEL": "INFO",
+        **settings,
     }
     serve = ["-m", "gateway", "serve", "--port", "0", "--no-migrate", "--workers", str(workers)]
     serve += [] if has_worker else ["--no-worker"]

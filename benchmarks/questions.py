@@ -68,7 +68,7 @@ def measure(contestant: Contestant, callers: Sequence[str], turns: Turns) -> Non
     """Print the figures."""
     firsts, statements, rows = zip(*(_asked(contestant, callers[0]) for _ in range(turns.asked)), strict=True)
     for name, times in (("first event", firsts), ("the SQL", statements), ("the rows", rows)):
-        print(f"  {f'a question: {name}':48} {statistics.median(times):8.1f} {_late(times, 20):8.1f} {max(times):8.1f}")
+        print(f"  {f'a question: {name}':48} {statistics.median(times):8.1f} {late(times, 20):8.1f} {max(times):8.1f}")
     before = contestant.memory()
     for name, disturb in (
         (f"{_AT_A_TIME} answers at a time", _answering(contestant, callers)),
@@ -80,7 +80,7 @@ def measure(contestant: Contestant, callers: Sequence[str], turns: Turns) -> Non
     print(f"  {'more memory for them, MiB':48} {contestant.memory() - before:8.1f}", flush=True)
 
 
-def _late(times: Sequence[float], parts: int) -> float:
+def late(times: Sequence[float], parts: int) -> float:
     return statistics.quantiles(times, n=parts)[-1]
 
 
@@ -104,13 +104,13 @@ def _asked(contestant: Contestant, token: str) -> tuple[float, float, float]:
 def _noticed(contestant: Contestant, disturb: Disturbance, turns: Turns) -> tuple[float, float]:
     alone, beside = [], []
     for _ in range(turns.rounds):
-        alone.append(_others(contestant, turns.seconds))
+        alone.append(others(contestant, turns.seconds))
         with disturb():
-            beside.append(_others(contestant, turns.seconds))
+            beside.append(others(contestant, turns.seconds))
     return statistics.median(alone), statistics.median(beside)
 
 
-def _others(contestant: Contestant, seconds: float) -> float:
+def others(contestant: Contestant, seconds: float) -> float:
     """The 99th percentile of a caller who asks for a page again and again."""
     request, times, end = graphql(_PAGE, {}), [], time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -120,7 +120,7 @@ def _others(contestant: Contestant, seconds: float) -> float:
             raise RuntimeError(f"{status}: {body[:500]!r}")
         times.append((time.perf_counter() - before) * 1_000)
         time.sleep(_BETWEEN)
-    return _late(times, 100)
+    return late(times, 100)
 
 
 @contextmanager

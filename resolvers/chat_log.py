@@ -8,6 +8,7 @@ from typing import TypeVar
 from contract.chat import ChatEventType, ChatRunStatus
 from contract.errors import Unavailable
 from resolvers.shared.context import Services
+from resolvers.shared.leases import Lease
 from storage.base import JsonDict, now
 from storage.queries import chat_runs as statements
 from storage.queries.chat_runs import Said
@@ -18,6 +19,7 @@ from storage.tables import ChatRun, ChatWatch
 from storage.tenancy.sessions import TenantSession
 
 _AGAIN_SECONDS = 0.5
+_RENEWING_SECONDS = 0.1
 T = TypeVar("T")
 
 Also = Callable[[TenantSession], Awaitable[None]]
@@ -35,9 +37,10 @@ class RunLog:
         self.run = run
         """As it is stored."""
         self._database = services.database
-        self._lease = services.chat.lease
+        self._time = services.chat.lease
+        self._leases = services.chat_leases
+        self.lease = Lease(run.org_id, run.holder or "", self._time.total_seconds())
         self._turn = asyncio.Lock()
-        self._until = monotonic() + self._lease.total_seconds()
         self._worked = run.worked_ms / 1000
         self._began = monotonic()
         self.next_step = first_step
@@ -52,7 +55,7 @@ class RunLog:
 
     async def patiently(self, call: Callable[[], Awaitable[T]]) -> T:
         """Return what the call gives; wait for a database that is away as long as the lease may hold."""
-        until = monotonic() + self._lease.total_seconds()
+        until = monotonic() + self.lease.seconds
         while True:
             try:
                 return await call()
@@ -95,7 +98,7 @@ class RunLog:
         async with self._turn:
             changed = {
                 "status": ChatRunStatus.RUNNING.value,
-                "leased_until": now() + self._lease,
+                "leased_until": now() + self._time,
                 "worked_ms": int(self.worked_seconds * 1000),
                 **self._noted,
                 **values,
@@ -108,14 +111,21 @@ class RunLog:
             if self._is_silent and any(kind is ChatEventType.TEXT_DELTA for kind, _ in events):
                 self._is_silent = False
                 self._counts.first_text(self.run.provider, (now() - self.run.created_at).total_seconds())
-            self._until = monotonic() + self._lease.total_seconds()
+            self.lease.renewed()
 
     async def renew(self) -> None:
-        """Keep the run. Raises RunLost."""
-        async with self._turn, self._database.writing(self.run.org_id) as session:
-            if not await statements.renew(session, self.run, now() + self._lease):
-                raise RunLost
-        self._until = monotonic() + self._lease.total_seconds()
+        """Keep the run, with the others of its organization that this process works on. Raises RunLost."""
+        with self._leases.renewing(self.lease) as due:
+            if not due:  # it is being renewed with another's
+                await asyncio.sleep(_RENEWING_SECONDS)
+                return
+            async with self._database.writing(self.run.org_id) as session:
+                kept = await statements.renew(session, [lease.holder for lease in due], now() + self._time)
+            for lease in due:
+                if lease.holder in kept:
+                    lease.renewed()
+        if self.lease.holder not in kept:
+            raise RunLost
 
     async def read(self) -> ChatRun:
         """The run as it is stored. Raises RunLost where it is no longer this process's."""
@@ -169,6 +179,6 @@ class RunLog:
                 raise RunLost
             except Unavailable:
                 is_doubtful = True
-                if monotonic() >= self._until:
+                if monotonic() >= self.lease.until:
                     raise RunLost from None
                 await asyncio.sleep(_AGAIN_SECONDS)

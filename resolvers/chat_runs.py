@@ -1,8 +1,8 @@
 """Runs of a chat: begun by a message, followed, read again and stopped, each by whose thread it is (decision 330)."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import Annotated
 
@@ -32,9 +32,10 @@ from resolvers.chat_work import Work, finished
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.followed import Log, LogState, followed
+from resolvers.shared.followed import Log, LogState, Moved, followed
 from resolvers.shared.inputs import Input, shown, storable, trimmed
 from storage.base import as_uuid, new_id, now
+from storage.change_feed import Channel
 from storage.new_rows import new_row
 from storage.queries import chat_runs as statements
 from storage.queries import chat_threads, model_usage
@@ -249,7 +250,19 @@ def _log_of(subject: str, run_id: str) -> Log[Event]:
             return LogState.GONE
         return LogState.GOING if run.finished_at is None else LogState.OVER
 
-    return Log(behind, state, partial(_deleted, run_id, subject), ChatEventType.RUN_FINISHED.value)
+    @contextmanager
+    def moves(channel: Channel) -> Iterator[Moved]:
+        with channel.chat_runs.watching(run_id) as run:
+            mark = run.mark
+
+            async def moved() -> None:
+                nonlocal mark
+                await run.moved(mark)
+                mark = run.mark
+
+            yield moved
+
+    return Log(behind, state, partial(_deleted, run_id, subject), ChatEventType.RUN_FINISHED.value, moves)
 
 
 def _deleted(run_id: str, subject: str, sequence: int) -> ChatEvent:

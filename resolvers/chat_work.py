@@ -7,9 +7,8 @@ What ends the work early is looked for beside it: the caller's word, another hol
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from time import monotonic
 
 from contract.chat import (
     CHAT_OUTPUT_TOKENS,
@@ -45,7 +44,7 @@ from storage.queries.chat_runs import Said
 from storage.tables import ChatMessage, ChatRun, ChatThread
 from storage.tenancy.sessions import TenantSession
 
-_LOOK_SECONDS = 0.4
+_AGAIN_SECONDS = 0.5
 _READS = Rule(ScopeGroup.CRM_READ)
 _NARROWED = warning("tools_narrowed", "The caller may use fewer tools than when this answer began")
 _STOPPED = {
@@ -71,22 +70,25 @@ def _failed(code: ChatErrorCode) -> _Ending:
 class Work:
     """One run, from wherever it stands to its last event."""
 
+    _progress: Progress
+    _text: AnswerText
+    _approvals: Approvals
+
     def __init__(self, services: Services, run: ChatRun, *, is_resumed: bool = False) -> None:
         self._services = services
         self._log = RunLog(services, run)
         self._is_resumed = is_resumed
-        self._progress: Progress | None = None
-        self._text: AnswerText | None = None
-        self._approvals: Approvals | None = None
         self._tokens = Tokens(self._log, services.chat_model, services.chat.tokens_per_day)
         self._is_narrowed = False
 
     async def run(self) -> None:
         """Work until there is an end, whichever comes first, and write it."""
         try:
-            ending = await self._ending()
-            if ending is not None:
-                await self._finish(ending)
+            with self._services.chat_leases.holding(self._log.lease):
+                await self._begin()
+                ending = await self._ending()
+                if ending is not None:
+                    await self._finish(ending)
         except RunLost:
             return
         except asyncio.CancelledError:  # the process ends: another one goes on
@@ -94,6 +96,14 @@ class Work:
         except Exception as error:
             line = "no end of run=%s could be written type=%s at=%s"
             _log.error(line, self._log.run.id, type(error).__name__, origin_of(error))
+
+    async def _begin(self) -> None:
+        """Find how far the run is, which every end needs. Raises RunLost."""
+        run = self._log.run
+        progress = self._progress = await self._log.patiently(lambda: progress_of(self._services.database, run))
+        self._log.next_step = progress.steps
+        self._text = AnswerText(self._log, progress.seen, progress.text, progress.citations)
+        self._approvals = Approvals(self._services, self._log, progress)
 
     async def _give_back(self) -> None:
         self._tokens.settle()
@@ -135,30 +145,34 @@ class Work:
             return _failed(ChatErrorCode.INTERNAL)
 
     async def _look(self) -> _Ending:
-        """Keep the lease, and give the end that comes from elsewhere. Raises RunLost."""
-        third = self._services.chat.lease.total_seconds() / 3
-        renewed = monotonic()
-        while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            try:
-                if (await self._log.read()).cancel_requested_at is not None:
-                    return _Ending(ChatRunStatus.CANCELLED)
-                if monotonic() - renewed >= third:
-                    renewed = monotonic()
-                    await self._log.renew()
-            except Unavailable:  # a database that is away ends nothing; the lease does, if it is away for long
-                continue
+        """Keep the lease, and give the end that comes from elsewhere. Raises RunLost.
+
+        The row is read along with those of the organization's other runs; what is found so may be older than this work.
+        """
+        run, lease = self._log.run, self._log.lease
+        with self._services.feed.channel(run.org_id) as channel, channel.chat_runs.watching(run.id) as watched:
+            mark = 0
+            while True:
+                try:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(max(lease.due, 0.0)):
+                            await watched.moved(mark)
+                    mark, head = watched.mark, watched.row
+                    is_as_it_was = head is not None and head.holder == run.holder and head.finished_at is None
+                    is_asked = not is_as_it_was or (head is not None and head.cancel_requested_at is not None)
+                    if mark and is_asked and (await self._log.read()).cancel_requested_at is not None:
+                        return _Ending(ChatRunStatus.CANCELLED)
+                    if lease.due <= 0:
+                        await self._log.renew()
+                except Unavailable:  # a database that is away ends nothing; the lease does, if it is away for long
+                    await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _answered(self) -> _Ending | None:
         """Ask the model and call tools in turn, until it says no more; None where a decision is waited for.
 
         Raises RunEnds, RunLost and ModelError.
         """
-        run = self._log.run
-        progress = self._progress = await self._log.patiently(lambda: progress_of(self._services.database, run))
-        self._log.next_step = progress.steps
-        self._text = AnswerText(self._log, progress.seen, progress.text, progress.citations)
-        approvals = self._approvals = Approvals(self._services, self._log, progress)
+        run, progress, approvals = self._log.run, self._progress, self._approvals
         calls = Calls(self._log, progress, approvals.propose)
         if self._is_resumed:
             resumed = {"attempt": run.attempts, "discard_after": progress.void_after}
@@ -214,7 +228,7 @@ class Work:
     async def _ask(self, ctx: Context, progress: Progress) -> Answered:
         """One step of the model: its text is told as it comes. Raises ModelError and RunLost."""
         model, text, run = self._services.chat_model, self._text, self._log.run
-        if model is None or text is None:
+        if model is None:
             raise RunEnds(ChatErrorCode.MODEL_UNAVAILABLE)
         conversation = Conversation(
             RULES,
@@ -250,15 +264,11 @@ class Work:
 
     async def _finish(self, ending: _Ending) -> None:
         """Write the end, with what was said until then. Raises RunLost."""
-        if self._approvals is not None:
-            await self._approvals.close()
+        await self._approvals.close()
         run, text, code = self._log.run, self._text, ending.code
-        events: list[Said] = []
-        has_text = False
-        if text is not None:
-            text.end()
-            events += text.taken()
-            has_text = bool(text.text)
+        text.end()
+        events = text.taken()
+        has_text = bool(text.text)
         self._tokens.settle()
         used = self._tokens.used
         told = {"input_tokens": used.read, "output_tokens": used.written, "is_estimated": used.is_estimated}
@@ -286,8 +296,6 @@ class Work:
     async def _keep_answer(self, session: TenantSession) -> None:
         """Keep the text as the thread's newest message."""
         run, text = self._log.run, self._text
-        if text is None:
-            return
         moment = now()
         await session.insert(
             new_row(

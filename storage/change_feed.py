@@ -16,8 +16,9 @@ from sqlalchemy.engine import make_url
 from contract.errors import Unavailable
 from storage.database import Database
 from storage.postgres.pg_notify import Listener
-from storage.queries import events, jobs
-from storage.rows import EventRow, JobRow
+from storage.queries import chat_runs, events, jobs
+from storage.rows import ChatRunRow, EventRow, JobRow
+from storage.watched_rows import WatchedRows
 
 PAUSE_SECONDS = 1.0
 """The seconds that a channel waits unwoken."""
@@ -39,6 +40,9 @@ class Channel:
         self._from = self._newest = -1  # the log is known from behind the one up to the other
         self._watched: Counter[str] = Counter()
         self._jobs: Mapping[str, JobRow | None] = {}
+        self._is_log_read = False
+        self.chat_runs: WatchedRows[ChatRunRow] = WatchedRows(chat_runs.heads, self.wake, self._check)
+        """Those runs of chats that somebody waits for."""
         self.reading = asyncio.create_task(self._read_on())
 
     def wake(self) -> None:
@@ -48,6 +52,9 @@ class Channel:
     async def after(self, sequence: int) -> Sequence[EventRow]:
         """The next events of the log; waits until there are any."""
         sequence = max(sequence, 0)
+        if not self._is_log_read:
+            self._is_log_read = True
+            self.wake()
         while True:
             if sequence < self._from:
                 try:
@@ -71,8 +78,7 @@ class Channel:
 
         Raises what keeps the channel from reading.
         """
-        if self.reading.done():
-            self.reading.result()
+        self._check()
         await mark.wait()
 
     @contextmanager
@@ -97,9 +103,13 @@ class Channel:
 
     async def _told(self) -> None:
         """Wait for news. Raises what keeps the channel from reading."""
+        self._check()
+        await self._news.wait()
+
+    def _check(self) -> None:
+        """Raise what keeps the channel from reading."""
         if self.reading.done():
             self.reading.result()
-        await self._news.wait()
 
     def _tell(self) -> None:
         self._news.set()
@@ -111,7 +121,11 @@ class Channel:
                 self._woken.clear()
                 self._next_turn()
                 with suppress(Unavailable):
-                    await self._read_log()
+                    if self.chat_runs.any:
+                        async with self._database.reading(self._organization) as session:
+                            await self.chat_runs.look(session)
+                    if self._is_log_read:
+                        await self._read_log()
                     await self._read_jobs()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PAUSE_SECONDS):
@@ -119,6 +133,7 @@ class Channel:
         finally:
             self._tell()
             self._next_turn()
+            self.chat_runs.end()
 
     def _next_turn(self) -> None:
         self._turn.set()

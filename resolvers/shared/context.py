@@ -27,6 +27,7 @@ from resolvers.shared.chat_counts import ChatCounts
 from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.deadline import Deadlines
 from resolvers.shared.lanes import Lanes
+from resolvers.shared.leases import Leases
 from resolvers.shared.loader import Batch, K, Loader, V
 from resolvers.shared.pacing import Pacing
 from resolvers.shared.places import ExportPlaces, Places
@@ -121,6 +122,7 @@ class Services:
     chat: ChatOptions = field(default_factory=ChatOptions)
     chat_runs: RunTasks = field(default_factory=RunTasks)
     """The runs of chats that this process works on."""
+    chat_leases: Leases = field(default_factory=Leases)
     chat_counts: ChatCounts = field(default_factory=ChatCounts)
     tools: Tools | None = None
     """The tools of chats and of the MCP door; None where there is no schema above."""

@@ -1,12 +1,14 @@
 """Follows a log that grows in the database: what is there behind a number, and then what comes, until its end."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, Protocol, TypeVar
 
 from contract.errors import Unavailable
 from resolvers.shared.context import Context
+from storage.change_feed import Channel
 from storage.tenancy.sessions import TenantSession
 
 
@@ -33,22 +35,42 @@ class LogState(Enum):
     GONE = auto()
 
 
+Moved = Callable[[], Awaitable[None]]
+"""Waits until something may be new since the last call, or since the log began to be followed."""
+
+
+@contextmanager
+def any_move(channel: Channel) -> Iterator[Moved]:
+    """Whatever is new in the organization may be of the log."""
+    mark = channel.mark
+
+    async def moved() -> None:
+        nonlocal mark
+        await channel.moved(mark)
+        mark = channel.mark
+
+    yield moved
+
+
 @dataclass(frozen=True, slots=True)
 class Log(Generic[EntryT]):
-    """A log: its entries behind a number, its state, the entry that ends one that is gone, and the kind of the last."""
+    """A log: its entries behind a number, its state, the entry that ends one that is gone, and the kind of the last.
+
+    `moves` tells when to look for more.
+    """
 
     behind: Callable[[TenantSession, int], Awaitable[Sequence[EntryT]]]
     state: Callable[[TenantSession], Awaitable[LogState]]
     gone: Callable[[int], EntryT]
     last: str
+    moves: Callable[[Channel], AbstractContextManager[Moved]] = any_move
 
 
 async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterator[EntryT]:
     """The entries behind a number as they come; of a log that is deleted meanwhile its end alone."""
     state = LogState.GOING
-    with ctx.services.feed.channel(ctx.org_id) as channel:
+    with ctx.services.feed.channel(ctx.org_id) as channel, log.moves(channel) as moved:
         while True:
-            mark = channel.mark
             try:
                 async with ctx.reading() as session:
                     entries = await log.behind(session, sequence)
@@ -66,4 +88,4 @@ async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterat
                 if entry.type == log.last:
                     return
             if not entries and state is LogState.GOING:
-                await channel.moved(mark)
+                await moved()

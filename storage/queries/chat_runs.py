@@ -14,7 +14,8 @@ from storage.base import Identifier, JsonDict
 from storage.expressions import AnySelect
 from storage.new_rows import new_row
 from storage.queries.chat_threads import PRUNED
-from storage.rows import ChatEventRow
+from storage.queries.filtering import in_list
+from storage.rows import ChatEventRow, ChatRunRow
 from storage.statements import ORG_PARAM, AnyValue
 from storage.tables import ChatEvent, ChatRun, ChatStep
 from storage.tenancy.sessions import TenantSession
@@ -46,6 +47,16 @@ async def runs_of(session: TenantSession, subject: str, ids: Sequence[str]) -> S
     """Those of these runs that are the subject's."""
     own = col(ChatRun.org_id) == session.org_id, col(ChatRun.subject) == subject
     return await session.find_all(select(ChatRun).where(*own, col(ChatRun.id).in_(ids)))
+
+
+async def heads(session: TenantSession, ids: Sequence[str]) -> Sequence[ChatRunRow]:
+    """Read how far these runs are, who works on them, and whether they are to end; missing ones are left out."""
+
+    def build() -> AnySelect:
+        columns = (ChatRun.id, ChatRun.holder, ChatRun.last_sequence, ChatRun.cancel_requested_at, ChatRun.finished_at)
+        return select(*map(col, columns)).where(col(ChatRun.org_id) == ORG_PARAM, in_list(col(ChatRun.id), "ids"))
+
+    return await session.fetch("chat_run_heads", build, ids=ids)
 
 
 async def locked_of(session: TenantSession, subject: str, thread_id: str) -> Sequence[ChatRun]:
@@ -91,11 +102,13 @@ async def append(session: TenantSession, run: ChatRun, last: int, events: Sequen
     )
 
 
-async def renew(session: TenantSession, run: ChatRun, until: datetime) -> bool:
-    """Keep the run for the process that works on it. False where that is another one, or none any more."""
-    held = col(ChatRun.holder) == run.holder, col(ChatRun.finished_at).is_(None)
-    own = col(ChatRun.org_id) == session.org_id, col(ChatRun.id) == run.id
-    return bool(await session.execute(update(ChatRun).where(*own, *held).values(leased_until=until)))
+async def renew(session: TenantSession, holders: Sequence[str], until: datetime) -> frozenset[str]:
+    """Keep runs for these holders, locked in order; the holders of those that had not become somebody else's."""
+    own = col(ChatRun.org_id) == session.org_id, col(ChatRun.finished_at).is_(None)
+    wanted = select(col(ChatRun.holder)).where(*own, col(ChatRun.holder).in_(holders))
+    kept = [row.holder for row in await session.rows(wanted.order_by(col(ChatRun.id)).with_for_update())]
+    await session.execute(update(ChatRun).where(*own, col(ChatRun.holder).in_(kept)).values(leased_until=until))
+    return frozenset(kept)
 
 
 async def give_back(session: TenantSession, run: ChatRun, moment: datetime, values: Mapping[str, AnyValue]) -> bool:
