@@ -33,6 +33,7 @@ from gateway.middleware.paths import had_slash
 from gateway.middleware.requests import Requests, Straight, Unbroken
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
+from gateway.observability.apart import Apart, operators_app
 from gateway.observability.metrics import STREAMS, count_fallback
 from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, placed, static_mount
@@ -105,6 +106,7 @@ def application(
         lifespan=lambda _app: _living(runtime, metrics, working=working, taking=taking),
         middleware=[
             *_middleware(settings, hosts, runtime.stopping),
+            *_apart(runtime, metrics),
             Middleware(LoadShedding, places=places),
             Middleware(Compression),
             graphql,
@@ -137,6 +139,12 @@ def _middleware(settings: Settings, hosts: frozenset[str] | None, stopping: asyn
     return [*layers, *cross_origin(settings), Middleware(Unbroken)]
 
 
+def _apart(runtime: Runtime, metrics: MetricsEndpoint) -> list[Middleware]:
+    """The port of its own for what operators ask, before anything has to wait for a place."""
+    port = runtime.settings.metrics_port
+    return [] if port is None else [Middleware(Apart, port=port, operators=operators_app(runtime, metrics))]
+
+
 async def _on_error(request: Request, error: Exception) -> Response:
     request.state.record.code = code_of(error)
     return error_response(error, request.state.request_id)
@@ -150,7 +158,7 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams:
         Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
         Route("/docs", _made(lambda request: placed(docs_page(), has_slash=had_slash(request.scope)))),
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
-        Route("/metrics", metrics.answer),
+        *([Route("/metrics", metrics.answer)] if runtime.settings.metrics_port is None else []),
         static_mount(),
         *mcp_routes(runtime, streams),
         *rest_routes(runtime.services, runtime.readiness, streams),

@@ -25,6 +25,7 @@ from gateway.observability.metrics import (
     note_first_text,
 )
 from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
+from gateway.observability.statement_times import StatementTimes
 from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.setting_checks import SequencingProvider
 from gateway.settings import Settings
@@ -140,6 +141,7 @@ class Runtime:
             allow_loopback=settings.outbound_allow_loopback, certificates=certificates, calls=self.calls
         )
         self.database = database_of(settings)
+        self.database.timed = StatementTimes(settings.slow_statement_seconds)
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         url = settings.notifications_url

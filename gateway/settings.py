@@ -72,6 +72,13 @@ class Settings(MailSettings, AccountSettings, Checks):
         description="PostgreSQL: the login of ad-hoc SQL, see `analytics role`; none unless set. SQLite needs none.",
         examples=["postgresql+asyncpg://gateway_sql@db.example/gateway"],
     )
+    slow_statement_seconds: float = Field(
+        default=0.5,
+        ge=0.001,
+        le=3600,
+        description="How long a statement of the database may take until it gets a line in the log.",
+        json_schema_extra={"unit": "seconds"},
+    )
     oidc_issuer: str | None = Field(
         default=None,
         description="An external identity provider; embedded unless set.",
@@ -233,7 +240,7 @@ class Settings(MailSettings, AccountSettings, Checks):
         default=None,
         ge=0,
         le=65535,
-        description="Where `worker` answers /health, /ready and /metrics; nowhere unless set.",
+        description="A port for /metrics, /health and /ready alone; unless set `serve` has them on its own, `worker` nowhere.",
         examples=[9000],
         json_schema_extra={"unit": "port"},
     )

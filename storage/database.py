@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import aiosqlite
@@ -38,6 +39,7 @@ _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", 
 _ANSWER_SECONDS = 1.0
 """The seconds for which an answer is waited for longer than a statement may take: after that, the server is away."""
 _UNMEASURED = nullcontext()
+Timed = Callable[[CompiledStatement, float, type[BaseException] | None], None]
 
 Send = Callable[[Driver, CompiledStatement, list[AnyValue]], Awaitable[Sequence[AnyRow]]]
 
@@ -69,6 +71,8 @@ class Database:
         self._is_cached = statement_cache
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
+        self.timed: Timed | None = None
+        """Called with every statement that has ended, its seconds, and what it raised, if it did."""
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
         self.heard: list[Callable[[str], None]] = []
@@ -224,7 +228,7 @@ class Database:
 
     async def send(self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
         """Send a shape over a connection of the driver, and give its records."""
-        with self._counted(prepared.text):
+        with self._counted(prepared):
             if self.dialect == "postgresql":
                 records: Sequence[AnyRow] = await driver.fetch(prepared.text, *parameters)
                 return records
@@ -238,7 +242,7 @@ class Database:
             records = await self.send(driver, prepared, parameters)
             names = tuple(records[0].keys()) if records else ()
         else:
-            with self._counted(prepared.text):
+            with self._counted(prepared):
                 names, records = await to_the_end(driver, _read(driver, prepared.text, parameters), self._seconds)
         if not records:
             return []
@@ -247,17 +251,19 @@ class Database:
 
     async def count(self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
         """Send a shape that gives no rows; how many it has changed."""
-        with self._counted(prepared.text):
+        with self._counted(prepared):
             if self.dialect == "postgresql":
                 number = str(await driver.execute(prepared.text, *parameters)).rpartition(" ")[2]
                 return int(number) if number.isdecimal() else 0
             return await to_the_end(driver, _changed(driver, prepared.text, parameters), self._seconds)
 
-    def _counted(self, statement: str) -> AbstractContextManager[None]:
+    def _counted(self, statement: CompiledStatement) -> AbstractContextManager[None]:
         """Tell the observers of a statement that is about to be sent; its time counts for whoever measures."""
         for observe in self.observers:
-            observe(statement)
-        return database_time.current() or _UNMEASURED
+            observe(statement.text)
+        if self.timed is None:
+            return database_time.current() or _UNMEASURED
+        return database_time.Timed(database_time.current(), partial(self.timed, statement))
 
     async def _open(self) -> Driver:
         """A new connection of the driver. Raises what the driver does where the database is away."""

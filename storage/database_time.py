@@ -1,5 +1,9 @@
-"""Measures how long the database worked for one request: its statements, without the wait for a turn (decision 141)."""
+"""Measures how long the database worked: for one request (decision 141), and for each of its statements.
 
+The wait for a turn is in neither.
+"""
+
+from collections.abc import Callable
 from contextvars import ContextVar
 from time import monotonic
 
@@ -50,3 +54,28 @@ class measured:  # reads as a function where it is used, and costs less than a g
     def __exit__(self, *_: object) -> None:
         """Measure no more."""
         _current.reset(self._token)
+
+
+class Timed:
+    """Times one statement, within what its request is measured by, and tells of it when it has ended."""
+
+    __slots__ = ("_began", "_tell", "_within")
+
+    def __init__(self, within: DatabaseTime | None, tell: Callable[[float, type[BaseException] | None], None]) -> None:
+        """`tell` is called with the seconds, and with what the statement raised, if it did."""
+        self._within = within
+        self._tell = tell
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        """The statement is sent."""
+        if self._within is not None:
+            self._within.begin()
+        self._began = monotonic()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Its answer is there, or it was given up."""
+        seconds = monotonic() - self._began
+        if self._within is not None:
+            self._within.end()
+        self._tell(seconds, kind)

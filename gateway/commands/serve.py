@@ -55,11 +55,14 @@ def serve(
     logs.configure(configuration)
     warn_of_strangers()
     with_folder(configuration)
-    listening = listen(configuration.host, configuration.port)
+    listening = [listen(configuration.host, configuration.port)]
+    if configuration.metrics_port is not None:
+        listening.append(listen(configuration.host, configuration.metrics_port))
+        configuration = configuration.model_copy(update={"metrics_port": listening[1].getsockname()[1]})
     if not no_migrate:
         asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
     ready = with_database(lambda db: demo.prepare(configuration, db), configuration) if demo_data else None
-    banner = _banner(configuration, listening, ready)
+    banner = _banner(configuration, listening[0], ready)
     security = SecurityHeaders(configuration.public_url)
     config = uvicorn.Config(
         partial(create, configuration, demo=demo_data)
@@ -86,13 +89,13 @@ def serve(
         # Once it has ended gracefully, uvicorn hands the signal on, for which a process would die of it all the same.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: sys.exit())
-        Server(config, banner).run([listening])
+        Server(config, banner).run(listening)
 
 
-def _serve_many(config: uvicorn.Config, listening: socket.socket, banner: str) -> None:
-    """Several processes on the one socket; the first that answers lets the addresses be printed."""
-    threading.Thread(target=_announce, args=(listening.getsockname(), banner), daemon=True).start()
-    Processes(config, [listening]).run()
+def _serve_many(config: uvicorn.Config, listening: list[socket.socket], banner: str) -> None:
+    """Several processes on the same sockets; the first that answers lets the addresses be printed."""
+    threading.Thread(target=_announce, args=(listening[0].getsockname(), banner), daemon=True).start()
+    Processes(config, listening).run()
 
 
 @contextmanager
@@ -120,6 +123,8 @@ def _announce(address: tuple[str, int], banner: str) -> None:
 def _banner(configuration: Settings, listening: socket.socket, ready: demo.Ready | None) -> str:
     base = (configuration.public_url or f"http://{authority(listening.getsockname())}").rstrip("/")
     lines = [f"CRM gateway on {base}", f"  GraphiQL   {base}/graphql", f"  REST       {base}/docs"]
+    if configuration.metrics_port is not None:
+        lines.append(f"  Metrics    http://{authority((configuration.host, configuration.metrics_port))}/metrics")
     if ready is not None:
         link = _link(configuration, base, listening.getsockname()[:2], ready)
         lines += [

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 
 import uvicorn
-from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from gateway.commands.outcome import fail, say, settings_to_serve, warn_of_strangers, with_folder
 from gateway.commands.sockets import authority, listen
@@ -16,11 +15,11 @@ from gateway.middleware.hosts import Hosts, hosts_of
 from gateway.middleware.requests import Requests
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
+from gateway.observability.apart import operators_app
 from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.runtime import Runtime
 from gateway.server.shutdown import end_by_force
 from gateway.settings import Settings
-from rest_compat.routes import liveness_routes
 from storage import migrate
 
 
@@ -61,10 +60,9 @@ def _middleware(configuration: Settings) -> list[Middleware]:
 @asynccontextmanager
 async def _with_metrics(runtime: Runtime, metrics: MetricsEndpoint, host: str, port: int) -> AsyncIterator[None]:
     """Answer an operator's questions on a port of its own meanwhile."""
-    app = Starlette(
-        routes=[Route("/metrics", metrics.answer), *liveness_routes(runtime.services, runtime.readiness)],
-        middleware=_middleware(runtime.settings),
-    )
+    app: ASGIApp = operators_app(runtime, metrics)
+    for layer, arguments, options in reversed(_middleware(runtime.settings)):
+        app = layer(app, *arguments, **options)
     listening = listen(host, port)
     config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from gateway.observability import processes
 from providers.notifications import Fate
 from storage.bounded_cache import BoundedCache
 from storage.connection_pool import PoolState
@@ -42,6 +43,13 @@ COST = Histogram(
 )
 STATEMENTS = Counter(
     "crm_sql_queries_total", "Statements of callers, by what became of them.", ["outcome", "layer"], registry=REGISTRY
+)
+STATEMENT_SECONDS = Histogram(
+    "crm_statement_seconds",
+    "Seconds of a statement at the database.",
+    ["access"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
+    registry=REGISTRY,
 )
 STREAMS = Gauge("crm_streams", "Subscriptions that run.", registry=REGISTRY, multiprocess_mode="livesum")
 POOL = Gauge("crm_pool_connections", "Database connections.", ["state"], registry=REGISTRY, multiprocess_mode="livesum")
@@ -233,14 +241,17 @@ def exposition() -> bytes:
     """Everything in the Prometheus text format; takes milliseconds where processes share it."""
     folder = os.environ.get(SHARED_FOLDER)
     if not folder:
-        return generate_latest(REGISTRY)
+        return generate_latest(REGISTRY) + processes.of_this_process()
+    living = set()
     for file in Path(folder).glob("gauge_live*_*.db"):
         process = int(file.stem.rpartition("_")[2])
-        if not _lives(process):
+        if _lives(process):
+            living.add(process)
+        else:
             file.unlink(missing_ok=True)
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]  # the library left its types out
-    return generate_latest(registry)
+    return generate_latest(registry) + processes.of_several(sorted(living))
 
 
 def _lives(process: int) -> bool:

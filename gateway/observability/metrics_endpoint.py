@@ -1,23 +1,25 @@
-"""`/metrics` of a process: what it counted, a look at its pool and its jobs, and the length of the database's queue."""
+"""`/metrics` of a process: what it counted, a look at its pool and its jobs, and what waits in the database."""
 
 import asyncio
 import platform
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
 from contract.errors import Unavailable
 from contract.limits import VERSION
+from gateway.observability.families import gauge, written
 from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
 from gateway.runtime import Runtime
 from schema.execution import Documents
 from storage.base import now
-from storage.queries import jobs
+from storage.database import Database
+from storage.queries import jobs, webhooks
 from storage.queries.jobs import Depth
 from transport.places import Places
 
@@ -25,6 +27,9 @@ LOOK_SECONDS = 1.0
 _QUEUE_SECONDS = 5.0
 """The seconds that the length of the queue may be old: a caller that asks more often gets the same."""
 _QUEUE_DEADLINE = 2.0
+_WEBHOOKS_SECONDS = 15.0
+"""The seconds after which organizations are asked again what their webhooks have not got."""
+_WEBHOOKS_DEADLINE = 60.0
 
 
 class MetricsEndpoint:
@@ -38,6 +43,7 @@ class MetricsEndpoint:
         self._queue = b""
         self._queue_until = 0.0
         self._asking: asyncio.Task[None] | None = None
+        self._undelivered = _Undelivered(runtime.database)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -48,6 +54,7 @@ class MetricsEndpoint:
             looking.cancel()
             with suppress(asyncio.CancelledError):
                 await looking
+            await self._undelivered.stop()
 
     async def answer(self, _request: Request) -> Response:
         """GET /metrics, in the Prometheus text format."""
@@ -56,8 +63,9 @@ class MetricsEndpoint:
             if self._asking is None:
                 self._asking = asyncio.create_task(self._ask())
             await asyncio.wait({self._asking}, timeout=_QUEUE_DEADLINE)
+        undelivered = await self._undelivered.lines()
         counted = await asyncio.to_thread(exposition)
-        return Response(counted + _BUILD + self._queue, media_type=CONTENT_TYPE_LATEST)
+        return Response(counted + _BUILD + self._queue + undelivered, media_type=CONTENT_TYPE_LATEST)
 
     def look(self) -> None:
         self._sampled.pool(self._runtime.database.connections.state)
@@ -91,24 +99,77 @@ class MetricsEndpoint:
             self._asking = None
 
 
-def _build() -> bytes:
-    registry = CollectorRegistry()
-    build = Gauge("crm_build_info", "Always 1: what runs.", ["version", "python"], registry=registry)
-    build.labels(VERSION, platform.python_version()).set(1)
-    return generate_latest(registry)
+class _Undelivered:
+    """Since when the first event waits that an active webhook of any organization has not got.
+
+    Found out beside the answers, one organization after another: rows of different organizations are not read by one
+    statement (isolation layer 5). What was found last counts until then, and goes on ageing.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._first: datetime | None = None
+        self._is_known = False
+        self._until = 0.0
+        self._asking: asyncio.Task[None] | None = None
+
+    async def lines(self) -> bytes:
+        """The metric; none where it was never found out."""
+        if self._asking is None and time.monotonic() >= self._until:
+            self._asking = asyncio.create_task(self._ask())
+            await asyncio.wait({self._asking}, timeout=_QUEUE_DEADLINE)
+        if not self._is_known:
+            return b""
+        words = "How long the first event has waited that an active webhook has not got."
+        return written([gauge("crm_webhooks_oldest_undelivered_seconds", words, ({}, _age(self._first)))])
+
+    async def stop(self) -> None:
+        """Ask no longer."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+
+    async def _ask(self) -> None:
+        try:
+            async with asyncio.timeout(_WEBHOOKS_DEADLINE):
+                async with self._database.directory() as session:
+                    found = await webhooks.organizations(session)
+                waiting = []
+                for org_id in found:  # a session is of one organization
+                    async with self._database.reading(org_id) as session:
+                        waiting.append(await webhooks.undelivered_since(session))
+            self._first = min(filter(None, waiting), default=None)
+            self._is_known = True
+        except Exception:  # away, too slow, or not migrated yet, which /ready says
+            self._is_known = False
+        finally:
+            self._until = time.monotonic() + _WEBHOOKS_SECONDS
+            self._asking = None
 
 
-_BUILD = _build()
+def _age(moment: datetime | None) -> float:
+    return max(0.0, (now() - moment).total_seconds()) if moment else 0.0
+
+
+_WHAT_RUNS = {"version": VERSION, "python": platform.python_version()}
+_BUILD = written([gauge("crm_build_info", "Always 1: what runs.", (_WHAT_RUNS, 1.0))])
 """One line for all processes, and beside their sums: what is the same everywhere is not added up."""
 
 
 def _lines(depth: Depth, beating: int) -> bytes:
-    registry = CollectorRegistry()
-    workers = Gauge("crm_workers", "Processes that run jobs, wherever they are.", registry=registry)
-    workers.set(beating)
-    queued = Gauge("crm_jobs_queued", "Jobs in the database's queue, of every process.", ["state"], registry=registry)
-    for state, number in (("due", depth.due), ("later", depth.later), ("held", depth.held)):
-        queued.labels(state).set(number)
-    oldest = Gauge("crm_jobs_oldest_due_seconds", "How long the first job that is due has waited.", registry=registry)
-    oldest.set(max(0.0, (now() - depth.first_due_at).total_seconds()) if depth.first_due_at else 0.0)
-    return generate_latest(registry)
+    states = (("due", depth.due), ("later", depth.later), ("held", depth.held))
+    return written(
+        [
+            gauge("crm_workers", "Processes that run jobs, wherever they are.", ({}, beating)),
+            gauge(
+                "crm_jobs_queued",
+                "Jobs in the database's queue, of every process.",
+                *(({"state": state}, number) for state, number in states),
+            ),
+            gauge(
+                "crm_jobs_oldest_due_seconds",
+                "How long the first job that is due has waited.",
+                ({}, _age(depth.first_due_at)),
+            ),
+        ]
+    )

@@ -16,7 +16,7 @@ from storage.queries.filtering import in_list
 from storage.queries.records import append_event
 from storage.rows import WebhookDeliveryRow
 from storage.statements import ORG_PARAM
-from storage.tables import EventCounter, Webhook, WebhookDelivery, WebhookWatch
+from storage.tables import Event, EventCounter, Webhook, WebhookDelivery, WebhookWatch
 from storage.tenancy.sessions import TenantSession
 
 
@@ -41,6 +41,23 @@ def _behind() -> AnySelect:
             col(Webhook.active) == true(),
             col(Webhook.cursor) < col(EventCounter.last),
         )
+    )
+
+
+async def undelivered_since(session: TenantSession) -> datetime | None:
+    """When the first event happened that an active webhook has not got yet; None where each has all."""
+    rows = await session.fetch("webhooks_undelivered", _undelivered)
+    return next((row.first for row in rows), None)
+
+
+def _undelivered() -> AnySelect:
+    """The sequence of an organization has no gaps, so that the next event of each is found by its number."""
+    is_next = col(Event.sequence) == col(Webhook.cursor) + 1
+    return (
+        select(func.min(col(Event.occurred_at)).label("first"))
+        .select_from(Webhook)
+        .join(Event, (col(Event.org_id) == col(Webhook.org_id)) & is_next)
+        .where(col(Webhook.org_id) == ORG_PARAM, col(Webhook.active) == true())
     )
 
 

@@ -172,3 +172,16 @@ async def test_what_hangs_or_breaks_is_a_line_and_no_wait() -> None:
     assert asked == 101  # asked once for all, and told to stop
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
+
+
+@pytest.mark.parametrize("arguments", [(), pytest.param(("--workers", "2"), marks=pytest.mark.long)])
+def test_metrics_have_a_port_of_their_own(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    with Service(tmp_path, *arguments, CRM_METRICS_PORT="0") as service:
+        apart = service.value("Metrics").removesuffix("/metrics")
+        assert 'crm_jobs_queued{state="due"}' in httpx.get(f"{apart}/metrics").text
+        assert [httpx.get(f"{apart}{path}").status_code for path in ("/health", "/ready")] == [200, 200]
+        # Neither says anything of the other: the one has no data, the other no figures.
+        assert [httpx.get(f"{apart}{path}").status_code for path in ("/deals", "/graphql", "/docs", "/")] == [404] * 4
+        assert httpx.get(f"{service.address}/metrics").status_code == 404
+        assert httpx.get(f"{service.address}/health").status_code == 200
+        assert service.end() == 0

@@ -12,13 +12,14 @@ import pytest
 import yaml
 
 from contract.limits import VERSION
+from gateway.observability.statement_times import StatementTimes
 from storage.base import now
 from storage.queries import jobs
 from storage.tables import JobWorker
 from tests.support.gateway import Gateway, open_gateway
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "operations"
-_NAMES = re.compile(r"\bcrm_[a-z_]+")
+_NAMES = re.compile(r"\b(?:crm|process)_[a-z_]+")
 
 
 def _rules() -> list[dict[str, Any]]:
@@ -77,3 +78,48 @@ async def test_a_stopped_worker_is_seen_in_the_metrics(
     assert re.search(r"^crm_loop_lag_seconds [\d.e-]+$", text, re.MULTILINE)
     [rule] = [rule for rule in _rules() if rule["alert"] == "CrmNoWorker"]
     assert rule["expr"] == "max(crm_workers) < 1"
+
+
+async def test_a_webhook_that_is_not_told_is_seen_in_the_metrics(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.observability.metrics_endpoint._WEBHOOKS_SECONDS", 0.0)
+    async with open_gateway(database_url, tmp_path / "data") as gateway:
+        assert _undelivered(await _metrics(gateway)) == 0.0
+        world = gateway.world
+        headers = world.session("admin@one", world.one)
+        make = 'mutation { webhookCreate(input: {url: "https://1.1.1.1/h"}) { userErrors { message } } }'
+        assert (await gateway.graphql(make, headers)).json()["data"]["webhookCreate"]["userErrors"] == []
+        await gateway.graphql('mutation { dealCreate(input: {name: "Told late"}) { deal { id } } }', headers)
+        assert 0.0 < _undelivered(await _metrics(gateway)) < 60
+
+
+def _undelivered(text: str) -> float:
+    [found] = re.findall(r"^crm_webhooks_oldest_undelivered_seconds (\S+)$", text, re.MULTILINE)
+    return float(found)
+
+
+async def test_each_statement_is_timed_and_a_slow_one_has_a_line(
+    database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_gateway(database_url, tmp_path / "data", slow_statement_seconds=0.001) as gateway:
+        world = gateway.world
+        before = _times(await _metrics(gateway))
+        gateway.runtime.database.timed = StatementTimes(0.0)
+        headers = world.session("viewer@one", world.one)
+        query = '{ deals(first: 1, filter: {name: {contains: "canary"}}) { nodes { name } } }'
+        assert (await gateway.graphql(query, headers)).status_code == 200
+        lines = [record.getMessage() for record in caplog.records if record.name.endswith("statement_times")]
+        gateway.runtime.database.timed = StatementTimes(3600.0)
+        caplog.clear()
+        assert (await gateway.graphql(query, headers)).status_code == 200
+        assert not [record for record in caplog.records if record.name.endswith("statement_times")]
+        assert _times(await _metrics(gateway)) >= before + len(lines) > before
+    [line] = [line for line in lines if "FROM deals" in line]
+    assert re.match(r"slow statement ms=[\d.]+ failed=None statement=(WITH|SELECT) ", line)
+    assert "canary" not in line
+
+
+def _times(text: str) -> float:
+    found = re.findall(r"^crm_statement_seconds_count\S* (\S+)$", text, re.MULTILINE)
+    return sum(map(float, found))
