@@ -120,6 +120,7 @@ COSTS: Final[Mapping[str, Cost]] = {
     "Query.reportPreview": Cost(AGGREGATED),
     "Query.dataImportPreview": Cost(WHOLE_FILE),
     "Mutation.dataImportCreate": Cost(WHOLE_FILE),
+    "Mutation.dataExportCreate": Cost(WHOLE_FILE),
     "Query.leadConversionPreview": Cost(WORK),
     "Query.chatTools": Cost(READ, size=len(TOOLS)),
     "Query.integrationProviders": Cost(READ, size=len(IntegrationProvider)),

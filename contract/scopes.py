@@ -83,6 +83,10 @@ class ScopeGroup(Enum):
         return not self._value_.isdisjoint(scopes)
 
 
+ROW_GROUPS = (ScopeGroup.MEETINGS_READ.name, ScopeGroup.OUTREACH_READ.name)
+"""The groups that a row may need beside that of its kind, by name (decision 850)."""
+
+
 class Role(StrEnum):
     """A role of the embedded directory."""
 

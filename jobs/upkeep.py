@@ -1,6 +1,6 @@
 """Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, answers whose
 process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and uploads, old runs of
-reports and messages, bytes that no file has, and idempotency keys that have expired.
+reports, exports and messages, bytes that no file has, and idempotency keys that have expired.
 """
 
 import time
@@ -8,7 +8,17 @@ from datetime import timedelta
 
 from contract.chat import CHAT_RETENTION_DAYS
 from contract.limits import RUN_RETENTION_DAYS
-from jobs import analytics_upkeep, chat_upkeep, files_upkeep, mails, reminders, report_runs, roll_ups, webhooks
+from jobs import (
+    analytics_upkeep,
+    chat_upkeep,
+    exports_upkeep,
+    files_upkeep,
+    mails,
+    reminders,
+    report_runs,
+    roll_ups,
+    webhooks,
+)
 from providers.artifacts import Artifacts
 from storage.base import now
 from storage.database import Database
@@ -24,7 +34,7 @@ _ROUND_SECONDS = 3_600.0
 class Upkeep:
     """Takes turns of a second; in each it tells the reminders that are due, wakes the webhooks, folds what was written
     removes bytes that no file has from the store, and looks at one organization's old jobs, trash, uploads, questions,
-    runs of reports and empty cells. Questions are kept for so many days.
+    runs of reports, exports and empty cells. Questions are kept for so many days.
     """
 
     def __init__(
@@ -71,6 +81,7 @@ class Upkeep:
                 await files_upkeep.prune(self._database, org_id),
                 await report_runs.prune(self._database, org_id),
                 await mails.prune(self._database, org_id),
+                await exports_upkeep.prune(self._database, org_id),
             ]
             if not any(more):
                 await roll_ups.tidy(self._database, self._waiting.pop())

@@ -7,16 +7,15 @@ from datetime import datetime
 
 from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.criteria import Condition
-from contract.errors import Path, ResponseTooLarge, TimedOut
-from contract.limits import EXPORT_BATCH, EXPORT_ROWS_MAX, EXPORT_SECONDS
+from contract.errors import Path, TimedOut
+from contract.limits import EXPORT_ROWS_MAX, EXPORT_SECONDS
 from contract.scopes import ScopeGroup
-from resolvers.export_rows import EXPORTED, FORMS, Exported, values_of
+from resolvers.export_reading import ExportReading
+from resolvers.export_rows import EXPORTED, FORMS, Exported
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
 from storage.base import FIRST_ID, now
 from storage.queries import exports as statements
-from storage.queries.tags import names_of
-from storage.statements import AnyRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +28,6 @@ class Export:
 
 
 _AT: Path = ("columns",)
-_AT_A_TIME = 100
-"""Rows that are written before others have a turn."""
-_STEP = 10
-"""How many times fewer rows are read where their texts are too long to be read together; then as many times more."""
 
 
 class ExportStream:
@@ -49,13 +44,8 @@ class ExportStream:
         self._exported = exported
         self._wanted = wanted
         self._columns = exported.chosen(wanted.columns, _AT)
-        self._listable = exported.selecting(self._columns)
-        self._write = FORMS[wanted.format].write
-        self._after = FIRST_ID
-        self._last: str | None = None
+        self._reading: ExportReading | None = None
         self._first: bytes | None = None
-        self._rows = 0
-        self._size = EXPORT_BATCH
         self._has_place = False
         self._until = asyncio.get_running_loop().time() + EXPORT_SECONDS
 
@@ -68,7 +58,17 @@ class ExportStream:
         self._has_place = True
         try:
             async with self._ctx.reading() as session:
-                self._last = await statements.last_id(session, self._exported.listable)
+                last = await statements.last_id(session, self._exported.listable)
+            wanted = self._wanted
+            self._reading = ExportReading(
+                self._ctx.reading,
+                self._exported,
+                wanted.condition,
+                self._columns,
+                wanted.format,
+                after=FIRST_ID,
+                last=last,
+            )
             self._first = FORMS[self._wanted.format].head(self._columns) + await self._piece()
         except BaseException:
             await self.aclose()
@@ -90,39 +90,14 @@ class ExportStream:
 
     async def _piece(self) -> bytes:
         """The next records; nothing once there are none."""
-        if self._last is None:
+        reading = self._reading
+        if reading is None or reading.is_done:
             return b""
-        if self._rows >= EXPORT_ROWS_MAX or asyncio.get_running_loop().time() > self._until:
+        if reading.rows >= EXPORT_ROWS_MAX or asyncio.get_running_loop().time() > self._until:
             raise TimedOut
-        if self._rows and self._ctx.look is not None:
+        if reading.rows and self._ctx.look is not None:
             self._rule.enforce(await self._ctx.look())
-        rows = await self._batch(self._last)
-        self._rows += len(rows)
-        tags: dict[str, list[str]] = {}
-        if rows and self._exported.tagged is not None and "tags" in self._columns:
-            async with self._ctx.reading() as session:
-                tags = await names_of(session, self._exported.tagged, [row.id for row in rows])
-        pieces = []
-        for begin in range(0, len(rows), _AT_A_TIME):
-            pieces.append(self._write(self._columns, values_of(self._columns, rows[begin : begin + _AT_A_TIME], tags)))
-            await asyncio.sleep(0)
-        return b"".join(pieces)
-
-    async def _batch(self, last: str) -> Sequence[AnyRow]:
-        rows = None
-        while rows is None:
-            try:
-                async with self._ctx.reading() as session:
-                    rows = await statements.batch(
-                        session, self._listable, self._wanted.condition, self._after, last, self._size
-                    )
-            except ResponseTooLarge:  # never of one row
-                self._size //= _STEP
-        if len(rows) < self._size:
-            self._last = None
-        else:
-            self._after, self._size = rows[-1].id, min(self._size * _STEP, EXPORT_BATCH)
-        return rows
+        return await reading.piece()
 
 
 def _stream(ctx: Context, kind: ExportKind, group: ScopeGroup, wanted: Export) -> ExportStream:

@@ -16,6 +16,7 @@ from providers.content_types import SHOWN
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
+from resolvers.shared.lists import may_read
 from storage.base import as_uuid, now
 from storage.tables import File
 
@@ -61,7 +62,7 @@ class Content:
 async def read_file(ctx: Context, file_id: str) -> Content:
     """The content of a file, those in the trash included. Raises NotFound."""
     file = await _file(ctx, ctx.org_id, file_id)
-    if file is None:
+    if file is None or not may_read(ctx, file.needs):
         raise NotFound()
     return _content(ctx, file)
 
@@ -70,7 +71,7 @@ async def read_file(ctx: Context, file_id: str) -> Content:
 async def create_link(ctx: Context, file_id: str, input: LinkAsked) -> Link:
     """A link that works without a credential until it ends. Raises NotFound, and InvalidState for one in the trash."""
     file = await _file(ctx, ctx.org_id, file_id)
-    if file is None:
+    if file is None or not may_read(ctx, file.needs):
         raise NotFound(field=("id",))
     if file.trashed_at is not None:
         raise InvalidState("The file is in the trash", field=("id",))

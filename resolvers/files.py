@@ -15,7 +15,7 @@ from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, Reference
-from resolvers.shared.lists import PageResult, by_id, children, page_of
+from resolvers.shared.lists import PageResult, by_id, children, may_read, page_of
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files as statements
@@ -168,7 +168,7 @@ async def update_file(ctx: Context, file_id: str, input: FileUpdate, *, seen: Co
     version = fields.pop("expected_version", None)
     async with ctx.writing() as session:
         await statements.lock_usage(session)
-        file = await _to_change(session, file_id)
+        file = await _to_change(ctx, session, file_id)
         expect(file.version, version, seen)
         _check_standing(file)
         if fields.get("folder_id") is not None:
@@ -188,7 +188,7 @@ async def attach_file(ctx: Context, file_id: str, record_id: str) -> File:
     """
     async with ctx.writing() as session:
         await statements.lock_usage(session)
-        file = await _to_change(session, file_id)
+        file = await _to_change(ctx, session, file_id)
         kinds = await statements.kinds_kept(session, [record_id])
         if not kinds:
             raise NotFound(field=("record_id",))
@@ -210,7 +210,7 @@ async def detach_file(ctx: Context, file_id: str, record_id: str) -> File:
     record = as_uuid(record_id)
     async with ctx.writing() as session:
         await statements.lock_usage(session)
-        file = await _to_change(session, file_id)
+        file = await _to_change(ctx, session, file_id)
         ids = [] if record is None else [record, *(await merged_ids.leading(session, [record])).values()]
         link = await session.find(FileLink, record_id=ids[-1], file_id=file.id) if ids else None
         if link is not None:
@@ -225,7 +225,7 @@ async def delete_file(ctx: Context, file_id: str) -> str:
     """Put a file into the trash. Raises NotFound, and InvalidState for one that is there."""
     async with ctx.writing() as session:
         await statements.lock_usage(session)
-        file = await _to_change(session, file_id)
+        file = await _to_change(ctx, session, file_id)
         _check_standing(file)
         await session.update(file, trashed_at=now(), trash_root=file.id, **changes.next_version(file))
         await _log(ctx, session, "file_deleted", file)
@@ -238,7 +238,7 @@ async def restore_file(ctx: Context, file_id: str) -> File:
     """Take a file out of the trash, to the top where its folder is gone. Raises NotFound and InvalidState."""
     async with ctx.writing() as session:
         await statements.lock_usage(session)
-        file = await _in_trash(session, file_id)
+        file = await _in_trash(ctx, session, file_id)
         folder = None if file.folder_id is None else await session.find(Folder, id=file.folder_id)
         there = None if folder is None or folder.trashed_at is not None else folder.id
         values = {"trashed_at": None, "trash_root": None, "folder_id": there}
@@ -253,23 +253,23 @@ async def purge_file(ctx: Context, file_id: str) -> str:
     """Delete a file of the trash for good. Raises NotFound and InvalidState."""
     async with ctx.writing() as session:
         await statements.lock_usage(session)
-        file = await _in_trash(session, file_id)
+        file = await _in_trash(ctx, session, file_id)
         await statements.purge(session, [file])
         await _log(ctx, session, "file_purged", file)
     ctx.forget()
     return file.id
 
 
-async def _in_trash(session: TenantSession, file_id: str) -> File:
-    file = await _to_change(session, file_id)
+async def _in_trash(ctx: Context, session: TenantSession, file_id: str) -> File:
+    file = await _to_change(ctx, session, file_id)
     if file.trashed_at is None:
         raise InvalidState("The file is not in the trash", field=("id",))
     return file
 
 
-async def _to_change(session: TenantSession, file_id: str) -> File:
+async def _to_change(ctx: Context, session: TenantSession, file_id: str) -> File:
     file = await records.lock_for_update(session, File, file_id)
-    if file is None:
+    if file is None or not may_read(ctx, file.needs):
         raise NotFound(field=("id",))
     return file
 

@@ -28,7 +28,7 @@ from resolvers.import_work import KIND
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.lists import PageResult, by_id, children, page_of
+from resolvers.shared.lists import PageResult, by_id, children, page_of, readable
 from resolvers.upserts import attempted
 from storage.base import new_id, now
 from storage.new_rows import new_row
@@ -199,7 +199,7 @@ async def _log(ctx: Context, session: TenantSession, type: str, made: DataImport
 async def _defined(ctx: Context, input: DataImportInput) -> tuple[Definition, list[FileRow]]:
     """How the file is read, and its first rows below the headings. Raises Problems, and Unavailable."""
     async with ctx.reading() as session:
-        file = await records.one(session, listables.FILES, input.file_id)
+        file = await records.one(session, readable(ctx, listables.FILES), input.file_id)
     if file is None or file.trashed_at is not None:
         raise Problems([Problem(_FILE, "does not exist in this organization", "reference")])
     if file.bytes > IMPORT_FILE_MAX_BYTES:

@@ -41,8 +41,13 @@ async def put_made(run: Run, name: str, content_type: str, pieces: AsyncIterator
     return MadeFile(name, content_type, storage_name, measured.bytes, measured.sha256)
 
 
-async def add_made(session: TenantSession, quota: int, made: MadeFile, subject: str) -> File | None:
-    """Make a file of the stored bytes; None where the quota has no place for it, or the bytes lay for too long."""
+async def add_made(
+    session: TenantSession, quota: int, made: MadeFile, subject: str, needs: str | None = None
+) -> File | None:
+    """Make a file of the stored bytes; None where the quota has no place for it, or the bytes lay for too long.
+
+    Its readers need this group beside that of files.
+    """
     usage = await statements.lock_usage(session)
     if usage.bytes + usage.reserved + made.bytes > quota:
         return None
@@ -57,6 +62,7 @@ async def add_made(session: TenantSession, quota: int, made: MadeFile, subject: 
         sha256=made.sha256,
         uploaded_by=subject,
         storage_name=made.storage_name if made.bytes else "",
+        needs=needs,
     )
     [file] = await session.insert(draft)
     await session.update(usage, bytes=usage.bytes + file.bytes, files=usage.files + 1)

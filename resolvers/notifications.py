@@ -9,7 +9,7 @@ from contract.errors import Problem, Problems
 from contract.limits import NOTIFICATION_MAX_BYTES, NOTIFICATION_TYPE_MAX
 from contract.scopes import ScopeGroup
 from providers.notifications import Notification
-from resolvers.shared import changes
+from resolvers.shared import changes, lists
 from resolvers.shared.access import FINDABLE, requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Reference, json_object
@@ -69,7 +69,8 @@ async def emit_notification(ctx: Context, input: NotificationEmit) -> str:
 async def _found(ctx: Context, session: TenantSession, identifier: str) -> str | None:
     """The record that the identifier names, or leads to since a merge; None for one that the caller may not read."""
     canonical = as_uuid(identifier)
-    readable = {kind: listable for kind, (listable, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
+    found = {kind: listable for kind, (listable, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
+    readable = {kind: lists.readable(ctx, listable) for kind, listable in found.items()}
     if canonical is None or await kinds_of(session, readable, [canonical]):
         return canonical
     stays = (await merged_ids.leading(session, [canonical])).get(canonical)

@@ -10,11 +10,11 @@ from typing import Final
 from contract.criteria import PageWindow
 from contract.errors import CostExceeded, Problem, Problems
 from contract.limits import OPERATION_NODES_MAX, TIMELINE_MAX
-from contract.scopes import ScopeGroup
+from contract.scopes import ROW_GROUPS, ScopeGroup
 from contract.vocabulary import TimelineKind
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.lists import PageResult
+from resolvers.shared.lists import PageResult, may_read
 from storage.joined_rows import FeedItem
 from storage.queries import timeline as statements
 from storage.queries.timeline import Feed, FeedPage
@@ -135,7 +135,8 @@ async def _timeline(
     asked = frozenset(TimelineKind if kinds is None else kinds)
     scopes = ctx.caller.scopes
     readable = {kind for kind in asked if kind not in _NARROWER or _NARROWER[kind].passes(scopes)}
-    return await _page(ctx, Feed(subject, frozenset(readable), page.size, is_upcoming), record_id, page)
+    withheld = tuple(group for group in ROW_GROUPS if not may_read(ctx, group))
+    return await _page(ctx, Feed(subject, frozenset(readable), page.size, is_upcoming, withheld), record_id, page)
 
 
 async def _history(ctx: Context, subject: str, record_id: str, page: PageWindow) -> PageResult[FeedItem]:

@@ -11,6 +11,7 @@ from resolvers.integration_items import items_of, list_items
 from resolvers.integrations import get_integration
 from resolvers.integrations import visible_of as integrations_of
 from resolvers.saved_queries import get_saved_query, visible_of
+from resolvers.shared import lists
 from resolvers.shared.access import FINDABLE, Rule, requires, rule_of
 from resolvers.shared.context import Context
 from resolvers.shared.lists import by_id
@@ -63,7 +64,8 @@ async def get_node(ctx: Context, identifier: str, selections: Mapping[str, Selec
 
 async def _kind(ctx: Context, identifier: str) -> str | None:
     """Finds which of the kinds that the caller may read the record is of, looked up with its neighbours."""
-    readable = {kind: listable for kind, (listable, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
+    found = {kind: listable for kind, (listable, rule) in FINDABLE.items() if rule.admits(ctx.principal)}
+    readable = {kind: lists.readable(ctx, listable) for kind, listable in found.items()}
 
     async def load(ids: list[str]) -> list[str | None]:
         async with ctx.reading() as session:

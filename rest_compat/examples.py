@@ -21,6 +21,7 @@ from rest_compat.example_identifiers import (
     RUN,
     identifier_of,
 )
+from rest_compat.export_schemas import EXPORT_BODY, EXPORT_EXAMPLES
 from rest_compat.import_schemas import IMPORT_BODY, IMPORT_EXAMPLES
 from rest_compat.integration_schemas import EXAMPLES as INTEGRATION_EXAMPLES
 from rest_compat.merge_schemas import MERGE_BODY, MERGE_EXAMPLES
@@ -175,6 +176,7 @@ ANSWERS: Final[JsonObject] = {
     "OwnershipTransferQueued": {"job_id": JOB, "status_url": f"/jobs/{JOB}", "counts": _COUNTS},
     **EXAMPLES,
     **INTEGRATION_EXAMPLES,
+    **EXPORT_EXAMPLES,
     **IMPORT_EXAMPLES,
     **MERGE_EXAMPLES,
     **REPORT_EXAMPLES,
@@ -220,6 +222,7 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
             "amount": 250000,
         }
     ],
+    "DataExportBody": EXPORT_BODY,
     "DataImportInput": IMPORT_BODY,
     "MergeInput": MERGE_BODY,
     "ReportRunAsked": {"formats": ["pdf", "spreadsheet"]},

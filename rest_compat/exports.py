@@ -42,15 +42,10 @@ _COLUMNS: Final[Any] = Field(  # Any: pydantic's word for a default
 _OF_A_PAGE = frozenset({"limit", "offset", "order"})
 
 
-class ExportParameters(Input):
-    """Has the query parameters of every export; a derived class adds the filters of its list."""
+class ListFilters(Input):
+    """Has the filters of a list, which a derived class names."""
 
     listed: ClassVar[type[ListParameters]]
-    limit: ClassVar[int] = PAGE_MAX
-    """The rows that an export is charged for before it begins: those of a page (decision 417)."""
-
-    format: ExportFormat = Field(default=ExportFormat.CSV, description="The form of the answer.")
-    columns: Annotated[list[str] | None, Repeatable()] = _COLUMNS
 
     def condition(self) -> Condition:
         """Returns which records are meant, as the list has it."""
@@ -58,8 +53,19 @@ class ExportParameters(Input):
         return self.listed.model_construct(**filters).condition()
 
 
-def _parameters(kind: ExportKind, listed: type[ListParameters]) -> type[ExportParameters]:
-    fields: dict[str, Any] = {  # Any: pydantic's pairs
+class ExportParameters(ListFilters):
+    """Has the query parameters of every export; a derived class adds the filters of its list."""
+
+    limit: ClassVar[int] = PAGE_MAX
+    """The rows that an export is charged for before it begins: those of a page (decision 417)."""
+
+    format: ExportFormat = Field(default=ExportFormat.CSV, description="The form of the answer.")
+    columns: Annotated[list[str] | None, Repeatable()] = _COLUMNS
+
+
+def filters_of(listed: type[ListParameters]) -> dict[str, Any]:  # Any: pydantic's pairs
+    """Returns the filters of a list as fields of a model."""
+    return {
         name: (
             info.rebuild_annotation(),
             Field(default=info.default, alias=info.alias, description=info.description),
@@ -67,6 +73,10 @@ def _parameters(kind: ExportKind, listed: type[ListParameters]) -> type[ExportPa
         for name, info in listed.model_fields.items()
         if name not in _OF_A_PAGE
     }
+
+
+def _parameters(kind: ExportKind, listed: type[ListParameters]) -> type[ExportParameters]:
+    fields = filters_of(listed)
     one = Annotated[str, Field(json_schema_extra={"enum": list(EXPORTED[kind].columns)})]
     fields["columns"] = (Annotated[list[one] | None, Repeatable()], _COLUMNS)
     made = create_model(f"{listed.__name__.removesuffix('Query')}Export", __base__=ExportParameters, **fields)
@@ -84,7 +94,7 @@ class _List:
     listed: type[ListParameters]
 
 
-_LISTS: Final = (
+LISTS: Final = (
     _List(ExportKind.ACCOUNT, "accounts", export_accounts, AccountQuery),
     _List(ExportKind.CONTACT, "contacts", export_contacts, ContactQuery),
     _List(ExportKind.DEAL, "deals", export_deals, DealQuery),
@@ -128,4 +138,4 @@ def _operation(each: _List) -> RestOperation:
     )
 
 
-OPERATIONS: Final = tuple(map(_operation, _LISTS))
+OPERATIONS: Final = tuple(map(_operation, LISTS))

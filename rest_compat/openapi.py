@@ -21,6 +21,7 @@ from rest_compat.chat_documents import APPROVAL_SCHEMA, MESSAGE_SCHEMA, THREAD_S
 from rest_compat.chat_documents import RUN_SCHEMA as CHAT_RUN_SCHEMA
 from rest_compat.chat_usage import USAGE_SCHEMA
 from rest_compat.documents import Document
+from rest_compat.export_schemas import EXPORTS
 from rest_compat.files import MULTIPART, FileForm
 from rest_compat.import_schemas import IMPORTS
 from rest_compat.integration_schemas import SCHEMAS as INTEGRATION_SCHEMAS
@@ -99,6 +100,7 @@ def openapi_document() -> JsonObject:
                 **SCHEMAS,
                 **AGGREGATES,
                 **FLOWS,
+                **EXPORTS,
                 **IMPORTS,
                 **MERGES,
                 **REPORTS,

@@ -29,7 +29,7 @@ from storage.rows import FileRow, FileUsageRow
 @record(
     t.File,
     "A file of the organization. Its bytes never change; another content is another file.",
-    hidden=("storage_name", "trash_root"),
+    hidden=("storage_name", "trash_root", "needs"),
 )
 class File(Node):
     folder: FolderLink | None = link_field(

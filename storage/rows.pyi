@@ -274,6 +274,25 @@ class CredentialRow(Row):
     revoked_at: datetime.datetime | None
     made_by: str | None
 
+class DataExportRow(RecordRow):
+    kind: str
+    format: str
+    status: str
+    rows: int
+    complete: bool
+    file_id: str | None
+    job_id: str
+    error: str | None
+    requested_by: str
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
+    needs: str | None
+    definition: JsonDict
+    last_id: str | None
+    after_id: str
+    total: int | None
+    pieces: list[JsonDict]
+
 class DataImportRow(RecordRow):
     kind: str
     status: str
@@ -414,6 +433,7 @@ class FileRow(RecordRow):
     version: int
     storage_name: str
     trash_root: str | None
+    needs: str | None
 
 class FileLinkRow(Row):
     org_id: str

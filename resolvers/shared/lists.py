@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from contract.criteria import ListQuery, Selection
 from contract.errors import CostExceeded
 from contract.limits import OPERATION_NODES_MAX
+from contract.scopes import ROW_GROUPS, ScopeGroup
 from resolvers.shared.context import Context
 from storage.base import as_uuid
 from storage.expressions import AnyColumn
@@ -32,11 +33,24 @@ class PageResult(Generic[RowT]):
     total: Callable[[], Awaitable[int]]
 
 
+def may_read(ctx: Context, needs: str | None) -> bool:
+    """Whether the caller may read a row that needs this group beside that of its kind (decision 850)."""
+    return needs is None or ScopeGroup[needs].passes(ctx.caller.scopes)
+
+
+def readable(ctx: Context, listable: Listable[RowT]) -> Listable[RowT]:
+    """The source, without the rows that need a group which the caller is in none of."""
+    if listable.needs is None:
+        return listable
+    held = frozenset(group for group in ROW_GROUPS if may_read(ctx, group))
+    return listable if len(held) == len(ROW_GROUPS) else listable.read_by(held)
+
+
 async def page_of(
     ctx: Context, listable: Listable[RowT], listing: ListQuery, selection: Selection | None = None
 ) -> PageResult[RowT]:
     """A page of the organization's rows, with what is selected of them or with everything."""
-    listable = listable.selecting(selection, listing.order)
+    listable = readable(ctx, listable).selecting(selection, listing.order)
     async with ctx.reading() as session:
         found = await paging.page(session, listable, listing, is_bounded=True)
 
@@ -62,7 +76,7 @@ async def children(
     `parent` is the column that holds the parent's identifier. Raises CostExceeded where the siblings are so many that
     their pages together are more than one answer may have: how many they are was not known before (decision 86).
     """
-    listable = listable.selecting(selection, listing.order)
+    listable = readable(ctx, listable).selecting(selection, listing.order)
     came = ctx.came_along(lambda: along.key_of(listable, parent, listing), parent_id)
 
     async def load_pages(ids: list[str]) -> list[paging.PageRows[RowT]]:
@@ -107,7 +121,7 @@ async def by_key(ctx: Context, listable: Listable[RowT], key: str, selection: Se
 
     One that is asked for alone brings selected lists along, which the fields below it find at hand (decision 247).
     """
-    listable = listable.selecting(selection)
+    listable = readable(ctx, listable).selecting(selection)
 
     async def load(ids: list[str]) -> list[RowT | None]:
         async with ctx.reading() as session:

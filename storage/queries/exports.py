@@ -1,18 +1,23 @@
-"""Statements of exports: the rows of a list by identifier, a batch at a time, up to the last there was at the start."""
+"""Statements of exports: the rows of a list by identifier, a batch at a time, up to the last there was at the start,
+and those that are jobs.
+"""
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from sqlalchemy import Integer, bindparam, literal_column
+from sqlalchemy import Integer, bindparam, func, literal_column, or_, select
 from sqlmodel import col
 
 from contract.criteria import Condition
+from contract.vocabulary import JobStatus
 from storage.base import Identifier
-from storage.expressions import AnySelect, Values
+from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.filtering import bind, narrowed
 from storage.queries.listable import Listable
 from storage.queries.row_size_limit import check_size_limit, with_size_limit
 from storage.rows import Row
 from storage.statements import ORG_PARAM, AnyRow
+from storage.tables import DataExport
 from storage.tenancy.sessions import TenantSession
 
 
@@ -46,3 +51,31 @@ async def batch(
         return limited if size == 1 else with_size_limit(limited)
 
     return check_size_limit(await session.fetch(("export", listable, shape, size), build, **values))
+
+
+_UNFINISHED = or_(col(DataExport.status) == JobStatus.QUEUED.value, col(DataExport.status) == JobStatus.RUNNING.value)
+
+
+async def number_unfinished(session: TenantSession) -> int:
+    """How many exports wait or run."""
+    return await _number(session)
+
+
+async def number_before(session: TenantSession, export_id: str) -> int:
+    """How many exports that were asked for earlier wait or run."""
+    return await _number(session, col(DataExport.id) < export_id)
+
+
+async def _number(session: TenantSession, *wanted: AnyColumn) -> int:
+    own = col(DataExport.org_id) == session.org_id, _UNFINISHED, *wanted
+    counted: int = await session.scalar(select(func.count()).select_from(DataExport).where(*own))
+    return counted
+
+
+async def old(session: TenantSession, before: datetime, size: int) -> Sequence[DataExport]:
+    """So many of the exports that ended before then."""
+    own = col(DataExport.org_id) == session.org_id, col(DataExport.created_at) < before
+    ended = col(DataExport.finished_at) < before
+    return await session.find_all(
+        select(DataExport).where(*own, ended).order_by(col(DataExport.created_at)).limit(size)
+    )

@@ -138,6 +138,12 @@ async def in_trash_since(session: TenantSession, before: datetime, size: int) ->
     return await session.find_all(select(File).where(*own).order_by(col(File.trashed_at)).limit(size))
 
 
+async def among(session: TenantSession, ids: Sequence[str]) -> Sequence[File]:
+    """Those of these files that are there."""
+    own = col(File.org_id) == session.org_id, _among(col(File.id), ids)
+    return await session.find_all(select(File).where(*own)) if ids else []
+
+
 async def purge(session: TenantSession, files: Sequence[File]) -> None:
     """Delete the rows of files with their links, give their place back, and note their bytes to be removed.
 

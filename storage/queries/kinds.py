@@ -32,6 +32,8 @@ async def kinds_of(session: TenantSession, kinds: Mapping[str, Listable[Row]], i
         found = union_all(*each).subquery("found")
         return select(found.c.id, found.c.place)
 
-    rows = await session.fetch(("kinds", tuple(kinds), alone), build, ids=list(ids), id=ids[0])
+    rows = await session.fetch(
+        ("kinds", tuple((kind, one.name) for kind, one in kinds.items()), alone), build, ids=list(ids), id=ids[0]
+    )
     names = tuple(kinds)
     return {row.id: names[row.place] for row in sorted(rows, key=lambda row: -row.place)}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, Text, and_, literal_column, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import SQLModel
 
@@ -60,6 +60,8 @@ class Listable(Generic[RowT]):
     """The fields that no column holds, each with the condition that a comparison with it is."""
     tagged: TaggedKind | None = None
     """The kind of records that the tags of these are linked as, where they have some."""
+    needs: AnyColumn | None = None
+    """The column that names the group which reading a row needs, where rows of the source may need one of their own."""
     selected: _Selected | None = None
     """The columns that are wanted of it; everything unless given."""
     called: str | None = None
@@ -109,6 +111,14 @@ class Listable(Generic[RowT]):
         wanted = selection.columns.union(("id",), (key.name for key in self.orders[field]))
         made = selection.sources[self.name, field] = replace(self, selected=(wanted, selection.links))
         return made
+
+    def read_by(self, groups: frozenset[str]) -> "Listable[RowT]":
+        """The same source without the rows that need another group than these."""
+        named = ", ".join(sorted(groups))
+        held: list[ColumnElement[bool]] = [
+            self.needs == literal_column(f"'{group}'", Text()) for group in sorted(groups)
+        ]
+        return replace(self, name=f"{self.name} for {named}", fixed=(*self.fixed, or_(self.needs.is_(None), *held)))
 
     def has_link(self, name: str) -> bool:
         """Whether the row that the link leads to is joined in."""

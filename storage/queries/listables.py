@@ -234,6 +234,9 @@ MERGES: Listable[ToldMergeRow] = Listable(
 )
 """Merges without what only an undo reads."""
 
+EXPORTS: Listable[r.DataExportRow] = replace(
+    in_order_of("created_at", "exports", t.DataExport, called="DataExport"), needs=col(t.DataExport.needs)
+)
 IMPORTS: Listable[r.DataImportRow] = Listable(
     "imports", t.DataImport, shown_columns(t.DataImport), BY_CREATION, NEWEST, called="DataImport"
 )
@@ -300,7 +303,7 @@ MAILBOXES_OF_CAMPAIGNS: Listable[r.MailboxRow] = Listable(
 
 _FOLDER: Listable[r.FolderRow] = in_order_of("name", "parent_folders", t.Folder)
 FOLDERS = replace(_FOLDER, name="folders", links={"parent": ("parent_id", _FOLDER)})
-FILES: Listable[r.FileRow] = record_listable(t.File, folder=FOLDERS)
+FILES: Listable[r.FileRow] = replace(record_listable(t.File, folder=FOLDERS), needs=col(t.File.needs))
 FILES_OF_RECORDS: Listable[r.FileRow] = Listable(  # without those in the trash
     "files_of_records",
     t.FileLink,
@@ -310,4 +313,5 @@ FILES_OF_RECORDS: Listable[r.FileRow] = Listable(  # without those in the trash
     links=FILES.links,
     joins=(linked_by(t.File, col(t.FileLink.org_id), col(t.FileLink.file_id), optional=False),),
     fixed=(col(t.File.trashed_at).is_(None),),
+    needs=col(t.File.needs),
 )

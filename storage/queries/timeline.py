@@ -12,7 +12,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import Text, and_, bindparam, cast, func, literal_column, null, or_, select, true, union_all
+from sqlalchemy import (
+    Text,
+    and_,
+    bindparam,
+    cast,
+    exists,
+    func,
+    literal_column,
+    not_,
+    null,
+    or_,
+    select,
+    true,
+    union_all,
+)
 from sqlalchemy.types import Integer
 from sqlmodel import UTCDateTime, col
 
@@ -29,7 +43,7 @@ from storage.queries.filtering import id_matches, in_list
 from storage.queries.row_size_limit import check_size_limit, with_size_limit_window
 from storage.rows import Row
 from storage.statements import ORG_PARAM
-from storage.tables import Activity, Enrollment, FileLink, RecordChange, StageChange
+from storage.tables import Activity, Enrollment, File, FileLink, RecordChange, StageChange
 from storage.tenancy.sessions import TenantSession
 
 _MODELS: dict[str, AnyEntity] = {kind: model_named(table) for table, kind in SUBJECTS.items()}
@@ -39,12 +53,16 @@ _STORED = frozenset({"campaign"})
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A request to a kind of record: items of these kinds, planned ones too where `is_upcoming`, so many."""
+    """A request to a kind of record: items of these kinds, planned ones too where `is_upcoming`, so many.
+
+    Files that need one of the `withheld` groups are left out.
+    """
 
     subject: str
     kinds: frozenset[TimelineKind]
     size: int
     is_upcoming: bool = False
+    withheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +159,21 @@ def _arms(feed: Feed) -> Iterator[_Arm]:
             _word(TimelineKind.FILE),
             col(FileLink.attached_at),
             col(FileLink.attached_by),
+            _shown_files(feed),
             file_id=col(FileLink.file_id),
         )
     if TimelineKind.ENROLLMENT in feed.kinds and feed.subject == "contact":
         kind = _word(TimelineKind.ENROLLMENT)
         yield _Arm(Enrollment, col(Enrollment.contact_id), kind, col(Enrollment.enrolled_at), cast(null(), PlainText))
+
+
+def _shown_files(feed: Feed) -> tuple[AnyColumn, ...]:
+    """Leave out the links to files that the caller may not read."""
+    if not feed.withheld:
+        return ()
+    its = col(File.org_id) == ORG_PARAM, col(File.id) == col(FileLink.file_id)
+    needed = col(File.needs).in_([_word(group) for group in feed.withheld])
+    return (not_(exists(select(col(File.id)).where(*its, needed))),)
 
 
 def _activities(feed: Feed, kinds: Sequence[TimelineKind]) -> _Arm:

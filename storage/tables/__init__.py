@@ -16,6 +16,7 @@ from storage.tables.deals import Deal, DealContact
 from storage.tables.duplicates import MatchGroup, MatchKey, NotDuplicate
 from storage.tables.enrollments import Enrollment, OutreachMessage
 from storage.tables.events import Event
+from storage.tables.exports import DataExport
 from storage.tables.external_keys import ExternalKey
 from storage.tables.feedback import Feedback
 from storage.tables.files import ATTACHABLE, File, FileLink, FileUsage, Leftover
@@ -77,6 +78,7 @@ __all__ = [
     "Competitor",
     "Contact",
     "Credential",
+    "DataExport",
     "DataImport",
     "Deal",
     "DealCell",

@@ -27,7 +27,8 @@ from storage.columns import NONE as NO_USE
 class File(Record, table=True):
     """A file, whose bytes never change. `trash_root` is what it went into the trash with: itself, or a folder above.
 
-    An empty one has no `storage_name`: there is nothing to be stored.
+    An empty one has no `storage_name`: there is nothing to be stored. One that holds what a narrower group reads names
+    that group as what it `needs`, and is shown to nobody else on any way (decision 850).
     """
 
     __tablename__ = "files"
@@ -80,6 +81,7 @@ class File(Record, table=True):
     version: int = versioned()
     storage_name: str = column(LINE, "Where the bytes lie in the store.", default="")
     trash_root: str | None = column(REFERENCE, "What it went into the trash with.", default=None)
+    needs: str | None = column(LINE, "The group that its readers need beside that of files.", default=None)
     folded_name: str = folds("name", default="")
     folded_content_type: str = folds("content_type", default="")
 

@@ -17,7 +17,7 @@ from contract.bulk_vocabulary import ExportKind
 from contract.criteria import EVERYTHING
 from contract.errors import TooManyRuns, Unavailable
 from providers.artifacts import Pieces
-from resolvers import exports
+from resolvers import export_reading
 from resolvers.export_rows import EXPORTED
 from resolvers.exports import Export, ExportStream, export_deals
 from storage.queries import row_size_limit
@@ -52,7 +52,7 @@ def lines(response: httpx.Response) -> list[dict[str, Any]]:
 async def test_each_record_of_the_list_is_there_once(
     one: Tenant, two: Tenant, noun: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "EXPORT_BATCH", 5)
+    monkeypatch.setattr(export_reading, "EXPORT_BATCH", 5)
     await one.add(*(RECORDS[noun](n) for n in range(12)))
     await two.add(RECORDS[noun](99))
     page = await one.ask(f"{{ {noun} {{ nodes {{ id }} }} }}", one.headers("admin"))
@@ -127,7 +127,7 @@ async def rest_of(pieces: Pieces) -> str:
 async def test_what_comes_later_is_not_in_it_and_what_goes_is_no_gap(
     one: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "EXPORT_BATCH", 2)
+    monkeypatch.setattr(export_reading, "EXPORT_BATCH", 2)
     deals = [Deal(name=f"{n}") for n in range(6)]
     await one.add(*deals)
     deals.sort(key=lambda deal: deal.id)
@@ -140,9 +140,9 @@ async def test_what_comes_later_is_not_in_it_and_what_goes_is_no_gap(
 
 
 async def test_an_export_that_breaks_does_not_end(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "EXPORT_BATCH", 2)
+    monkeypatch.setattr(export_reading, "EXPORT_BATCH", 2)
     await one.add(*(Deal(name=f"{n}") for n in range(6)))
-    batch, calls = exports.statements.batch, []
+    batch, calls = export_reading.statements.batch, []
 
     async def breaks(*args: Any) -> Any:
         calls.append(args)
@@ -150,7 +150,7 @@ async def test_an_export_that_breaks_does_not_end(one: Tenant, monkeypatch: pyte
             raise Unavailable
         return await batch(*args)
 
-    monkeypatch.setattr(exports.statements, "batch", breaks)
+    monkeypatch.setattr(export_reading.statements, "batch", breaks)
     with pytest.raises(Unavailable):
         await export(one, "deals?columns=name")
     calls.append(None)
@@ -189,7 +189,7 @@ async def test_a_thousand_rows_are_a_statement(one: Tenant) -> None:
 async def test_who_may_not_read_the_list_any_more_gets_no_more_of_it(
     one: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "EXPORT_BATCH", 2)
+    monkeypatch.setattr(export_reading, "EXPORT_BATCH", 2)
     await one.add(*(Deal(name=f"{n}") for n in range(6)))
     context = await one.gateway.world.context(one.subject("admin"), one.organization)
 
