@@ -240,7 +240,8 @@ class Settings(MailSettings, AccountSettings, Checks):
         default=None,
         ge=0,
         le=65535,
-        description="A port for /metrics, /health and /ready alone; unless set `serve` has them on its own, `worker` nowhere.",
+        description="A port for /metrics, /health and /ready alone; unless set, `serve` has them on its own, "
+        "`worker` nowhere.",
         examples=[9000],
         json_schema_extra={"unit": "port"},
     )

@@ -31,4 +31,4 @@ class _Written:
 
 def written(families: Sequence[Metric]) -> bytes:
     """The families in the Prometheus text format."""
-    return generate_latest(_Written(families))  # type: ignore[arg-type]  # `collect` is all that is asked
+    return generate_latest(_Written(families))

@@ -114,11 +114,12 @@ class Listable(Generic[RowT]):
 
     def read_by(self, groups: frozenset[str]) -> "Listable[RowT]":
         """The same source without the rows that need another group than these."""
+        if self.needs is None:
+            raise ValueError(f"{self.name} has no column that names a group")
         named = ", ".join(sorted(groups))
-        held: list[ColumnElement[bool]] = [
-            self.needs == literal_column(f"'{group}'", Text()) for group in sorted(groups)
-        ]
-        return replace(self, name=f"{self.name} for {named}", fixed=(*self.fixed, or_(self.needs.is_(None), *held)))
+        held = [self.needs.is_(None)]
+        held += [self.needs == literal_column(f"'{group}'", Text()) for group in sorted(groups)]
+        return replace(self, name=f"{self.name} for {named}", fixed=(*self.fixed, or_(*held)))
 
     def has_link(self, name: str) -> bool:
         """Whether the row that the link leads to is joined in."""

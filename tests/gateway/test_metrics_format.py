@@ -37,7 +37,7 @@ def test_the_metrics_are_as_prometheus_wants_them(arguments: tuple[str, ...], tm
         service.end()
     assert _promtool("check", "metrics", given=text) == ""
     families = Counter(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
-    assert {number for number in families.values()} == {1}
+    assert set(families.values()) == {1}
     expected = {"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds"}
     assert {*expected, "crm_statement_seconds", "crm_webhooks_oldest_undelivered_seconds"} <= families.keys()
     processes = re.findall(r"^process_resident_memory_bytes(\S*) ", text, re.MULTILINE)
