@@ -183,12 +183,14 @@ class ListQuery:
 class Selection:
     """The columns that are wanted of each row, and of the rows that its to-one links lead to, theirs.
 
-    `along` has what may come in the statement of a record that is asked for alone.
+    `along` has what may come in the statement of a record that is asked for alone. Where no cursor of a row is wanted,
+    the columns that its list is ordered by are not either.
     """
 
     columns: frozenset[str]
     links: frozenset[tuple[str, frozenset[str]]] = frozenset()
     along: tuple["Along", ...] = ()
+    has_cursors: bool = True
     sources: dict[tuple[str, str], object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The sources that lists made of it, by record type and order: made once for the operation it stands in."""
 

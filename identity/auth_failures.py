@@ -45,7 +45,8 @@ class Failures:
         if stored_hash is None:
             self._hashes.pop(key_id)
         else:
-            self._hashes.put(key_id, stored_hash)
+            if self._hashes.get(key_id) != stored_hash:
+                self._hashes.put(key_id, stored_hash)
 
     def admit(self, text: str, address: str | None) -> None:
         """Let a key or token be looked up. Raises AuthenticationLimited."""

@@ -115,7 +115,8 @@ async def by_secret(
         raise Unauthenticated()
     grant = _grant(rows)
     if secrets.is_current(stored, pepper):
-        proven.remember(text, stored)
+        if matched != stored:
+            proven.remember(text, stored)
         return grant
     return replace(grant, renewed=secrets.stored(secret, pepper))
 

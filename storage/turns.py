@@ -78,19 +78,17 @@ class Turns:
 
     def _next(self) -> Group | None:
         """Picks of the groups that wait and may have a turn the one with the fewest; of several, the first in line."""
-        if not self.free:
-            return None
-        self._sweep()
-        may = [group for group in self._waiting if self._held.get(group, 0) < self.free]
-        return min(may, key=lambda group: self._held.get(group, 0), default=None)
-
-    def _sweep(self) -> None:
-        """Drop who gave up."""
+        following, least = None, self.free
         for group, queue in list(self._waiting.items()):
-            while queue and queue[0].done():
+            while queue and queue[0].done():  # who gave up
                 queue.popleft()
             if not queue:
                 del self._waiting[group]
+                continue
+            held = self._held.get(group, 0)
+            if held < least:
+                following, least = group, held
+        return following
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._order and not self._is_watched:

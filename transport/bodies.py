@@ -24,16 +24,21 @@ async def body_pieces(receive: Receive, declared: str | None, most: int) -> Asyn
     _check_length(declared, most)
     size, more = 0, True
     while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect()
-        chunk: bytes = message.get("body", b"")
+        chunk, more = await _piece(receive, size, most)
         size += len(chunk)
-        if size > most:
-            raise BodyTooLarge(most)
         if chunk:
             yield chunk
-        more = message.get("more_body", False)
+
+
+async def _piece(receive: Receive, before: int, most: int) -> tuple[bytes, bool]:
+    """What comes next of a body, behind so many bytes of it, and whether there is more."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect()
+    chunk: bytes = message.get("body", b"")
+    if before + len(chunk) > most:
+        raise BodyTooLarge(most)
+    return chunk, message.get("more_body", False)
 
 
 def _check_length(declared: str | None, most: int) -> None:
@@ -46,5 +51,14 @@ async def read_body(receive: Receive, declared: str | None, most: int = BODY_MAX
 
     Raises BodyTooLarge, and ClientDisconnect where the rest will not come.
     """
-    chunks = [chunk async for chunk in body_pieces(receive, declared, most)]
-    return b"".join(chunks)
+    _check_length(declared, most)
+    body, more = await _piece(receive, 0, most)
+    if not more:  # a generator of pieces would take as long as the rest of the reading
+        return body
+    pieces = [body]
+    size = len(body)
+    while more:
+        body, more = await _piece(receive, size, most)
+        pieces.append(body)
+        size += len(body)
+    return b"".join(pieces)

@@ -1,6 +1,6 @@
 """Holds what is known of one request, filled in by all that find it out: its log line and counts are made of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,10 @@ class RequestLog:
     principal: Principal | None = None
     cost: int | None = None
     code: str = ""
+    status: int = 0
+    """The status of the answer, once it has begun."""
+    on_begin: Callable[[int], None] | None = None
+    """Told the status when the answer begins."""
 
     @property
     def caller(self) -> str:
@@ -37,6 +41,12 @@ class RequestLog:
     def organization(self) -> str | None:
         active = None if self.principal is None else self.principal.organization
         return None if active is None else active.id
+
+    def begin(self, status: int) -> None:
+        """Note that the answer begins."""
+        self.status = status
+        if self.on_begin is not None:
+            self.on_begin(status)
 
     def refused(self, error: GatewayError) -> None:
         """Note a GraphQL answer that is a refusal, with its cost where that is not known yet."""

@@ -51,8 +51,8 @@ class Hosts:
         """Whether all that the request says of its host is right; no browser leaves it out."""
         for name, value in scope["headers"]:
             if name == _HOST:
-                host = _named(value)
-                is_ours = host in self.names or is_loopback_name(host)
+                host, is_loopback = _named(value)
+                is_ours = is_loopback or host in self.names
                 if not is_ours and not (scope["path"] in _PROBES and _is_address(host)):
                     return False
         return True
@@ -67,12 +67,12 @@ def _is_address(host: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _named(value: bytes) -> str:
-    """The host of a Host header, without port and brackets."""
+def _named(value: bytes) -> tuple[str, bool]:
+    """The host of a Host header, without port and brackets, and whether it is the machine itself."""
     text = value.decode("latin-1")
-    if text.startswith("["):
-        return text[1:].partition("]")[0].lower()
-    return _plain(text.partition(":")[0])
+    bracketed = text.startswith("[")
+    host = text[1:].partition("]")[0].lower() if bracketed else _plain(text.partition(":")[0])
+    return host, is_loopback_name(host)
 
 
 def _plain(name: str) -> str:

@@ -41,11 +41,11 @@ class LoadShedding:
             await refused(Overloaded(), scope["path"], scope["state"]["request_id"])(scope, receive, send)
             return
         holding = True
-        begun = False
+        record = scope["state"]["record"]
 
         async def receiving() -> Message:
             nonlocal holding
-            if begun or WHOLE in scope["state"]:
+            if record.status or WHOLE in scope["state"]:
                 return await receive()
             self.places.leave(path)
             holding = False
@@ -56,19 +56,18 @@ class LoadShedding:
                 holding = True
             return message
 
-        async def sending(message: Message) -> None:
-            nonlocal holding, begun
-            if not begun:
-                begun = True
-                if holding:
-                    self.places.leave(path)
-                    holding = False
-                if credential is not None:
-                    self._learn(credential, scope["state"].get("principal"), message["status"])
-            await send(message)
+        def beginning(status: int) -> None:
+            nonlocal holding
+            if holding:
+                self.places.leave(path)
+                holding = False
+            if credential is not None:
+                self._learn(credential, scope["state"].get("principal"), status)
 
+        record.on_begin = beginning
         try:
-            await self.app(scope, receiving, sending)
+            # Most often the whole request is there by now, and nobody will be waited for.
+            await self.app(scope, receive if WHOLE in scope["state"] else receiving, send)
         finally:
             if holding:
                 self.places.leave(path)

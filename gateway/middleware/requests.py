@@ -65,20 +65,19 @@ class Requests:
         scope.setdefault("state", {}).update(request_id=identifier, record=record)
         asked = shown(scope["path"])
         ignore_slash(scope)
-        began, status = time.perf_counter(), 0
+        began = time.perf_counter()
 
         async def sending(message: Message) -> None:
-            nonlocal status
             if message["type"] in _STARTS:
-                status = message["status"]
+                record.begin(message["status"])
                 if record.cost is None and record.surface == "rest":
                     record.cost = _cost(message.get("headers", ()))
                 headers = self.security.around(message.get("headers", ()))
                 headers.append((b"x-request-id", identifier.encode()))
                 message["headers"] = headers
             elif message["type"] == "websocket.accept":
-                status = 101
-            elif message["type"] == "websocket.close" and not status:
+                record.begin(101)
+            elif message["type"] == "websocket.close" and not record.status:
                 await error_response(HTTPException(403), identifier)(scope, receive, sending)
                 return
             await send(message)
@@ -86,15 +85,15 @@ class Requests:
         try:
             await self.app(scope, receive, sending)
         except asyncio.CancelledError:
-            if status or scope["type"] != "http" or self._stopping is None or not self._stopping.is_set():
+            if record.status or scope["type"] != "http" or self._stopping is None or not self._stopping.is_set():
                 raise
             await error_response(Unavailable(), identifier)(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - began
-            if status >= 400 and not record.code:
-                record.code = code_of_status(status)
-            count_request(record, status, seconds)
-            logs.access.write(scope.get("method", "WEBSOCKET"), asked, status, seconds, record)
+            if record.status >= 400 and not record.code:
+                record.code = code_of_status(record.status)
+            count_request(record, record.status, seconds)
+            logs.access.write(scope.get("method", "WEBSOCKET"), asked, record.status, seconds, record)
 
 
 class Unbroken:
@@ -105,22 +104,16 @@ class Unbroken:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; what breaks after the answer began is raised, and the server cuts the connection."""
-        began = False
-
-        async def sending(message: Message) -> None:
-            nonlocal began
-            began = True
-            await send(message)
-
         try:
-            await self.app(scope, receive, sending)
+            await self.app(scope, receive, send)
         except ClientDisconnect:
             return  # nobody is there to be answered
         except Exception as error:
-            if began or scope["type"] != "http":
+            record = scope["state"]["record"]
+            if record.status or scope["type"] != "http":
                 raise
-            scope["state"]["record"].code = code_of(error)
-            await error_response(error, scope["state"]["request_id"])(scope, receive, sending)
+            record.code = code_of(error)
+            await error_response(error, scope["state"]["request_id"])(scope, receive, send)
 
 
 class Straight:

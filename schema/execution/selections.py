@@ -94,6 +94,7 @@ def _of_nodes(field: Field) -> Selection:
     """The nodes stand below `nodes`, and below `edges` with the link's own fields beside them."""
     fields: list[Field] = []
     beside: set[str] = set()
+    has_cursors = False
     for one in field.fields:
         if one.name == "nodes":
             fields += _of_any_type(one)
@@ -101,10 +102,18 @@ def _of_nodes(field: Field) -> Selection:
             for inner in one.fields:
                 if inner.name == "node":
                     fields += _of_any_type(inner)
-                elif inner.declared is not None:
+                    continue
+                has_cursors = has_cursors or inner.name == "cursor"
+                if inner.declared is not None:
                     beside |= set(inner.declared.metadata.get(NEEDS, ()))
+        elif one.name == "pageInfo":
+            has_cursors = has_cursors or any(inner.name in _CURSORS for inner in one.fields)
     selection = _selection(fields)
-    return replace(selection, columns=selection.columns | beside)
+    return replace(selection, columns=selection.columns | beside, has_cursors=has_cursors)
+
+
+_CURSORS = frozenset({"startCursor", "endCursor"})
+"""The fields of a page's PageInfo that are made of its rows."""
 
 
 def _selection(fields: Iterable[Field]) -> Selection:
@@ -124,7 +133,8 @@ def _selection(fields: Iterable[Field]) -> Selection:
             wanted |= _needs(inner) if nested is None else {f"{nested}_id"}
             along.append(_along(inner, link))
     linked = frozenset((name, frozenset(wanted)) for name, wanted in links.items())
-    return Selection(frozenset(columns), linked, tuple(dict.fromkeys(one for one in along if one))[:ALONG_MAX])
+    lists = tuple(dict.fromkeys(one for one in along if one))[:ALONG_MAX]
+    return Selection(frozenset(columns), linked, lists, has_cursors=False)
 
 
 def _along(field: Field, link: str | None) -> Along | None:

@@ -101,14 +101,15 @@ class Listable(Generic[RowT]):
         return [(k, chosen if k.descending is None else k.descending) for k in self.orders[order.field]]
 
     def selecting(self, selection: Selection | None, order: Order | None = None) -> "Listable[RowT]":
-        """The same source with the wanted columns, those of the order among them, and the wanted links joined in."""
+        """The same source with the wanted columns, with those of the order where cursors are made, and wanted links."""
         if selection is None:
             return self
         field = (order or self.default).field
         known = selection.sources.get((self.name, field))
         if isinstance(known, Listable):
             return known
-        wanted = selection.columns.union(("id",), (key.name for key in self.orders[field]))
+        of_cursors = (key.name for key in self.orders[field]) if selection.has_cursors else ()
+        wanted = selection.columns.union(("id",), of_cursors)
         made = selection.sources[self.name, field] = replace(self, selected=(wanted, selection.links))
         return made
 
