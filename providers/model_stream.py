@@ -82,10 +82,9 @@ class StreamingModel:
 
     async def answer(self, conversation: Conversation, deadline: float) -> AsyncGenerator[Delta, None]:
         """One step. Asked once more where nothing came, and the model said that it may be. Raises ModelError."""
-        text = orjson.dumps(self.body(conversation))
         until = asyncio.get_running_loop().time() + deadline
         try:
-            async with aclosing(self._once(text, until)) as deltas:
+            async with aclosing(self._once(conversation, until)) as deltas:
                 async for delta in deltas:
                     yield delta
             return
@@ -93,7 +92,7 @@ class StreamingModel:
             if error.after is None or self._breaker.is_open:
                 raise
             await asyncio.sleep(min(error.after, max(until - asyncio.get_running_loop().time(), 0)))
-        async with aclosing(self._once(text, until)) as deltas:
+        async with aclosing(self._once(conversation, until)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -101,13 +100,13 @@ class StreamingModel:
         """Close its connections."""
         await self._client.aclose()
 
-    async def _once(self, text: bytes, until: float) -> AsyncGenerator[Delta, None]:
+    async def _once(self, conversation: Conversation, until: float) -> AsyncGenerator[Delta, None]:
         """One request; what came of it is told to the breaker, unless somebody else ended it."""
         if not self._breaker.lets_through():
             raise ModelAway("The model cannot be reached just now")
         with self._calls.one(PROVIDER):
             try:
-                async with aclosing(self._streamed(text, until)) as deltas:
+                async with aclosing(self._streamed(conversation, until)) as deltas:
                     async for delta in deltas:
                         yield delta
             except (ModelMisconfigured, ModelNonsense):
@@ -118,10 +117,10 @@ class StreamingModel:
                 raise
             self._breaker.succeeded()
 
-    async def _streamed(self, text: bytes, until: float) -> AsyncGenerator[Delta, None]:
+    async def _streamed(self, conversation: Conversation, until: float) -> AsyncGenerator[Delta, None]:
         """Yield the answer, event by event. No deadline spans a delta: who takes it may be another task each time."""
         loop = asyncio.get_running_loop()
-        response = await self._response(text, min(loop.time() + self._silence, until))
+        response = await self._response(conversation, min(loop.time() + self._silence, until))
         try:
             if response.status_code != 200:
                 raise refused(response)
@@ -149,9 +148,11 @@ class StreamingModel:
         finally:
             await response.aclose()
 
-    async def _response(self, text: bytes, until: float) -> httpx.Response:
-        headers = {"Content-Type": "application/json"}
-        request = self._client.build_request("POST", self.path, content=text, headers=headers)
+    async def _response(self, conversation: Conversation, until: float) -> httpx.Response:
+        text = orjson.dumps(self.body(conversation))
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(text))}
+        request = self._client.build_request("POST", self.path, content=_sent(text), headers=headers)
+        del text
         try:
             async with asyncio.timeout_at(until):
                 return await self._client.send(request, stream=True)
@@ -175,6 +176,11 @@ class StreamingModel:
             if is_finished:
                 return None
             raise ModelAway("The model broke off its answer") from None
+
+
+async def _sent(text: bytes) -> AsyncGenerator[bytes, None]:
+    """The body of a request, some 30 kB, of which nothing is kept once it is sent: an answer may take minutes."""
+    yield text
 
 
 def _nothing(events: "_Events") -> ModelError:

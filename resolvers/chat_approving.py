@@ -4,7 +4,6 @@ While a run waits nobody works on it. Whoever goes on with it finds here what wa
 under a key of their own, and tells what became of each in the transaction that says so.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -29,6 +28,7 @@ from resolvers.chat_previews import check_unchanged, preview_of
 from resolvers.chat_results import refusal
 from resolvers.shared.context import Context, Key, Services
 from resolvers.shared.idempotency import HEADER
+from resolvers.shared.unbroken import unbroken
 from storage.base import now
 from storage.new_rows import new_row
 from storage.queries import chat_approvals as statements
@@ -200,12 +200,7 @@ class Approvals:
             await self._log.tell(decided(approval, status), values=_origin(approval))
         ctx = await acting()
         ctx = replace(ctx, via={**ctx.via, "approval_id": approval.id})
-        making = asyncio.ensure_future(self._make(approval, call, ctx, calls))
-        try:
-            await asyncio.shield(making)
-        except asyncio.CancelledError:  # what is being written is told before the run ends
-            await asyncio.wait({making})
-            raise
+        await unbroken(self._make(approval, call, ctx, calls))  # what is being written is told before the run ends
 
     async def _told(self) -> frozenset[str]:
         async with self._database.reading(self._log.run.org_id) as session:

@@ -9,6 +9,7 @@ from contract.chat import ChatEventType, ChatRunStatus
 from contract.errors import Unavailable
 from resolvers.shared.context import Services
 from resolvers.shared.leases import Lease
+from resolvers.shared.unbroken import unbroken
 from storage.base import JsonDict, now
 from storage.queries import chat_runs as statements
 from storage.queries.chat_runs import Said
@@ -80,12 +81,7 @@ class RunLog:
 
         `first` comes before the run is changed, and may refuse by what it raises.
         """
-        telling = asyncio.ensure_future(self._tell(events, values or {}, steps, also, first))
-        try:
-            await asyncio.shield(telling)
-        except asyncio.CancelledError:  # what is being written is known to be, or not to be, before anything follows
-            await asyncio.wait({telling})
-            raise
+        await unbroken(self._tell(events, values or {}, steps, also, first))
 
     async def _tell(
         self,
