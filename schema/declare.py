@@ -20,6 +20,7 @@ from storage.rows import Row
 
 Info = strawberry.Info[Context, None]
 E = TypeVar("E", bound=type[Enum])
+T = TypeVar("T")
 DeclaredField = Any
 """A field as the library makes it. Any: a class says the type of its values where it stands."""
 _Method = Callable[..., object]
@@ -188,6 +189,12 @@ def computed_field(description: str, *needs: str, along: str | None = None) -> _
 
 def _metadata(needs: tuple[str, ...], along: str | None) -> dict[str, object]:
     return ({NEEDS: needs} if needs else {}) | ({ALONG: along} if along else {})
+
+
+def clearing(cls: type[T]) -> type[T]:
+    """Marks an input of changes: what it leaves out stays, and null clears what may be empty."""
+    cls.nulls_clear = True  # type: ignore[attr-defined]  # for schema/tool_schemas.py
+    return cls
 
 
 def argument(description: str, name: str | None = None) -> object:
