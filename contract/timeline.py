@@ -25,7 +25,6 @@ _UNTOLD: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 """Fields that are told elsewhere, follow from others, or are the provider's bookkeeping."""
-_COPIES = ("folded_", "match_")
 
 Fields = dict[str, list[object]]
 """Fields by name, each with the value before and the one after, as JSON has them."""
@@ -42,7 +41,7 @@ def told_fields(kind: str, before: Mapping[str, object], after: Mapping[str, obj
     return {
         name: [as_told(before.get(name)), as_told(value)]
         for name, value in after.items()
-        if name not in untold and not name.startswith(_COPIES) and before.get(name) != value
+        if name not in untold and before.get(name) != value
     }
 
 

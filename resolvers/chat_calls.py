@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from contract.chat import CHAT_RESULTS_BYTES, ChatErrorCode, ChatEventType
-from contract.errors import Forbidden, GatewayError, KeyInUse, RateLimited, Unavailable
+from contract.errors import Forbidden, GatewayError, RateLimited, Unavailable
 from contract.tool_answers import ToolAnswer, ToolError, ToolRead, UnknownTool
 from contract.tools import Effect
 from providers.chat_models import Call, Result
@@ -121,7 +121,7 @@ async def asked(
     except GatewayError as error:
         return _failed(operation, error), None
     errors = answer.errors if isinstance(answer, ToolAnswer) else ()
-    if any(error.code == Unavailable.code or (key and error.message == KeyInUse.message) for error in errors):
+    if (errors and key is not None and key.is_held) or any(error.code == Unavailable.code for error in errors):
         raise Unavailable()
     return answer, None
 

@@ -9,6 +9,7 @@ from resolvers.integrations import get_integration
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from storage.queries import events as log
+from storage.statements import parsed
 from storage.tables import Integration
 
 _PAUSE_SECONDS = 1.0
@@ -32,7 +33,8 @@ async def _watched(ctx: Context, integration: Integration, sequence: int) -> Asy
             is_told = False
             for event in await channel.after(sequence):
                 sequence = event.sequence
-                is_told = is_told or integration.id in str(event.data)
+                data = parsed(event.data)
+                is_told |= isinstance(data, dict) and data.get("integration_id") == integration.id
             if not is_told:
                 continue
             ctx.forget()

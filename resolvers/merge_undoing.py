@@ -7,7 +7,6 @@ from contract.bulk_vocabulary import MergeableKind
 from contract.errors import InvalidState, NotFound
 from contract.limits import MERGE_UNDO_DAYS
 from contract.scopes import ScopeGroup
-from contract.timeline import told_fields
 from resolvers.merging import LISTABLES
 from resolvers.shared import changes
 from resolvers.shared.access import requires
@@ -15,11 +14,10 @@ from resolvers.shared.context import Context
 from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.result_codec import dumps, loads
 from storage.base import JsonDict, Record, now
-from storage.new_rows import as_row
 from storage.queries import merge_undoing as statements
 from storage.queries import merged_ids, records
 from storage.queries.duplicates import MODELS
-from storage.queries.history import Told
+from storage.queries.history import Told, changed_fields
 from storage.queries.merging import Going, Links, Row
 from storage.tables import Event, Merge
 from storage.tenancy.sessions import TenantSession
@@ -67,7 +65,7 @@ async def _undone(ctx: Context, session: TenantSession, merge: Merge) -> Unmerge
     if into is not None:
         changed, kept = await _taken_back(session, kind, into, before["into"], accounts)
         after = await session.update(into, **changed, **changes.next_version(into))
-        fields = told_fields(kind.value, as_row(into)._asdict(), as_row(after)._asdict())
+        fields = changed_fields(kind.value, into, after)
         fields |= {"from_ids": [list(merge.from_ids), None]}
         told.append(Told(kind.value, into.id, fields, alone=True))
     rows, left = await _restorable(session, kind, before["from"], accounts)

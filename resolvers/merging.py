@@ -11,7 +11,6 @@ from contract.errors import InvalidState, Problem, Problems
 from contract.limits import MERGE_UNDO_DAYS, MERGED_LINKS_MAX
 from contract.mergeable import LINKS
 from contract.scopes import ScopeGroup
-from contract.timeline import told_fields
 from resolvers.merge_fields import MergeField, MergeInput, merged
 from resolvers.shared import changes
 from resolvers.shared.access import requires
@@ -21,10 +20,10 @@ from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.result_codec import dumps
 from storage.base import Record, as_uuid, now
 from storage.joined_rows import ToldMergeRow
-from storage.new_rows import as_row, new_row
+from storage.new_rows import new_row
 from storage.queries import listables, merged_ids, records
 from storage.queries import merging as statements
-from storage.queries.history import Told
+from storage.queries.history import Told, changed_fields
 from storage.queries.merging import Going, Links
 from storage.tables import Merge, MergedId
 from storage.tenancy.sessions import TenantSession
@@ -190,7 +189,7 @@ async def _made(ctx: Context, session: TenantSession, plan: _Plan, input: MergeI
     await session.insert(
         *(new_row(MergedId, kind=kind.value, from_id=i, into_id=into.id, merge_id=merge.id) for i in going.ids)
     )
-    told = told_fields(kind.value, as_row(into)._asdict(), as_row(record)._asdict())
+    told = changed_fields(kind.value, into, record)
     told |= {"from_ids": [None, list(going.ids)]}
     await records.tell(session, event, [Told(kind.value, into.id, told, alone=True)])
     await records.append_events(session, [event])

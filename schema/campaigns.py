@@ -11,7 +11,7 @@ from contract.vocabulary import TaggedKind
 from resolvers import campaigns, enrollments
 from resolvers.outreach_inputs import CampaignCreate, CampaignUpdate
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field
+from schema.declare import Info, argument, clearing, computed_field, enum, field, guarded_field, operation_field
 from schema.enrollments import Enrollment
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
@@ -117,6 +117,7 @@ class CampaignCreateInput:
     mailbox_ids: list[strawberry.ID] | None = field(_MAILBOXES, default=UNSET)
 
 
+@clearing
 @strawberry.input(description="Changes to a campaign; an omitted field stays, null empties steps and mailboxes.")
 class CampaignUpdateInput:
     name: str | None = field("The campaign's name, not blank, of at most 200 characters.", default=UNSET)

@@ -8,17 +8,19 @@ from inspect import signature
 from typing import Any, TypeVar
 
 import strawberry
+from graphql import GraphQLSchema
 from strawberry import UNSET
 from strawberry.schema_directive import Location
 
 from contract.scopes import ScopeGroup
 from resolvers.shared.access import Rule, rule_of
 from resolvers.shared.context import Context
-from schema.adapters.strawberry import enum_values, to_camel_case
+from schema.adapters.strawberry import definition_of, enum_values
 from storage.rows import Row
 
 Info = strawberry.Info[Context, None]
 E = TypeVar("E", bound=type[Enum])
+T = TypeVar("T")
 DeclaredField = Any
 """A field as the library makes it. Any: a class says the type of its values where it stands."""
 _Method = Callable[..., object]
@@ -37,10 +39,8 @@ SECRET = "secret"
 ALONG = "along"
 """The key, in a field's metadata, of the name of the list that it gives, which may come along with a record."""
 
-RULES: dict[str, Rule] = {}
-"""The rule of every root field, by the names of its type and its own: a query and a mutation may be called alike."""
-_ROOTS = {"Queries": "Query", "Mutations": "Mutation", "Subscriptions": "Subscription"}
-"""The root types, each by how the classes end that declare its fields."""
+RULE = "rule"
+"""The key, in a field's metadata, of the rule that guards it."""
 
 
 def enum(cls: E, description: str, called: str | None = None, /, **values: str) -> E:
@@ -96,7 +96,7 @@ def guarded_field(
     gives what it gave, or raises what it raised (schema/execution/fallback.py).
     """
     rule = rule_of(resolver)
-    metadata = _metadata(needs, along)
+    metadata = {RULE: rule} | _metadata(needs, along)
     directives = _directives(rule)
 
     def declare(method: _Serve) -> DeclaredField:
@@ -145,34 +145,27 @@ def link_field(name: str, resolver: _Serve, description: str) -> DeclaredField:
     return strawberry.field(resolver=link, description=text, directives=directives, metadata={LINK: name})
 
 
-def _root_field(method: Callable[..., object]) -> str:
-    """The name of a root field behind that of its type, such as Query.deal."""
-    owner = method.__qualname__.split(".")[-2]
-    return next(f"{root}.{to_camel_case(method.__name__)}" for end, root in _ROOTS.items() if owner.endswith(end))
+def rules_of(schema: GraphQLSchema) -> dict[str, Rule]:
+    """The rules of all root fields, each behind the name of its type: a query and a mutation may be called alike."""
+    roots = [kind for kind in (schema.query_type, schema.mutation_type, schema.subscription_type) if kind is not None]
+    fields = {f"{kind}.{name}": definition_of(field) for kind in roots for name, field in kind.fields.items()}
+    return {name: field.metadata[RULE] for name, field in fields.items() if field is not None}
 
 
 def operation_field(resolver: _Serve, description: str) -> Callable[[_Serve], DeclaredField]:
     """A field of Query or Mutation that this resolver serves."""
-    field = guarded_field(resolver, description)
-
-    def declare(method: _Serve) -> DeclaredField:
-        RULES[_root_field(method)] = rule_of(resolver)
-        return field(method)
-
-    return declare
+    return guarded_field(resolver, description)
 
 
 def subscription(resolver: _Serve, description: str) -> _Declare:
     """A field of Subscription: its method gives the iterator of what this resolver watches."""
     rule = rule_of(resolver)
-
-    def declare(method: _Method) -> DeclaredField:
-        RULES[_root_field(method)] = rule
-        return strawberry.subscription(
-            method, description=f"{description} {rule.sentence}", directives=_directives(rule)
-        )
-
-    return declare
+    return lambda method: strawberry.subscription(
+        method,
+        description=f"{description} {rule.sentence}",
+        directives=_directives(rule),
+        metadata={RULE: rule},
+    )
 
 
 def _directives(rule: Rule) -> list[RequiresScope]:
@@ -194,8 +187,14 @@ def computed_field(description: str, *needs: str, along: str | None = None) -> _
     return lambda method: strawberry.field(method, description=description, metadata=_metadata(needs, along))
 
 
-def _metadata(needs: tuple[str, ...], along: str | None) -> dict[str, object] | None:
-    return ({NEEDS: needs} if needs else {}) | ({ALONG: along} if along else {}) or None
+def _metadata(needs: tuple[str, ...], along: str | None) -> dict[str, object]:
+    return ({NEEDS: needs} if needs else {}) | ({ALONG: along} if along else {})
+
+
+def clearing(cls: type[T]) -> type[T]:
+    """Marks an input of changes: what it leaves out stays, and null clears what may be empty."""
+    cls.nulls_clear = True  # type: ignore[attr-defined]  # for schema/tool_schemas.py
+    return cls
 
 
 def argument(description: str, name: str | None = None) -> object:

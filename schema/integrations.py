@@ -14,7 +14,7 @@ from contract.integrations import (
 from resolvers import integration_feeds, integration_watch, integrations
 from schema import integration_enums as _vocabularies  # noqa: F401  # declares the enums
 from schema.connections import After, Before, Connection, First, Last, Offset, listing
-from schema.declare import Info, argument, field, operation_field, subscription
+from schema.declare import Info, argument, clearing, field, operation_field, subscription
 from schema.errors import UserError
 from schema.execution.selections import selected_nodes
 from schema.filters import Comparator, StringFilter, condition_of
@@ -65,6 +65,7 @@ class IntegrationStreamInput:
     enabled: bool = field("Whether it is followed.")
 
 
+@clearing
 @strawberry.input(description="A field that is left out stays.")
 class IntegrationUpdateInput:
     name: str | None = field("What the members call it.", default=UNSET)

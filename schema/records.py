@@ -16,7 +16,7 @@ from strawberry import UNSET
 from strawberry.scalars import JSON as AnyJSON
 
 from contract.vocabulary import SortDirection
-from schema.declare import enum, field
+from schema.declare import clearing, enum, field
 from schema.filters import (
     DateFilter,
     DateTimeFilter,
@@ -136,7 +136,8 @@ def record_input(
             text = "Change only this version of the record."
             fields["expected_version"] = (int | None, field(text, default=UNSET))
         _put_first(cls, fields)
-        return strawberry.input(cls, description=description)
+        made: type[T] = strawberry.input(cls, description=description)
+        return clearing(made) if use is UPDATE and of_one else made
 
     return declare
 

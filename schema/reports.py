@@ -15,7 +15,7 @@ from reports.table import Cell, Column, Table
 from resolvers import report_inputs, report_runs, reports
 from resolvers.shared.inputs import parse
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
-from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field
+from schema.declare import Info, argument, clearing, computed_field, enum, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.inputs import DeletePayload, change, deletion, given
@@ -121,6 +121,7 @@ class ReportCreateInput:
     parameters: ReportParametersInput | None = field("What the question is narrowed to.", default=UNSET)
 
 
+@clearing
 @strawberry.input(description="Changes to a report; what is left out stays.")
 class ReportUpdateInput:
     name: str | None = field("The name, 1 to 200 characters.", default=UNSET)

@@ -13,7 +13,7 @@ from resolvers.shared.inputs import parse
 from schema.analytics_events import as_input, as_plan
 from schema.analytics_results import AnalyticsResult
 from schema.connections import After, Connection, First, Node, listing
-from schema.declare import Info, argument, computed_field, field, operation_field
+from schema.declare import Info, argument, clearing, computed_field, field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected_nodes
 from schema.inputs import DeletePayload, change, deletion, given
@@ -39,6 +39,7 @@ class SavedQueryInput:
     sql: str | None = field("A statement that the guard lets through.", default=UNSET)
 
 
+@clearing
 @strawberry.input(description="An explicit null clears; what is left out stays.")
 class SavedQueryUpdateInput:
     name: str | None = field("1 to 200 characters.", default=UNSET)

@@ -17,6 +17,8 @@ from graphql import (
     is_required_input_field,
 )
 
+from schema.adapters.strawberry import class_of
+
 JsonSchema = dict[str, Any]
 """A JSON Schema, or a part of one. Any: JSON."""
 
@@ -89,7 +91,7 @@ class Forms:
     def _object(self, kind: GraphQLInputObjectType) -> JsonSchema:
         fields = {name: one for name, one in kind.fields.items() if name not in self._hidden}
         required = [name for name, one in fields.items() if is_required_input_field(one)]
-        clears = kind.name.endswith("UpdateInput")
+        clears = getattr(class_of(kind), "nulls_clear", False)
         properties = {
             name: _or_null(self.of(one.type)) if clears else self.of(one.type) for name, one in fields.items()
         }

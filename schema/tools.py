@@ -29,7 +29,7 @@ from contract.errors import Path
 from contract.tool_answers import ToolTold
 from contract.tools import TOOLS, Effect, Tool
 from resolvers.shared.access import Rule
-from schema.declare import RULES
+from schema.declare import rules_of
 from schema.execution.outline import Outline
 from schema.execution.values import Value
 from schema.tool_documents import asked_fields
@@ -214,6 +214,7 @@ class Catalogue:
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
+        self._rules = rules_of(schema)
         self._offers: BoundedCache[_Caller, Sequence[Offer]] = BoundedCache(entries=_CALLERS)
         self._prepared = {
             tool.name: {kind: self._prepare(text) for kind, text in tool.documents.items()} for tool in TOOLS
@@ -265,7 +266,7 @@ class Catalogue:
         asked = [*asked_fields(self._schema, outline, operation)]
         names = tuple(root.name.value for root in roots)
         texts = dict.fromkeys(one.path for one in asked if one.is_untrusted)
-        rules = [RULES[f"{operation.operation.value.capitalize()}.{name}"] for name in names] + [
+        rules = [self._rules[f"{operation.operation.value.capitalize()}.{name}"] for name in names] + [
             Rule(one.group) for one in asked if one.group is not None
         ]
         return Prepared(

@@ -1,6 +1,7 @@
 """Upserts on the GraphQL surface: up to 1,000 rows of another system in one transaction."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from enum import Enum
 from typing import Annotated
 
 import strawberry
@@ -143,9 +144,11 @@ async def _upsert(
     resolver: Callable[..., Awaitable[object]],
     model: type[upserts.Upsert],
     rows: Sequence[object],
-    **how: object,
+    match_on: Enum,
+    policy: BulkPolicy,
+    dry_run: bool,
 ) -> BulkPayload:
-    input = {"rows": given(list(rows)), **how}
+    input = {"rows": given(list(rows)), "match_on": match_on.value, "policy": policy.value, "dry_run": dry_run}
     done, problems = await change(info, resolver, model=model, input=input, at=())
     if done is None:
         failed = {error.field[1] for error in problems if error.field is not None and len(error.field) > 1}
@@ -155,7 +158,7 @@ async def _upsert(
             updated=0,
             unchanged=0,
             failed=len(failed),
-            dry_run=bool(how["dry_run"]),
+            dry_run=dry_run,
             user_errors=problems,
         )
     results = [
@@ -186,8 +189,7 @@ class UpsertMutations:
         policy: Policy = BulkPolicy.SKIP_FAILED,
         dry_run: DryRun = False,
     ) -> BulkPayload:
-        how = {"match_on": match_on.value, "policy": policy.value, "dry_run": dry_run}
-        return await _upsert(info, upserts.upsert_accounts, upserts.AccountsUpsert, rows, **how)
+        return await _upsert(info, upserts.upsert_accounts, upserts.AccountsUpsert, rows, match_on, policy, dry_run)
 
     @operation_field(upserts.upsert_contacts, _TEXT)
     async def contacts_upsert(
@@ -198,8 +200,7 @@ class UpsertMutations:
         policy: Policy = BulkPolicy.SKIP_FAILED,
         dry_run: DryRun = False,
     ) -> BulkPayload:
-        how = {"match_on": match_on.value, "policy": policy.value, "dry_run": dry_run}
-        return await _upsert(info, upserts.upsert_contacts, upserts.ContactsUpsert, rows, **how)
+        return await _upsert(info, upserts.upsert_contacts, upserts.ContactsUpsert, rows, match_on, policy, dry_run)
 
     @operation_field(upserts.upsert_deals, _TEXT)
     async def deals_upsert(
@@ -210,8 +211,7 @@ class UpsertMutations:
         policy: Policy = BulkPolicy.SKIP_FAILED,
         dry_run: DryRun = False,
     ) -> BulkPayload:
-        how = {"match_on": match_on.value, "policy": policy.value, "dry_run": dry_run}
-        return await _upsert(info, upserts.upsert_deals, upserts.DealsUpsert, rows, **how)
+        return await _upsert(info, upserts.upsert_deals, upserts.DealsUpsert, rows, match_on, policy, dry_run)
 
     @operation_field(upserts.upsert_leads, _TEXT)
     async def leads_upsert(
@@ -222,8 +222,7 @@ class UpsertMutations:
         policy: Policy = BulkPolicy.SKIP_FAILED,
         dry_run: DryRun = False,
     ) -> BulkPayload:
-        how = {"match_on": match_on.value, "policy": policy.value, "dry_run": dry_run}
-        return await _upsert(info, upserts.upsert_leads, upserts.LeadsUpsert, rows, **how)
+        return await _upsert(info, upserts.upsert_leads, upserts.LeadsUpsert, rows, match_on, policy, dry_run)
 
 
 MUTATIONS = UpsertMutations

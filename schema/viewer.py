@@ -15,7 +15,7 @@ from resolvers import members
 from resolvers import viewer as service
 from resolvers.shared.access import FINDABLE, Rule
 from schema.connections import Node
-from schema.declare import RULES, Info, argument, computed_field, enum, field, guarded_field, operation_field
+from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field, rules_of
 from schema.execution.selections import selected_by_type
 from schema.members import Member
 
@@ -97,9 +97,8 @@ A name that a query and a mutation share stands bare for the mutation, which ask
 
 def name_operations(schema: GraphQLSchema) -> None:
     """Learn which operations there are; every schema has the same."""
-    for root in (schema.query_type, schema.mutation_type, schema.subscription_type):
-        for name in root.fields if root is not None else ():
-            _OPERATIONS[name] = _OPERATIONS[f"{root}.{name}"] = RULES[f"{root}.{name}"]
+    for name, rule in rules_of(schema).items():
+        _OPERATIONS[name.partition(".")[2]] = _OPERATIONS[name] = rule
 
 
 def _permission(caller: Principal, operation: str) -> Permission:

@@ -148,6 +148,8 @@ class Key:
     uses: int = 0
     done: int = 0
     replayed: int = 0
+    is_held: bool = False
+    """Whether another request that came with it has not ended."""
     before: Callable[[TenantSession], Awaitable[None]] | None = None
     """Raises what stands in the way of the write, in the transaction that takes the key."""
     first: tuple[str, str | None] | None = None

@@ -111,8 +111,9 @@ async def once(
     while. A resolver that raises leaves the key as if it had never been used.
     """
     key.uses += 1
+    key.is_held = False
     claim = _claim(ctx, key, name, resolver, args, kwargs)
-    async with _turn(ctx, claim):
+    async with _turn(ctx, key, claim):
         until = asyncio.get_running_loop().time() + WAIT_SECONDS
         while True:
             found = await _found(ctx, claim, key)
@@ -136,6 +137,7 @@ async def once(
                 key.first = key.first or (claim.id, attempt.organization)
                 return result
             if asyncio.get_running_loop().time() > until:
+                key.is_held = True
                 raise KeyInUse()
             await asyncio.sleep(_POLL_SECONDS)
 
@@ -178,13 +180,14 @@ def _transaction(ctx: Context, organization: str | None) -> AbstractAsyncContext
 
 
 @asynccontextmanager
-async def _turn(ctx: Context, claim: _Claim) -> AsyncIterator[None]:
+async def _turn(ctx: Context, key: Key, claim: _Claim) -> AsyncIterator[None]:
     """One request at a time in this process: the others wait here, where they hold no connection."""
     lock = ctx.services.turns.setdefault(claim.family, asyncio.Lock())
     try:
         async with asyncio.timeout(WAIT_SECONDS):
             await lock.acquire()
     except TimeoutError:
+        key.is_held = True
         raise KeyInUse() from None
     try:
         yield

@@ -150,6 +150,17 @@ class SqliteRunner:
         self._connections.clear()
 
 
+def _is_taken(run: _Run) -> bool:
+    """Whether the database takes the statement, so that what it computes is to blame."""
+    if run.connection is None:
+        return False
+    try:
+        run.connection.execute(f"EXPLAIN {run.guarded.sql}", [run.organization] * run.guarded.parameters).close()
+    except sqlite3.Error:
+        return False
+    return True
+
+
 def _explained(error: sqlite3.Error, run: _Run) -> Exception:
     """The error as callers are told it: the database's own words may quote values."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -161,6 +172,6 @@ def _explained(error: sqlite3.Error, run: _Run) -> Exception:
         return Unavailable()
     if code == sqlite3.SQLITE_TOOBIG:
         return AnalyticsFailed("A text or the statement gets too long")
-    if "user-defined" in str(error):
+    if _is_taken(run):
         return AnalyticsFailed("A division by zero, a text that is no number, or a figure with too many digits")
     return AnalyticsFailed("The database does not take the statement")

@@ -78,6 +78,11 @@ class QueryStatement:
         return "analytics", self.shape
 
     @property
+    def orders(self) -> frozenset[str]:
+        """The names of the columns that only order by a dimension, and are not shown."""
+        return frozenset(f"{name}{ORDER}" for name in self.shape.by)
+
+    @property
     def _facts(self) -> Facts:
         """The roll-up of the records where that has all that is asked for, else the records."""
         rolled = ROLLED_UP.get(self.shape.entity)
@@ -107,7 +112,7 @@ class QueryStatement:
             joins += fact.joins
             by = [column for column in (fact.order, fact.column) if column is not None]
             ordering += [(column.desc() if descends else column.asc()).nulls_last() for column in by]
-        labelled = [column.label(name) for name, column in columns.items() if not name.endswith(ORDER)]
+        labelled = [column.label(name) for name, column in columns.items() if name not in self.orders]
         statement = self._from(facts, labelled, joins)
         return statement.order_by(*ordering, facts.id).limit(bindparam("rows", type_=Integer))
 
@@ -151,7 +156,7 @@ class QueryStatement:
         keys = [column for column in rows.c if column.name not in hidden]
         sums = {name: part.how(rows.c[name]) for name, part in parts.items()}
         sums["count"] = func.coalesce(func.sum(rows.c.counted), NONE) if "counted" in rows.c else self._number(rows)
-        shown = [column for column in keys if not column.name.endswith(ORDER)]
+        shown = [column for column in keys if column.name not in self.orders]
         ordering: list[tuple[AnyColumn, bool]] = []
         for name, descends in shape.order:
             if name in facts.measures and name in shape.measures:

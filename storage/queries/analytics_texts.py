@@ -65,12 +65,13 @@ class _Text(QueryStatement):
     ) -> AnySelect:
         """Groups by their keys in the order that is asked for; those that are shown are grouped by their places."""
         shape, measures = self.shape, self._facts.measures
-        keys = {name: keys[name] for name in keys if not _is_order_of(name, keys)}
-        shown_keys = [name for name in keys if not name.endswith(ORDER)]
+        alike = {f"{name}{ORDER}" for name in shape.by if _is_its_own_order(name, keys)}
+        keys = {name: keys[name] for name in keys if name not in alike}
+        shown_keys = [name for name in keys if name not in self.orders]
         columns = [keys[name].label(name) for name in shown_keys]
         columns += [measures[name].ad_hoc(group).label(name) for name in shape.measures]
         grouped: list[AnyColumn] = [literal_column(str(place)) for place, _ in enumerate(shown_keys, 1)]
-        grouped += [keys[name] for name in keys if name.endswith(ORDER)]
+        grouped += [keys[name] for name in keys if name in self.orders]
         ordering = [(term, descends) for name, descends in shape.order for term in self._terms(name, keys)]
         ordered = {name for name, _ in shape.order}
         ties = [name for name in (*shape.by, CURRENCY) if name in keys and name not in ordered]
@@ -89,6 +90,7 @@ class _Text(QueryStatement):
         return [*before, *(literal_column(one) for one in (name, f"{name}_id") if one == name or one in keys)]
 
 
-def _is_order_of(name: str, keys: Mapping[str, AnyColumn]) -> bool:
-    """Whether it orders by what is shown anyway."""
-    return name.endswith(ORDER) and bool(keys[name].compare(keys[name.removesuffix(ORDER)]))
+def _is_its_own_order(name: str, keys: Mapping[str, AnyColumn]) -> bool:
+    """Whether what it is ordered by is what is shown anyway."""
+    order = keys.get(f"{name}{ORDER}")
+    return order is not None and bool(order.compare(keys[name]))

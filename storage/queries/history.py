@@ -15,7 +15,7 @@ from sqlmodel import SQLModel, col
 
 from contract.limits import EDITS_SECONDS
 from contract.timeline import SUBJECTS, Fields, extended, told_fields
-from storage.base import Document, Identifier, PlainText, Stored
+from storage.base import Document, Identifier, PlainText, Stored, copies_of
 from storage.expressions import AnyColumn, AnyEntity
 from storage.new_rows import as_row, model_of, new_row
 from storage.queries.dialects import Dialectal
@@ -48,9 +48,15 @@ def edited(before: Stored, after: Stored) -> list[Told]:
     kind = kind_of(model_of(after))
     if kind is None:
         return []
-    old, new = as_row(before), as_row(after)
-    fields = told_fields(kind, old._asdict(), new._asdict())
-    return [Told(kind, new.id, fields)] if fields else []
+    fields = changed_fields(kind, before, after)
+    return [Told(kind, as_row(after).id, fields)] if fields else []
+
+
+def changed_fields(kind: str, before: Stored, after: Stored) -> Fields:
+    """Find the fields of a record of the kind that differ and are told, which copies of texts never are."""
+    copies = {copy for _, copy, _ in copies_of(model_of(after))}
+    now = {name: value for name, value in as_row(after)._asdict().items() if name not in copies}
+    return told_fields(kind, as_row(before)._asdict(), now)
 
 
 def linked(deal_id: str, contact_id: str, *, was: bool, stays: bool, fields: Fields | None = None) -> list[Told]:

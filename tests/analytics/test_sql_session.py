@@ -104,6 +104,23 @@ async def test_everything_that_may_be_asked_is_answered(one: Tenant) -> None:
         assert answer.rows, text
 
 
+@pytest.mark.parametrize(
+    ("sqlite", "postgresql", "told"),
+    [
+        ("SELECT crm_quotient(1, 0)", "SELECT 1 / 0", "A division by zero"),
+        ("SELECT crm_whole('x')", "SELECT 'x'::int FROM (SELECT 1) AS t", "is no number"),
+        ("SELECT nothing", "SELECT nothing", "The database does not take the statement"),
+    ],
+)
+async def test_what_cannot_be_computed_is_told_from_what_is_not_taken(
+    one: Tenant, sqlite: str, postgresql: str, told: str
+) -> None:
+    with pytest.raises(AnalyticsFailed) as raised:
+        await sent(one, {"sqlite": sqlite, "postgresql": postgresql}[runner(one).dialect])
+    assert told in str(raised.value)
+    assert await sent(one, "SELECT 'well'") == [["well"]]
+
+
 async def test_a_statement_without_an_end_is_ended(one: Tenant) -> None:
     await one.add(*(Account(name=f"A{n}") for n in range(120)))
     services, seconds = one.gateway.runtime.services, 0.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -9,6 +11,7 @@ import pytest
 
 from contract.integrations import INTEGRATIONS_OF_A_MEMBER_MAX
 from storage.tables import Account, Contact, Deal, DealContact, Event, SyncedMeeting, SyncItem, SyncOccurrence
+from tests.support.event_streams import hung_up
 from tests.support.feeds import at, connection, event, feed, items, meetings, replaced, upload, work
 from tests.support.tenants import Tenant
 
@@ -52,6 +55,26 @@ async def test_meetings_come_with_their_people_and_records(one: Tenant) -> None:
     types = [type for (type,) in await one.rows(Event.type)]
     assert types.count("meetings_synced") == 1
     assert {"integration_connected", "integration_synced"} <= set(types)
+
+
+async def test_who_watches_a_connection_is_told_of_its_changes_and_of_no_others(one: Tenant) -> None:
+    watched, other = await upload(one, event("a")), await upload(one, event("b"))
+    query = "subscription($id: ID!) { integrationUpdated(id: $id) { name status } }"
+    request = one.gateway.http.build_request(
+        "POST",
+        "/graphql",
+        json={"query": query, "variables": {"id": watched}},
+        headers=one.headers() | {"Accept": "text/event-stream"},
+    )
+    stream = asyncio.create_task(hung_up(one.gateway.app, request, 2))
+    await asyncio.sleep(0.5)
+    for identifier, name in ((other, "Not this"), (watched, "This")):
+        changed = (
+            "mutation($id: ID!, $n: String) { integrationUpdate(id: $id, input: {name: $n}) { userErrors { code } } }"
+        )
+        assert await one.ask(changed, id=identifier, n=name) == {"userErrors": []}
+    told = [json.loads(line[6:]) for line in (await stream).splitlines() if line.startswith("data: {")]
+    assert [each["data"]["integrationUpdated"]["name"] for each in told][1:] == ["This"]
 
 
 async def test_the_ledger_says_of_each_why(one: Tenant) -> None:
