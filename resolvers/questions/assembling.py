@@ -7,7 +7,7 @@ from typing import Final
 
 from contract.analytics_queries import Operator
 from contract.analytics_results import ChartKind
-from contract.catalog import DateGrain, Entity
+from contract.catalog import ColumnKind, DateGrain, Entity
 from contract.vocabulary import SortDirection
 from resolvers.analytics_inputs import AnalyticsOrder, AnalyticsQuery
 from resolvers.questions.listing import Unmade, first_of, listed
@@ -234,6 +234,7 @@ class _Assembly:
                 raise Unmade(slots.rank_word or "top")
             order = [slots.order or (figure, slots.ranks)]
             first = first_of(slots)
+            self._name_each()
         elif slots.order is not None:
             order = [slots.order]
         elif self._is_by_text() and FACTS[slots.entity].measures[figure].unit != "money":
@@ -245,6 +246,16 @@ class _Assembly:
             if facts is not None and facts.unit == "money" and slots.condition("currency") is None:
                 slots.assume("amounts of every currency are compared as numbers")
         return self._plan(self.by, order, first)
+
+    def _name_each(self) -> None:
+        """Have no group be without a name: none is no account that could have the most (decision 832)."""
+        for name in self.by:
+            known = self.entity.dimensions[name]
+            is_name = known.kind is ColumnKind.TEXT and known.values is None and name != "currency"
+            if is_name and self.slots.condition(name) is None:
+                self.slots.add(name, Operator.IS_NOT_NULL)
+                told = self.slots.entity.replace("_", " ")
+                self.slots.assume(f"{told} without {name.replace('_', ' ')} are left out")
 
     def _is_by_text(self) -> bool:
         return len(self.by) == 1 and self.by[0] != "stage" and not self.entity.dimensions[self.by[0]].is_date

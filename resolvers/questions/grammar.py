@@ -36,7 +36,7 @@ _IDLE: Final = frozenset(
             "exist",
         ),
         *("whole", "entire", "know", "got", "their", "they", "it", "its", "actually", "bring", "just", "altogether"),
-        *("distribution", "split"),
+        *("distribution", "split", "came"),
     }
 )
 """Words that change nothing about what is asked."""
@@ -165,7 +165,7 @@ class Reader:
                 words = " ".join(token.text for token in self.tokens[self.place : self.place + size])
                 slots.said[slots.measures[-1]] = words
             case Slot.STATE:
-                if self.negated and isinstance(sense.value, list):
+                if self.negated and (isinstance(sense.value, list) or self._is_by_somebody(size)):
                     return False
                 self.state(slots, sense, negated=self.negated)
                 self.negated = False
@@ -180,6 +180,15 @@ class Reader:
             case _:
                 return False
         return True
+
+    def _is_by_somebody(self, size: int) -> bool:
+        """Whether a person follows: «not won by Ada» is what she did not win, or what others won (decision 831)."""
+        if self.form(size) != "by":
+            return False
+        at = self.place + size + 1
+        found = self.names.at(self.tokens, at, self.entity)
+        found = found or self.names.at(self.tokens, self.behind_articles(at), self.entity)
+        return self.form(size + 1) == "me" or (found is not None and any(name == "owner" for name, _ in found[0]))
 
     @staticmethod
     def state(slots: Slots, sense: Sense, *, negated: bool = False) -> None:

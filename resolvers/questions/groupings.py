@@ -38,6 +38,7 @@ _CHARTS: Final = {"table": ChartKind.TABLE, "bar": ChartKind.BAR, "line": ChartK
 _HEALTHY: Final = {
     **{("least", "healthy"): False, ("most", "healthy"): True, ("unhealthiest",): False, ("healthiest",): True},
 }
+_OF_VALUE: Final = {"most": "highest", "least": "lowest"}
 _SPREAD: Final = frozenset({"distributed", "spread", "divided", "split", "broken"})
 
 
@@ -193,6 +194,8 @@ def top(reader: "Reader") -> int:
     word = reader.form(size)
     if word == "most" and reader.form(size + 1) == "recent":
         size, word = size + 1, "recent"
+    if word in _OF_VALUE and reader.form(size + 1) == "valuable" and "value" in reader.entity.dimensions:
+        size, word = size + 1, _OF_VALUE[word]
     if word == "first" and (number := reader.whole(size + 1)):
         reader.slots.first = number
         return size + 2

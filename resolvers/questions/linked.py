@@ -25,6 +25,7 @@ _LACKING: Final = (
 _HAVING: Final = (("that", "have"), ("linked", "to"), ("with",), ("having",), ("have",), ("has",), ("had",))
 _NOT_MET: Final = (
     *(("not", "been", "met", "with"), ("not", "been", "met"), ("not", "met", "with"), ("not", "met"), ("never", "met")),
+    *(("not", "we", "met", "with"), ("not", "we", "met"), ("not", "we", "seen")),
     *(("not", "meet"), ("never", "been", "met"), ("not", "seen"), ("not", "had", "a", "meeting", "with")),
 )
 _MET: Final = (("met", "with"), ("meet", "with"), ("met",), ("meet",))

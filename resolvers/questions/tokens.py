@@ -31,6 +31,7 @@ class Token:
 _PARTS = re.compile(
     r"[\"“”„«»](?P<quoted>[^\"“”„«»]{1,200})[\"“”„«»]"
     r"|(?P<day>\d{4}-\d\d-\d\d)\b"
+    r"|(?P<doubtful>(?<!\w)[-–−]\d[\w.,]*|[1-9]\d{0,2}(?:\.\d{3})+(?!\d)|!(?=\w))"
     r"|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<unit>k|m|mio|million|thousand)?(?![\w-])"
     r"|(?P<word>[^\W_]+(?:['’][^\W_]+)?)"
     r"|(?P<sign>[^\s\w])",
@@ -45,13 +46,18 @@ _KEPT = frozenset({"news", "lens", "does", "yes"})
 
 
 def tokens_of(question: str) -> list[Token]:
-    """The words of a question in their order. A sign that says nothing is left out; any other is a word."""
+    """The words of a question in their order. A sign that says nothing is left out; any other is a word.
+
+    So is what would be another number without its sign, and 10.000, which is ten or ten thousand (decision 830).
+    """
     found: list[Token] = []
     for part in _PARTS.finditer(question.replace("’", "'")):
         if (quoted := part["quoted"]) is not None:
             found.append(Token(part[0], quoted.casefold(), TokenKind.QUOTED))
         elif part["day"] is not None:
             found.append(_day(part["day"]))
+        elif part["doubtful"] is not None:
+            found.append(Token(part[0], part[0]))
         elif part["number"] is not None:
             number = Decimal(part["number"].replace(",", "")) * _UNITS.get((part["unit"] or "").lower(), 1)
             found.append(Token(part[0], part[0].casefold(), TokenKind.NUMBER, number))
