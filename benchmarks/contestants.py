@@ -140,6 +140,14 @@ def _baseline(name: str, place: Place, known: Sequence[Known], scratch: Path, co
 
 
 @contextmanager
+def serving(name: str, scratch: Path, cores: Cores, **environment: str) -> Iterator[Contestant]:
+    """An application of `benchmarks/baselines` that has no database."""
+    command = [sys.executable, "-m", "benchmarks.baselines.serve", name]
+    with _process(name, command, _environment() | environment, scratch, cores) as contestant:
+        yield contestant
+
+
+@contextmanager
 def _mercurius(place: Place, known: Sequence[Known], scratch: Path, cores: Cores) -> Iterator[Contestant]:
     url = make_url(place.baseline_url)
     environment = _environment() | {

@@ -37,11 +37,18 @@ class Profile:
     name: str
     plan: Plan
     variants: int
+    beside: Plan | None = None
+    """A further plan, of organizations that come after the others."""
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """All that is seeded."""
+        return (self.plan,) if self.beside is None else (self.plan, self.beside)
 
     @property
     def fingerprint(self) -> str:
         """A digest of all that decides the data: another fingerprint, other data."""
-        digest = hashlib.sha256(repr(self.plan).encode())
+        digest = hashlib.sha256("".join(map(repr, self.plans)).encode())
         for folder in ("storage/seeding", "storage/migrations/versions"):
             for file in sorted((ROOT / folder).glob("*.py")):
                 digest.update(file.read_bytes())
@@ -70,7 +77,7 @@ class Known:
 
 def known(profile: Profile) -> list[Known]:
     """Tells what each organization holds, the largest first, without looking into a database: the seed decides it."""
-    return [_known(blueprint, profile.variants) for blueprint in blueprints(profile.plan)]
+    return [_known(blueprint, profile.variants) for plan in profile.plans for blueprint in blueprints(plan)]
 
 
 def _known(blueprint: Blueprint, count: int) -> Known:
@@ -172,7 +179,8 @@ async def _fill(url: str, profile: Profile) -> None:
     await migrate.upgrade(url)
     database = Database(url, statement_seconds=None)  # ANALYZE of so much takes longer than a request may
     try:
-        await seed(database, profile.plan)
+        for plan in profile.plans:  # one or two
+            await seed(database, plan)
         accounts = next(rows for rows in records(profile.largest)[0] if rows.model is Account)
         ids = [row[0] for row in accounts.rows]
         for age in _AGES:

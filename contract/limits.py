@@ -367,9 +367,12 @@ LEFTOVER_HOURS = 24
 IMPORT_FILE_MAX_BYTES = 100 * 1024 * 1024
 IMPORT_ROWS_MAX = 500_000
 IMPORT_COLUMNS_MAX = 200
+IMPORT_CELLS_MAX = 1_000
+IMPORT_HEADING_MAX = 255
 IMPORT_CELL_MAX = 500_000
 IMPORT_ROW_MAX = 1024 * 1024
-"""Characters of a cell, and of a row with the line breaks in it."""
+"""Cells of a row, which may be more than there are columns; characters of a heading, of a cell, and of a row with the
+line breaks in it."""
 IMPORT_HEAD_BYTES = 1024 * 1024
 """Bytes by which encoding and delimiter are found, and of which a preview is made."""
 IMPORT_PREVIEW_ROWS = 20

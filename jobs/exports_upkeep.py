@@ -1,4 +1,4 @@
-"""Looks after exports that ended: after seven days they are forgotten, and their files are gone."""
+"""Looks after exports that ended: after seven days they are forgotten, and their files are gone (decision 852)."""
 
 from datetime import timedelta
 

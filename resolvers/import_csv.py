@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from contract.limits import IMPORT_CELL_MAX, IMPORT_ROW_MAX
+from contract.limits import IMPORT_CELL_MAX, IMPORT_CELLS_MAX, IMPORT_ROW_MAX
 
 DELIMITERS = (",", ";", "\t", "|")
 """The delimiters that are looked for, the likeliest first."""
@@ -167,6 +167,8 @@ class Reader:
             self._check_length()
             begun = self._line + 1
             self._line += len(self._taken)
+            if len(cells) > IMPORT_CELLS_MAX:
+                raise Broken(begun, f"the row has more than {IMPORT_CELLS_MAX} cells")
             if any(cells):
                 yield begun, cells
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
 from contract.bulk_vocabulary import ImportKind
 from contract.errors import Path, Problem, Problems
-from contract.limits import IMPORT_COLUMNS_MAX
+from contract.limits import IMPORT_COLUMNS_MAX, IMPORT_HEADING_MAX
 from resolvers import upsert_rows as kinds
 from resolvers.import_cells import Told, day_pattern
 from resolvers.import_csv import Form, Reader, known_encoding
@@ -174,6 +174,10 @@ def columns_of_head(first: Sequence[str], *, has_header: bool, at: Path) -> tupl
     if not has_header:
         return tuple(str(number + 1) for number in range(len(first)))
     named = [heading.strip() or str(number + 1) for number, heading in enumerate(first)]
+    # Each refused row is kept with the headings beside its cells.
+    if long := [place for place, name in enumerate(named, 1) if len(name) > IMPORT_HEADING_MAX]:
+        words = f"has a heading of more than {IMPORT_HEADING_MAX} characters in column {long[0]}"
+        raise Problems([Problem(at, words, "too_long")])
     problems = [
         Problem(at, f"has the heading {name[:100]} in columns {named.index(name) + 1} and {place + 1}", "value_error")
         for place, name in enumerate(named)

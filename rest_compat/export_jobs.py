@@ -1,4 +1,4 @@
-"""Serves the exports that are jobs: a list with its own filters becomes a file that is complete."""
+"""Serves the exports that are jobs: a list with its own filters becomes a file that is complete (decision 853)."""
 
 from __future__ import annotations
 

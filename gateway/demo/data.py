@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gateway.demo import calendar
+from gateway.demo.documents import write_documents
 from gateway.demo.links import DemoLinks, Invitation, token_for
 from gateway.demo.research import write_research
 from gateway.made import embedded_issuer
@@ -48,6 +49,7 @@ async def prepare(settings: Settings, database: Database) -> Ready:
                 await add_tags(session)
                 await add_targets(session, now(), [demo.admin, demo.member])
                 await add_history(session, now(), [demo.admin, demo.member])
+        await write_documents(settings, database, demo)
     await calendar.connect(database, pepper(settings.data_dir), demo.organization, demo.admin)
     administrator = Invitation(demo.admin, demo.organization)
     return Ready(demo.created, administrator, token_for(embedded_issuer(settings), administrator))

@@ -66,6 +66,7 @@ LIMITS = [
     "resolvers.integration_feeds.INTEGRATIONS_MAX",
     "resolvers.webhooks.WEBHOOKS_MAX",
     "resolvers.imports.IMPORTS_WAITING_MAX",
+    "resolvers.export_jobs.EXPORTS_WAITING_MAX",
 ]
 """What an organization has at most of: each filling adds one, and a side is filled dozens of times."""
 PLAN = [*REQUESTS, *BESIDES]

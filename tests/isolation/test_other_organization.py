@@ -49,6 +49,7 @@ NAMING_NOTHING = {
     "events.list_changes",
     "events.list_events",
     "events.watch_events",
+    "export_jobs.create_export",
     "exports.export_accounts",
     "exports.export_activities",
     "exports.export_campaigns",

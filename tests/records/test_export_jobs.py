@@ -419,8 +419,8 @@ RECORD = RecordType(
         "export_jobs.create_export": Case(
             "CRM_READ",
             (
-                Rest("POST", "/exports", {"kind": "account"}),
-                put("dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT"),
+                Rest("POST", "/exports", {"kind": "account", "columns": ["<name>"]}),
+                put("dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT", columns=["<name>"]),
             ),
         ),
     },

@@ -273,6 +273,9 @@ async def test_encodings_delimiters_and_ends_of_lines(
         ("email\n", {"dateFormat": "DD.MM"}, "dateFormat", "must have YYYY, MM or M, and DD or D, each once"),
         ("email\n", {"decimalSign": "'"}, "decimalSign", "String should match pattern"),
         (";".join(f"c{n}" for n in range(201)) + "\n", {}, "fileId", "has more than 200 columns"),
+        (CONTACTS + ";" * 300_000 + "x\n", {}, "fileId", "Line 2: the row has more than 1000 cells"),
+        (CONTACTS + ";" * 300_000 + "\n", {}, "fileId", "Line 2: the row has more than 1000 cells"),
+        ("email;" + "h" * 256 + "\n", {}, "fileId", "has a heading of more than 255 characters in column 2"),
         (CONTACTS + "1;" + "x" * 500_001 + "\n", {}, "fileId", "Line 2: a cell has more than 500000 characters"),
     ],
 )

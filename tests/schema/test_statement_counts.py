@@ -15,11 +15,13 @@ import pytest_asyncio
 from graphql import build_schema
 from sqlmodel import col
 
+from contract.bulk_vocabulary import ExportKind
 from contract.catalog import CATALOG
 from contract.integrations import IntegrationProvider, SyncedField
 from contract.limits import MERGED_MAX
 from contract.vocabulary import ReportFormat
 from providers.accounts.google import GoogleAccounts
+from resolvers.export_rows import EXPORTED
 from rest_compat.routes import OPERATIONS
 from storage import database as database_module
 from storage.base import new_id
@@ -609,6 +611,11 @@ BATCHES: dict[str, Batch] = {
     ),
     "pipelineStageReorder ids": _stages,
     "reportRun formats": _rendered,
+    "dataExportCreate input.columns": _put(
+        "dataExportCreate",
+        "DataExportInput",
+        lambda size: {"kind": "DEAL", "columns": list(EXPORTED[ExportKind.DEAL].columns[:size])},
+    ),
     "fileUploadCreate input.attachTo": _attached,
     "tagsApply ids": _tagged,
     "tagsApply add": _tags_added,

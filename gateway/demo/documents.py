@@ -1,0 +1,128 @@
+"""The demo's files, folders, reports and import, made by what makes anybody's."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import httpx
+from sqlalchemy import select
+from sqlmodel import col
+
+import resolvers.later  # noqa: F401  # registers the work of imports
+from contract.bulk_vocabulary import ImportKind
+from contract.scopes import Role
+from contract.vocabulary import CredentialKind, ReportKind
+from gateway.made import embedded_issuer, store_of
+from gateway.settings import Settings
+from identity.authenticate import Identity
+from identity.keyfiles import pepper
+from identity.principal import Organization, Principal
+from jobs.attempts import Attempt, Claim
+from providers.notifications import WorkflowActors, embedded
+from providers.outbound import Outbound
+from providers.ports import Ports
+from resolvers.files import FileCreate, create_file
+from resolvers.folders import FolderCreate, create_folder
+from resolvers.import_forms import DataImportInput
+from resolvers.imports import create_import
+from resolvers.receiving import receive_file
+from resolvers.report_inputs import ReportCreate, ReportParameters
+from resolvers.reports import create_report
+from resolvers.shared.context import Context, Services
+from storage.base import new_id, now
+from storage.change_feed import ChangeFeed
+from storage.database import Database
+from storage.queries import jobs
+from storage.seeding import Demo
+from storage.tables import Account, Deal
+
+_OFFER = """Offer
+
+12 licences for a year, with onboarding in March.
+Valid until the end of the quarter; the terms are those of the frame agreement.
+"""
+_PRICES = "product,price,currency\r\nLicence for a year,1200.00,EUR\r\nOnboarding,800.00,EUR\r\n"
+_VISITORS = """Key;First name;Last name;E-mail;Title;Tags
+fair-1;Nora;Lind;nora.lind@harbor.example;Head of Purchasing;fair
+fair-2;Jonas;Weber;jonas.weber@north.example;Owner;fair
+fair-3;Nora;Lind;nora.lind@harbor.example;Purchasing;fair
+fair-4;Mina;Sato;mina.sato@lighthouse.example;;fair
+fair-5;Otto;Blank;no address;;fair
+fair-1;Nora;Lind;nora@harbor.example;;fair
+fair-6;Pia;Roth;pia.roth@harbor.example;Buyer;fair;too many
+"""
+_COLUMNS = (("Key", "external_key"), ("First name", "first_name"), ("Last name", "last_name"), ("E-mail", "email"))
+
+
+async def write_documents(settings: Settings, database: Database, demo: Demo) -> None:
+    """Files in folders and on records, reports, and an import that refused rows and left a group of duplicates."""
+    async with httpx.AsyncClient() as http:
+        notifications = WorkflowActors(embedded, lambda *_: None)
+        outbound = Outbound()
+        ports = Ports(http, notifications, outbound, store_of(settings), files_quota=settings.files_quota_bytes)
+        services = Services(
+            database,
+            Identity(database, embedded_issuer(settings), pepper(settings.data_dir)),
+            notifications,
+            ports.artifacts,
+            ChangeFeed(database, None),
+        )
+        organization = Organization(demo.organization, demo.organization, "Demo Sales")
+        scopes = frozenset(Role.MEMBER.scopes)
+        member = Principal(demo.member, CredentialKind.SESSION, scopes, organization, (organization,))
+        ctx = Context(services, member, new_id())
+        visitors = await _write_files(ctx)
+        await _write_reports(ctx)
+        await _import(ctx, ports, visitors)
+
+
+async def _write_files(ctx: Context) -> str:
+    """The identifier of the file that is to be imported."""
+    async with ctx.reading() as session:
+        accounts = select(col(Account.id)).where(col(Account.org_id) == ctx.org_id).order_by(col(Account.name))
+        [account, *_] = await session.rows(accounts.limit(1))
+        deals = select(col(Deal.id)).where(col(Deal.org_id) == ctx.org_id).order_by(col(Deal.name))
+        [deal, *_] = await session.rows(deals.limit(1))
+    sales = await create_folder(ctx, FolderCreate(name="Sales"))
+    offers = await create_folder(ctx, FolderCreate(name="Offers", parent_id=sales.id))
+    fairs = await create_folder(ctx, FolderCreate(name="Fairs"))
+    await _write(ctx, "Offer.txt", "text/plain", _OFFER, offers.id, [deal.id, account.id])
+    await _write(ctx, "Prices.csv", "text/csv", _PRICES, sales.id, [])
+    return await _write(ctx, "Visitors.csv", "text/csv", _VISITORS, fairs.id, [])
+
+
+async def _write(ctx: Context, name: str, kind: str, text: str, folder: str, records: list[str]) -> str:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield text.encode()
+
+    stored = await receive_file(ctx, pieces(), kind)
+    described = FileCreate(
+        name=name,
+        bytes=stored.bytes,
+        content_type=stored.content_type,
+        found_sha256=stored.sha256,
+        folder_id=folder,
+        attach_to=records,
+    )
+    return (await create_file(ctx, described, stored)).id
+
+
+async def _write_reports(ctx: Context) -> None:
+    parameters = ReportParameters(time_zone="Europe/Berlin")
+    for name, kind in (
+        ("Pipeline by stage", ReportKind.PIPELINE_BY_STAGE),
+        ("Won and lost", ReportKind.WON_LOST_BY_MONTH),
+    ):
+        await create_report(ctx, ReportCreate(name=name, kind=kind, parameters=parameters))
+
+
+async def _import(ctx: Context, ports: Ports, file_id: str) -> None:
+    mapping = [{"column": column, "field": field} for column, field in _COLUMNS]
+    told = {"file_id": file_id, "kind": ImportKind.CONTACT, "mapping": mapping, "delimiter": ";"}
+    made = await create_import(ctx, DataImportInput.model_validate(told))
+    holder = new_id()
+    async with ctx.writing() as session:
+        queued = await jobs.place(session, made.job_id)
+        if queued is None:
+            return  # a worker had it
+        await session.update(queued, holder=holder, due_at=now() + timedelta(minutes=1))
+    await Attempt(ctx.services.database, ports, Claim(ctx.org_id, made.job_id, holder)).make()
