@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -41,6 +42,13 @@ def mint(prefix: Prefix) -> Minted:
     """A credential with a 256-bit secret; 64 random bits of key id leave collisions to the table's unique key."""
     key_id = secrets.token_hex(8)
     secret = secrets.token_urlsafe(32)
+    return Minted(text=f"{prefix}_{key_id}.{secret}", key_id=key_id, secret=secret, hint=secret[-_HINT:])
+
+
+def derived(prefix: Prefix, pepper: bytes, purpose: str) -> Minted:
+    """The credential for this purpose, the same one wherever the pepper is: nothing has to be kept to show it again."""
+    key_id = hmac.digest(pepper, f"key id {purpose}".encode(), "sha256").hex()[:16]
+    secret = urlsafe_b64encode(hmac.digest(pepper, f"secret {purpose}".encode(), "sha256")).decode().rstrip("=")
     return Minted(text=f"{prefix}_{key_id}.{secret}", key_id=key_id, secret=secret, hint=secret[-_HINT:])
 
 

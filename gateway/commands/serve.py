@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated
-from urllib.parse import urlencode, urlsplit
 
 import typer
 import uvicorn
 
-from gateway.addresses import is_loopback
 from gateway.app import create
+from gateway.commands.banner import banner
 from gateway.commands.outcome import settings_to_serve, warn_of_strangers, with_database, with_folder
 from gateway.commands.sockets import authority, listen
 from gateway.demo import data as demo
@@ -32,12 +31,9 @@ from gateway.server.serving import Processes, Server
 from gateway.server.shutdown import GRACEFUL_SECONDS
 from gateway.server.unfinished_messages import Unfinished
 from gateway.server.websocket_protocol import WebSocketServerProtocol
-from gateway.settings import Settings
 from storage import migrate
 
 _START_SECONDS = 60
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # read here, and bound by nobody
-"""The loopback address of those that stand for all."""
 SILENCE_SECONDS = 60
 """The seconds for which one of several processes may say nothing, as while it starts, before it is replaced."""
 
@@ -62,7 +58,7 @@ def serve(
     if not no_migrate:
         asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
     ready = with_database(lambda db: demo.prepare(configuration, db), configuration) if demo_data else None
-    banner = _banner(configuration, listening[0], ready)
+    words = banner(configuration, listening[0], ready)
     security = SecurityHeaders(configuration.public_url)
     config = uvicorn.Config(
         partial(create, configuration, demo=demo_data)
@@ -84,17 +80,17 @@ def serve(
     )
     if configuration.workers > 1:
         with _adding_up():
-            _serve_many(config, listening, banner)
+            _serve_many(config, listening, words)
     else:
         # Once it has ended gracefully, uvicorn hands the signal on, for which a process would die of it all the same.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: sys.exit())
-        Server(config, banner).run(listening)
+        Server(config, words).run(listening)
 
 
-def _serve_many(config: uvicorn.Config, listening: list[socket.socket], banner: str) -> None:
+def _serve_many(config: uvicorn.Config, listening: list[socket.socket], words: str) -> None:
     """Several processes on the same sockets; the first that answers lets the addresses be printed."""
-    threading.Thread(target=_announce, args=(listening[0].getsockname(), banner), daemon=True).start()
+    threading.Thread(target=_announce, args=(listening[0].getsockname(), words), daemon=True).start()
     Processes(config, listening).run()
 
 
@@ -109,38 +105,12 @@ def _adding_up() -> Iterator[None]:
         yield
 
 
-def _announce(address: tuple[str, int], banner: str) -> None:
+def _announce(address: tuple[str, int], words: str) -> None:
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         try:
             with urllib.request.urlopen(f"http://{authority(address)}/health", timeout=1):  # our own socket
-                print(banner, flush=True)
+                print(words, flush=True)
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-
-
-def _banner(configuration: Settings, listening: socket.socket, ready: demo.Ready | None) -> str:
-    base = (configuration.public_url or f"http://{authority(listening.getsockname())}").rstrip("/")
-    lines = [f"CRM gateway on {base}", f"  GraphiQL   {base}/graphql", f"  REST       {base}/docs"]
-    if configuration.metrics_port is not None:
-        lines.append(f"  Metrics    http://{authority((configuration.host, configuration.metrics_port))}/metrics")
-    if ready is not None:
-        link = _link(configuration, base, listening.getsockname()[:2], ready)
-        lines += [
-            "",
-            "Demo: paste these, or open the link, which fills them in, once" if link else "Demo: paste these",
-            f"  Organization   {ready.organization}",
-            f"  Token          {ready.token}",
-            *([f"  Link           {link}"] if link else ()),
-        ]
-    return "\n".join(lines)
-
-
-def _link(configuration: Settings, base: str, address: tuple[str, int], ready: demo.Ready) -> str | None:
-    """The page with a one-time code, at an address of this machine, which is where it is good; None without one."""
-    if configuration.public_url is None and address[0] in _EVERYWHERE:
-        base = f"http://{authority((_EVERYWHERE[address[0]], address[1]))}"
-    if not is_loopback(urlsplit(base).netloc):
-        return None
-    return f"{base}/graphql#{urlencode({'code': demo.code_for(configuration, ready)})}"

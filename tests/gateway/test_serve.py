@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import os
+import pty
 import re
 import signal
 import socket
@@ -44,11 +46,51 @@ def test_the_demo_works_as_printed(tmp_path: Path) -> None:
             assert any(node["account"] is not None for node in nodes)
             meetings = client.get("/activities/meetings", params={"limit": 500})
             assert (meetings.status_code, len(meetings.json())) == (200, 400)
-            assert len(client.get("/organization-pats").json()) == 2
+            assert len(client.get("/organization-pats").json()) == 3
+            _as_pasted(service, organization)
         # The organization is in the token: the header may be left out.
         bare = httpx.get(f"{service.address}/deals", headers={"Authorization": f"Bearer {token}"})
         assert (bare.status_code, len(bare.json())) == (200, 60)
         assert service.end() == 0
+
+
+def _as_pasted(service: Service, organization: str) -> None:
+    """A shell takes the lines that set something, and what is to be tried gives data."""
+    shown = [line for line in service.banner if line.startswith(("export ", "curl "))]
+    assert shown[1] == f"export ORG={organization}"
+    assert max(map(len, shown)) <= 120
+    for command in shown[2:]:
+        script = "\n".join([*shown[:2], command])
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        deals = answer if isinstance(answer, list) else answer["data"]["deals"]["nodes"]
+        assert (len(deals), all(deal["name"] for deal in deals)) == (3, True)
+
+
+def test_a_terminal_gets_five_lines_and_the_same_key_at_each_start(tmp_path: Path) -> None:
+    first, second = _on_a_terminal(tmp_path), _on_a_terminal(tmp_path)
+    assert [line.split()[0] for line in first] == ["Open", "export", "export", "curl", "curl"]
+    assert max(map(len, first)) <= 120
+    assert re.fullmatch(r"Open http://127\.0\.0\.1:\d+/graphql#code=[\w-]+", first[0])
+    assert re.fullmatch(r"export TOKEN=ak_[0-9a-f]{16}\.[\w-]{43}", first[1])
+    assert first[1:3] == second[1:3]
+
+
+def _on_a_terminal(folder: Path) -> list[str]:
+    """What a terminal shows on its standard output."""
+    ours, theirs = pty.openpty()
+    command = [SCRIPT, "serve", "--demo"]
+    with (folder / "err").open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environment(folder, PORT="0"), stdout=theirs, stderr=log)
+    os.close(theirs)
+    with os.fdopen(ours, "rb", buffering=0) as shown:
+        said = b""
+        while said.count(b"\n") < 5:
+            said += shown.read(4096)
+        process.terminate()
+        assert process.wait(60) == 0
+    return said.decode().splitlines()
 
 
 def test_a_second_start_is_quick_and_keeps_the_data(tmp_path: Path) -> None:
@@ -112,7 +154,7 @@ def test_two_first_starts_at_once_make_one_demo(tmp_path: Path) -> None:
         assert [service.end() for service in services] == [0, 0]
     # 40 and 6 accounts without every tenth, four times.
     snapshots = (36 + 6) * 4
-    assert _history(tmp_path) == [(2, 5, 440, 2, snapshots, snapshots, snapshots * HEALTH_FACTORS)]
+    assert _history(tmp_path) == [(2, 5, 440, 3, snapshots, snapshots, snapshots * HEALTH_FACTORS)]
 
 
 @pytest.mark.long
@@ -141,7 +183,7 @@ def test_two_demos_at_once_on_postgresql_too(postgresql: Server, tmp_path: Path)
         assert "errors" not in answer
         counts = [node["healthHistory"]["totalCount"] for node in answer["data"]["accounts"]["nodes"]]
         assert sorted(counts) == [0] * 4 + [4] * 36
-        assert len(answer["data"]["organizationKeys"]) == 2
+        assert len(answer["data"]["organizationKeys"]) == 2 + 2  # one to show for each of the two peppers
     postgresql.drop("two_demos")
 
 
