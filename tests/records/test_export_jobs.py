@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import select
 
 from contract.limits import EXPORT_DAYS
+from identity.file_links import SIGNED
 from jobs import exports_upkeep
 from resolvers import export_reading, export_work
-from resolvers.file_contents import SIGNED
 from storage.base import new_id, now
 from storage.queries import members
 from storage.tables import Account, Activity, Campaign, DataExport, Deal, Event, File, FileUsage, Job, Leftover
