@@ -12,7 +12,7 @@ from contract.vocabulary import ActivityType
 from resolvers import activities
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Given, Input, storable
+from resolvers.shared.inputs import Given, Input, shown, storable
 from resolvers.shared.record_inputs import fields_of
 from resolvers.shared.tagging import Names
 from storage.columns import CREATE, UPDATE
@@ -28,7 +28,9 @@ def _with_something(text: str) -> str:
 
 
 NoteText = Annotated[
-    StrictStr, Field(min_length=1, max_length=TEXT_MAX), AfterValidator(storable), AfterValidator(_with_something)
+    StrictStr,
+    *(Field(min_length=1, max_length=TEXT_MAX), AfterValidator(storable), AfterValidator(_with_something)),
+    AfterValidator(shown),
 ]
 
 

@@ -244,6 +244,7 @@ async def _tag(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> _Na
                 record_id=line_of[index].after.id,
                 tag_id=tags[folded(name)].id,
                 position=place,
+                record_created_at=line_of[index].after.created_at,  # of records that are not written yet
             )
             for index, (_, names) in told.items()
             for place, name in enumerate(names)

@@ -970,6 +970,7 @@ class TagLinkRow(Row):
     record_id: str
     tag_id: str
     position: int
+    record_created_at: datetime.datetime | None
 
 class WebhookRow(RecordRow):
     url: str

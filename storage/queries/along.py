@@ -38,7 +38,7 @@ from storage.expressions import AnyColumn, AnySelect, AnyType
 from storage.queries import listables
 from storage.queries.filtering import id_matches
 from storage.queries.listable import Listable
-from storage.queries.paging import order_by
+from storage.queries.paging import columns_of, order_by
 from storage.queries.row_size_limit import is_long
 from storage.rows import Row
 from storage.statements import INSIDE, ORG_PARAM, Decode, reader
@@ -99,7 +99,7 @@ class Wanted:
         """The column with the rows, of the record in `source` whose identifier this is."""
         listable = self.listable
         rows = listable.select(ORG_PARAM).where(self.child.parent == parent_id)
-        rows = rows.order_by(*order_by(listable, listable.terms(None)))
+        rows = rows.order_by(*order_by(columns_of(listable), listable.terms(None)))
         if self.along.rows is not None:
             rows = rows.limit(literal_column(str(self.along.rows), Integer))
         found = rows.correlate(source).subquery()

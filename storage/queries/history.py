@@ -19,7 +19,7 @@ from storage.base import Document, Identifier, PlainText, Stored, copies_of
 from storage.expressions import AnyColumn, AnyEntity
 from storage.new_rows import as_row, model_of, new_row
 from storage.queries.dialects import Dialectal
-from storage.queries.list_conditions import TextList, any_of
+from storage.queries.list_conditions import TextList, each_of
 from storage.statements import ORG_PARAM
 from storage.tables import Deal, DealContact, Event, RecordChange
 from storage.tenancy.sessions import TenantSession
@@ -93,7 +93,7 @@ async def tell(session: TenantSession, event: Event, told: Sequence[Told]) -> No
     if not told:
         return
     extending = [each for each in told if not each.alone]
-    last = await _last(session, extending, event) if extending else {}
+    last = await last_told(session, extending, event) if extending else {}
     new, longer = [], []
     for each in told:
         before = None if each.alone else last.get((each.kind, each.id))
@@ -108,7 +108,7 @@ async def tell(session: TenantSession, event: Event, told: Sequence[Told]) -> No
         await session.insert(*new)
 
 
-async def _last(session: TenantSession, told: Iterable[Told], event: Event) -> dict[tuple[str, str], RecordChange]:
+async def last_told(session: TenantSession, told: Iterable[Told], event: Event) -> dict[tuple[str, str], RecordChange]:
     """The last change of each of these records, as far as an edit may extend it."""
     kinds, ids = sorted({each.kind for each in told}), [each.id for each in told]
     wanted = (
@@ -116,7 +116,7 @@ async def _last(session: TenantSession, told: Iterable[Told], event: Event) -> d
         .where(
             col(RecordChange.org_id) == session.org_id,
             col(RecordChange.subject_kind).in_(kinds),
-            any_of(col(RecordChange.subject_id), bindparam(None, ids, type_=TextList())),
+            each_of(col(RecordChange.subject_id), bindparam(None, ids, type_=TextList())),
             col(RecordChange.at) > event.occurred_at - EDITS_APART,
         )
         .order_by(col(RecordChange.at), col(RecordChange.id).desc())

@@ -19,6 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import aliased
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import col
@@ -71,6 +72,24 @@ def _any(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) 
 def _in(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     column, values = (compiler.process(part, **kw) for part in element.clauses)
     return f"({column} IN (SELECT value FROM json_each({values})))"  # noqa: S608  # compiled parts
+
+
+class each_of(any_of):
+    """The same of a list whose values an index is asked for one by one, whatever the planner thinks of the table.
+
+    Of a table that has grown since it was last analyzed it thinks that a part of the index's columns does, and then
+    compares each row there with the whole list.
+    """
+
+    inherit_cache = True
+    name = "each_of"
+
+
+@compiles(each_of, "postgresql")
+def _each(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
+    column, values = element.clauses
+    suffix = "UUID" if isinstance(column.type, Identifier) else "TEXT"
+    return f"({compiler.process(column, **kw)} IN (SELECT unnest({compiler.process(values, **kw)}::{suffix}[])))"
 
 
 class has_item(Dialectal[bool]):
@@ -167,6 +186,25 @@ def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | N
     wanted = ids.where(name == names)
     # Where there is none such no record is looked at.
     return and_(exists(wanted), exists(links.where(col(TagLink.tag_id) == wanted.scalar_subquery())))
+
+
+def tag_links(
+    entity: AnyEntity, kind: TaggedKind, names: Sequence[BindParameter[object]]
+) -> list[tuple[AnyEntity, ColumnElement[bool]]]:
+    """The links of the tags with these names that a record has, each with the condition on which it is joined.
+
+    A record has one of each at most. As they name when the record was made, too, a list in that order is in the order
+    of the links' index, and of several tags the indexes are merged (decision 820).
+    """
+    links: list[tuple[AnyEntity, ColumnElement[bool]]] = []
+    for name in names:
+        link: AnyEntity = aliased(TagLink)
+        wanted = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM, col(Tag.folded_name) == name)
+        own = [link.org_id == ORG_PARAM, link.kind == literal_column(f"'{kind.value}'")]
+        own += [link.tag_id == wanted.scalar_subquery(), link.record_id == entity.id]
+        own += [link.record_created_at == first.record_created_at for first, _ in links[:1]]
+        links.append((link, and_(*own)))
+    return links
 
 
 def tagged_with_few(entity: AnyEntity, kind: TaggedKind, names: Sequence[BindParameter[object]]) -> ColumnElement[bool]:

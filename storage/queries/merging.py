@@ -275,7 +275,8 @@ async def _link(session: TenantSession, going: Going, one: Reference, links: Lin
             own_rows(session, going.kind, one, _column(one) == going.into)
         )
         first = ((await session.scalar(last)) or 0) + 1
-        new = [row._replace(position=first + place) for place, row in enumerate(new)]
+        # Not when the record that goes was made: the database writes that of the other (decision 820).
+        new = [row._replace(position=first + place, record_created_at=None) for place, row in enumerate(new)]
     await session.insert_each_missing(new)
 
 

@@ -30,7 +30,16 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.dialects import AnyParameter, unseen
-from storage.queries.filtering import bind, id_matches, in_list, is_storable_text, narrowed, unseen_along
+from storage.queries.filtering import (
+    ALWAYS,
+    AlongTags,
+    bind,
+    id_matches,
+    in_list,
+    is_storable_text,
+    narrowed,
+    unseen_along,
+)
 from storage.queries.listable import Key, Listable
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
 from storage.rows import Row
@@ -41,6 +50,11 @@ RowT = TypeVar("RowT", bound=Row, covariant=True)
 
 Place = Callable[[BindParameter[Any]], AnyParameter]
 """The function that places a parameter in a statement. Any: it is of any type."""
+
+CREATED = "created_at"
+"""The order of lists by when their records were made."""
+Columns = Callable[[str], Sequence[AnyColumn]]
+"""The function that gives the columns that have what a row shows under a name, the first of which orders the list."""
 
 _PARENT = "of_parent"
 """The name of the column with the parent's identifier, in rows of several parents."""
@@ -124,13 +138,17 @@ class _PageStatement:
 
     def build(self) -> AnySelect:
         listable = self.listable
-        statement = narrowed(listable.select(ORG_PARAM), listable, self.condition)
-        place: Place = unseen if self.is_in_order else _seen
+        # In other orders whatever has the tags is read and sorted, and the joins would be dearer than a list of it.
+        along = AlongTags(listable, self.condition if self.order.field == CREATED else ALWAYS)
+        statement = listable.select(ORG_PARAM)
+        statement = along.narrowed(statement) if along else narrowed(statement, listable, self.condition)
+        place: Place = unseen if self.is_in_order or along else _seen
         if self.parent is not None:
             statement = statement.where(self.parent == place(bindparam("parent_id", type_=Identifier())))
         terms = listable.terms(self.order)
-        statement = statement.where(_of_phase(listable, terms, self.phase, place, reverse=self.backward))
-        statement = statement.order_by(*order_by(listable, terms, reverse=self.backward))
+        columns = along.columns
+        statement = statement.where(_of_phase(columns, terms, self.phase, place, reverse=self.backward))
+        statement = statement.order_by(*order_by(columns, terms, reverse=self.backward))
         # A first page skips none: for the number of the organization's rows alone the planner would plan it each time.
         if self.has_offset or (self.is_in_order and self.phase == "all" and self.parent is None):
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
@@ -184,7 +202,8 @@ async def pages_by_parent(
 
     def build() -> AnySelect:
         children = listable.select(ORG_PARAM, beside=(parent.label(_PARENT), _rank(listable, parent, order)))
-        behind = or_(*(_of_phase(listable, listable.terms(order), phase, unseen, reverse=False) for phase in phases))
+        terms, columns = listable.terms(order), columns_of(listable)
+        behind = or_(*(_of_phase(columns, terms, phase, unseen, reverse=False) for phase in phases))
         ranked = narrowed(children.where(in_list(parent, "ids"), behind), listable, shape).subquery()
         first = with_size_limit_window(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
         return first.order_by(first.selected_columns.rank)
@@ -236,14 +255,20 @@ def _named(parent: AnyColumn) -> str | None:
 
 
 def _rank(listable: Listable[Row], parent: AnyColumn, order: Order | None) -> AnyColumn:
-    return func.row_number().over(partition_by=parent, order_by=order_by(listable, listable.terms(order))).label("rank")
+    ordered = order_by(columns_of(listable), listable.terms(order))
+    return func.row_number().over(partition_by=parent, order_by=ordered).label("rank")
 
 
-def order_by(listable: Listable[Row], terms: Sequence[tuple[Key, bool]], *, reverse: bool = False) -> list[AnyColumn]:
+def columns_of(listable: Listable[Row]) -> Columns:
+    """The columns of the listable, each alone."""
+    return lambda name: [listable.column(name)]
+
+
+def order_by(columns: Columns, terms: Sequence[tuple[Key, bool]], *, reverse: bool = False) -> list[AnyColumn]:
     """The order's terms; nulls come last, and so first when the list is read backwards (specification 4.1)."""
     clauses = []
     for key, descending in terms:
-        column = listable.column(key.name)
+        column = columns(key.name)[0]
         clause = column.desc() if descending is not reverse else column.asc()
         if key.nullable:
             clause = clause.nulls_first() if reverse else clause.nulls_last()
@@ -267,7 +292,7 @@ def _phases(listable: Listable[Row], order: Order, at: Sequence[object] | None, 
 
 
 def _of_phase(
-    listable: Listable[Row],
+    columns: Columns,
     terms: Sequence[tuple[Key, bool]],
     phase: str,
     place: Place,
@@ -276,16 +301,18 @@ def _of_phase(
 ) -> ColumnElement[bool]:
     directions = [
         (
-            listable.column(key.name),
+            columns(key.name)[0],
             descending is not reverse,
-            place(bindparam(f"c{index}", type_=listable.column(key.name).type)),
+            place(bindparam(f"c{index}", type_=columns(key.name)[0].type)),
         )
         for index, (key, descending) in enumerate(terms)
     ]
     first = directions[0][0]
     match phase:
         case "beyond":
-            return _beyond(directions)
+            # Each index that is merged into the list starts where the page does.
+            others = [_bound(column, *directions[0][1:]) for column in columns(terms[0][0].name)[1:]]
+            return and_(_beyond(directions), *others)
         case "values":
             return and_(first.is_not(None))
         case "nulls":
@@ -301,8 +328,12 @@ def _beyond(directions: Sequence[tuple[AnyColumn, bool, AnyParameter]]) -> Colum
     strictly: ColumnElement[bool] = column < value if descending else column > value
     if len(directions) == 1:
         return strictly
-    bound: ColumnElement[bool] = column <= value if descending else column >= value
-    return and_(bound, or_(strictly, _beyond(directions[1:])))
+    return and_(_bound(column, descending, value), or_(strictly, _beyond(directions[1:])))
+
+
+def _bound(column: AnyColumn, descending: bool, value: AnyParameter) -> ColumnElement[bool]:
+    clause: ColumnElement[bool] = column <= value if descending else column >= value
+    return clause
 
 
 def cursor(listable: Listable[Row], order: Order | None, row: Row) -> str:

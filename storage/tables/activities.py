@@ -238,5 +238,5 @@ UNCOMPARED_INDEXES = frozenset(LISTING_INDEXES) | {
 UNCOMPARED_INDEXES |= {"ix_integrations_owner", "ix_integrations_created", "ix_sync_occurrences_start"}
 UNCOMPARED_INDEXES |= {"ix_sync_runs_newest"}
 UNCOMPARED_INDEXES |= {"ix_record_changes_subject", "ix_record_changes_owners", "ix_stage_changes_account"}
-UNCOMPARED_INDEXES |= {"ix_match_groups_shared", "ix_file_links_record"}
+UNCOMPARED_INDEXES |= {"ix_match_groups_shared", "ix_file_links_record", "ix_tag_links_in_order"}
 """The indexes that Alembic cannot compare with the tables: not said there, or by an expression."""

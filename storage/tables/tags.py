@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint, text
 from sqlmodel import Field
 
 from storage.base import Identifier, PlainText, Record, Tenant, tenant_key
@@ -28,19 +28,24 @@ class Tag(Record, table=True):
 
 
 class TagLink(Tenant, table=True):
-    """A tag on a record of any kind; `position` is its place among the record's."""
+    """A tag on a record of any kind; `position` is its place among the record's.
+
+    `record_created_at` is the record's own, by which the records that have a tag are found in the order of lists
+    (decision 820). What leaves it out has it written by the database (storage/link_triggers.py).
+    """
 
     __tablename__ = "tag_links"
     __table_args__ = (
         tenant_key("tags", "tag_id", ondelete="CASCADE"),
         CheckConstraint("kind IN ('account', 'contact', 'deal', 'lead', 'activity', 'campaign')", name="kind"),
-        Index(None, "org_id", "tag_id", "kind", "record_id"),
+        Index("ix_tag_links_in_order", "org_id", "tag_id", "kind", text("record_created_at DESC"), "record_id"),
     )
 
     kind: str = Field(sa_type=PlainText, primary_key=True)
     record_id: str = Field(sa_type=Identifier, primary_key=True)
     tag_id: str = Field(sa_type=Identifier, primary_key=True)
     position: int = 0
+    record_created_at: datetime | None = Field(default=None)
 
 
 TAGGED = {

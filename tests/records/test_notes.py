@@ -39,7 +39,7 @@ async def test_a_note_is_written_pinned_and_moved(one: Tenant) -> None:
 async def test_a_note_has_a_text_and_a_record(one: Tenant) -> None:
     account = Account(name="A")
     await one.add(account)
-    for body in ("", " \n\t", "x" * 500_001):
+    for body in ("", " \n\t", "\u200b\ufeff", "x" * 500_001):
         assert await problems(one, CREATE, input={"body": body, "accountId": account.id}) == [
             ("VALIDATION", ["input", "body"])
         ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from storage.base import new_id
+from storage.link_triggers import OF_KINDS
 from storage.queries import tags as tagging
-from storage.tables import Account, Activity, Campaign, Contact, Deal, Event, Lead, Tag, TagLink
+from storage.tables import TAGGED, Account, Activity, Campaign, Contact, Deal, Event, Lead, Tag, TagLink
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, put, q
 from tests.isolation.surfaces import Surfaces, plain
 from tests.support.record_types import RecordType
@@ -111,6 +113,99 @@ async def test_any_number_of_tags_to_have_is_one_statement(one: Tenant) -> None:
         assert sorted(node["name"] for node in others["nodes"]) == sorted({"a", "b"} - set(found))
         sent.append(texts)
     assert sent[0] == sent[1] == sent[2] == sent[3] == sent[4]
+
+
+MOMENTS = [datetime(2026, 3, day, 12, tzinfo=UTC) for day in (1, 2, 3)]
+PAGES = """query($f: DealFilter, $o: DealOrder, $first: Int, $after: String, $last: Int, $before: String) {
+  deals(filter: $f, orderBy: $o, first: $first, after: $after, last: $last, before: $before) {
+    totalCount nodes { id } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }"""
+
+
+async def through(tenant: Tenant, *, backward: bool, **asked: Any) -> list[str]:
+    """The identifiers of a list that is read page by page from one of its ends."""
+    size, behind, end = ("last", "before", "start") if backward else ("first", "after", "end")
+    found: list[str] = []
+    cursor = None
+    while True:
+        page = await tenant.ask(PAGES, **{size: 4, behind: cursor}, **asked)
+        ids = [node["id"] for node in page["nodes"]]
+        found = ids + found if backward else found + ids
+        if not page["pageInfo"]["hasPreviousPage" if backward else "hasNextPage"]:
+            assert page["totalCount"] == len(found)
+            return found
+        cursor = page["pageInfo"][f"{end}Cursor"]
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b"], ["b", "A", "c"]], ids=len)
+async def test_a_list_by_tags_is_the_list_without_what_lacks_one(one: Tenant, names: list[str]) -> None:
+    """In every order, from both ends, and where many records were made at one moment."""
+    account = Account(name="theirs")
+    deals = [
+        Deal(name=f"{n * 7 % 5}", created_at=MOMENTS[n % 3], account_id=account.id if n % 2 else None)
+        for n in range(36)
+    ]
+    await one.add(account, *deals)
+    for part, name in ((1, "a"), (2, "b"), (3, "c")):
+        await apply(one, [deal.id for n, deal in enumerate(deals) if n % part == 0], [name])
+    part = {1: 1, 2: 2, 3: 6}[len(names)]
+    expected = {deal.id for n, deal in enumerate(deals) if n % part == 0}
+    wanted = {"f": {"tags": {"all": names}}}
+    for order in (None, *({"field": f, "direction": d} for f in ("CREATED_AT", "NAME") for d in ("ASC", "DESC"))):
+        every = [i for i in await through(one, backward=False, o=order) if i in expected]
+        for backward in (False, True):
+            assert await through(one, backward=backward, o=order, **wanted) == every, (order, backward)
+    for more in ({"name": {"eq": "0"}}, {"account": {"name": {"eq": "theirs"}}}, {"tags": {"any": ["b", "c"]}}):
+        narrower = {i for i in await through(one, backward=False, f=more) if i in expected}
+        both = {"and": [wanted["f"], more]}
+        assert set(await through(one, backward=False, f=both)) == narrower, more
+        either = {"or": [wanted["f"], more]}
+        assert set(await through(one, backward=True, f=either)) >= expected
+    children = "query($f: DealFilter) { accounts { nodes { deals(filter: $f, first: 50) { nodes { id } } } } }"
+    found = await one.ask(children, **wanted)
+    theirs = {node["id"] for each in found["nodes"] for node in each["deals"]["nodes"]}
+    assert theirs == {deal.id for deal in deals if deal.account_id and deal.id in expected}
+
+
+async def test_every_link_knows_when_its_record_was_made(one: Tenant) -> None:
+    """Whoever wrote it; else its record would not be found by its tags (decision 820)."""
+    kept, gone = (Account(name=name, created_at=moment) for name, moment in zip("ab", MOMENTS, strict=False))
+    mine = [kept, gone, *records()]
+    await one.add(*mine)
+    await apply(one, [record.id for record in mine], ["vip"])
+    await apply(one, [gone.id], ["theirs"])
+    made = f"mutation($i: AccountCreateInput!) {{ accountCreate(input: $i) {{ account {{ id }} {ERRORS} }} }}"
+    assert (await one.ask(made, i={"name": "n", "tags": ["vip"]}))["userErrors"] == []
+    upsert = f"mutation($r: [DealUpsertInput!]!) {{ dealsUpsert(rows: $r) {{ created updated {ERRORS} }} }}"
+    for done in ({"created": 1, "updated": 0}, {"created": 0, "updated": 1}):
+        tags = ["vip", "new"] if done["created"] else ["vip"]
+        result = await one.ask(upsert, r=[{"externalKey": "k", "name": "n", "tags": tags}])
+        assert {name: result[name] for name in done} == done
+    await one.ask(MERGE, **{"from": [(await tag_ids(one))["new"]], "into": (await tag_ids(one))["vip"]})
+    merge = f"mutation($i: MergeInput!) {{ recordsMerge(input: $i) {{ merge {{ id }} {ERRORS} }} }}"
+    undo = f"mutation($id: ID!) {{ mergeUndo(id: $id) {{ restored {{ id }} {ERRORS} }} }}"
+    merged = await one.ask(merge, i={"kind": "ACCOUNT", "into": kept.id, "from": [gone.id]})
+    await _check_moments(one)
+    has = "query($n: String!) { accounts(filter: {tags: {all: [$n]}}) { nodes { id } } }"
+    assert (await one.ask(has, n="theirs"))["nodes"] == [{"id": kept.id}]
+    await one.ask(undo, id=merged["merge"]["id"])
+    await _check_moments(one)
+    assert (await one.ask(has, n="theirs"))["nodes"] == [{"id": gone.id}]
+
+
+async def _check_moments(tenant: Tenant) -> None:
+    found = {(kind, record): at for kind, record, at in await tenant.rows(*_LINK)}
+    assert len(found) > len(TAGGED)
+    for kind, model in tagging.MODELS.items():
+        moments = dict(await tenant.rows(model.id, model.created_at))  # type: ignore[attr-defined]
+        of_kind = {record: at for (called, record), at in found.items() if called == kind.value}
+        assert of_kind == {record: moments[record] for record in of_kind}, kind
+
+
+_LINK: tuple[Any, ...] = (TagLink.kind, TagLink.record_id, TagLink.record_created_at)
+
+
+async def test_the_triggers_know_every_kind_that_has_tags() -> None:
+    assert {table: kind for kind, table in OF_KINDS.items()} == TAGGED
 
 
 async def test_names_that_differ_in_case_are_one_tag(one: Tenant) -> None:

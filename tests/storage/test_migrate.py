@@ -216,6 +216,7 @@ async def test_texts_are_folded_tags_made_and_deals_closed(
         deals = {deal.id: deal for deal in await _all(session, Deal)}
         tags = {tag.id: tag for tag in await _all(session, Tag)}
         links = sorted((link.record_id, link.position, tags[link.tag_id].name) for link in await _all(session, TagLink))
+        moments = {link.record_id: link.record_created_at for link in await _all(session, TagLink)}
         spelt = {lead.id: lead.tags for lead in await _all(session, Lead)}
     assert {deal.folded_name for deal in deals.values()} == {"äö", *(f"ü{n}" for n in range(1_001))}
     assert (deals[told.id].folded_competitors, deals[told.id].folded_currency) == (["éé"], "usd")
@@ -224,6 +225,7 @@ async def test_texts_are_folded_tags_made_and_deals_closed(
     assert sorted((tag.name, tag.folded_name) for tag in tags.values()) == [("VIP", "vip"), ("fair", "fair")]
     expected = [(leads[0].id, 0, "VIP"), (leads[0].id, 1, "fair"), (leads[1].id, 0, "VIP"), (leads[2].id, 0, "VIP")]
     assert links == sorted(expected)
+    assert moments == {lead.id: lead.created_at for lead in leads[:3]}
     assert [spelt[lead.id] for lead in leads] == [["VIP", "fair"], ["VIP"], ["VIP"], []]
 
 

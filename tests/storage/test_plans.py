@@ -25,7 +25,9 @@ from contract.criteria import EVERYTHING, Compare, Condition, ListQuery, Op, Ord
 from contract.vocabulary import SortDirection, TimelineKind
 from storage.base import new_id
 from storage.database import Database
-from storage.queries import credentials, health, listables, paging, timeline
+from storage.new_rows import new_row
+from storage.queries import credentials, health, history, listables, paging, timeline
+from storage.queries import tags as tagging
 from storage.queries.listable import Listable
 from storage.seeding import Plan, seed
 from storage.seeding.generate import Rows
@@ -37,13 +39,16 @@ from storage.tables import (
     Contact,
     Credential,
     Deal,
+    Event,
     File,
     FileLink,
     HealthFactor,
     HealthSnapshot,
     Member,
+    Organization,
     RecordChange,
     StageChange,
+    TagLink,
 )
 from tests.support.postgresql import Server
 
@@ -338,6 +343,67 @@ async def test_the_links_come_along_row_by_row(seeded: Seeded, listable: Listabl
         listable = listable.selecting(Selection(frozenset({"id", "subject"}), links), Order("due_at"))
     [sent] = await seeded.sent(paged(listable, listing(Order("due_at"), first=SIZE)))
     await check(seeded, sent, "ix_meetings_due_desc", rows=4 * (SIZE + 10))
+
+
+FIVE = tuple(f"tag {number}" for number in range(5))
+
+
+@pytest.fixture(scope="module")
+def tagged(filled_once: Seeded) -> str:
+    """Another organization with many deals and five tags, each on a fifth of them, all five on every 25th."""
+    return asyncio.run(_tag(filled_once))
+
+
+async def _tag(filled: Seeded) -> str:
+    database = Database(filled.url)
+    org = Organization(id=new_id(), external_id="tagged", name="T")
+    async with database.directory(writing=True) as directory:
+        await directory.insert(org)
+    deals = [new_row(Deal, name="d", created_at=EPOCH - timedelta(minutes=n)) for n in range(20_000)]
+    async with database.writing(org.id) as session:
+        await session.insert(*deals)
+        tags = await tagging.make_missing(session, FIVE)
+        for number, tag in enumerate(tags.values()):
+            having = [deal.id for n, deal in enumerate(deals) if (n * 7 + n // 5 * number) % 5 == 0]
+            links = [new_row(TagLink, kind="deal", record_id=i, tag_id=tag.id, position=number) for i in having]
+            await tagging.link(session, links)
+    async with driver_of(database) as driver:
+        await driver.execute("ANALYZE" if filled.dialect == "sqlite" else "VACUUM ANALYZE tag_links, deals")
+    await database.close()
+    return org.id
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+async def test_a_list_by_tags_reads_the_links_in_its_order(seeded: Seeded, tagged: str, number: int) -> None:
+    """What the indexes of each tag have in common at their beginning, however many records have them all."""
+    here = replace(seeded, organization=tagged)
+    here.opened = seeded.opened
+    condition = Compare("tags", Op.ALL, FIVE[:number])
+    async with here.session() as session:
+        first = await paging.page(session, listables.DEALS, ListQuery(condition, page=PageWindow(first=SIZE)))
+    behind = paging.cursor(listables.DEALS, None, first.rows[-1])
+    for window in (PageWindow(first=SIZE), PageWindow(first=SIZE, after=behind)):
+        [sent] = await here.sent(paged(listables.DEALS, ListQuery(condition, page=window)))
+        for plan in await explain(here, sent):
+            told = f"{plan}\n{sent.text}"
+            assert "ix_tag_links_in_order" in plan.indexes, told
+            assert not plan.sorts, told
+            assert plan.rows <= (SIZE + 1) * 5 * number * 3, told
+
+
+async def test_what_was_told_last_is_found_by_each_record(seeded: Seeded) -> None:
+    """By all columns of the index, though the planner knows nothing of what the table has become."""
+    if seeded.dialect == "sqlite":
+        pytest.skip("SQLite knows of no list how long it is")
+    event = new_row(Event, sequence=1, area="crm", type="records_tagged", actor="a", occurred_at=EPOCH, data={})
+    async with seeded.opened.writing(seeded.organization) as session:
+        deals = [row.id for row in await session.rows(select(col(Deal.id)).order_by(col(Deal.id)).limit(4_000))]
+        told = [history.Told("deal", i, {"tags": [[], ["a"]]}) for i in deals]
+        for start in range(0, len(told), 500):
+            await history.tell(session, event, told[start : start + 500])
+        [sent] = await seeded.sent(lambda s: history.last_told(s, told[:500], event))
+    [custom, _generic] = await explain(seeded, sent)
+    assert custom.rows <= 1_500, custom
 
 
 async def test_pages_of_a_timeline(seeded: Seeded) -> None:
