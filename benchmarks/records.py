@@ -31,6 +31,7 @@ from storage.seeding import Plan
 from storage.tables import Activity, Deal
 
 FULL = Profile("records", Plan(1, 5_000, 15_000, 1_000_000, 1_000_000, seed=7), variants=64)
+TENTH = Profile("records-tenth", Plan(1, 5_000, 15_000, 100_000, 100_000, seed=7), variants=64)
 QUICK = Profile("records-quick", Plan(1, 50, 100, 1_000, 2_000, seed=7), variants=8)
 RUNS = 30
 TAGS = ("vip", "berlin", "renewal", "fair", "partner")
@@ -163,15 +164,18 @@ def _run(profile: Profile, where: Place, facts: Sequence[Known], scratch: Path) 
 def main() -> None:
     """Seed where it is needed, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.records", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="little data: that it runs, not how fast")
-    is_quick = parser.parse_args().quick
-    profile = QUICK if is_quick else FULL
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--quick", action="store_true", help="little data: that it runs, not how fast")
+    sizes.add_argument("--tenth", action="store_true", help="100,000 activities and deals, and nothing handed over")
+    asked = parser.parse_args()
+    profile = QUICK if asked.quick else TENTH if asked.tenth else FULL
     with (
         tempfile.TemporaryDirectory(prefix="crm-bench-") as folder,
         place("postgresql", profile, Path(folder), layout().database) as where,
     ):
         _run(profile, where, known(profile), Path(folder))
-    transfers.run(is_quick=is_quick)
+    if not asked.tenth:
+        transfers.run(is_quick=asked.quick)
 
 
 if __name__ == "__main__":
