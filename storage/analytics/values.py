@@ -1,9 +1,9 @@
 """The values of answers to statements, alike on both databases, and where an answer ends."""
 
 from collections.abc import Sequence
-from math import isfinite
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from math import isfinite
 from typing import Any, Protocol
 
 import orjson

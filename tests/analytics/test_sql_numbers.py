@@ -1,4 +1,4 @@
-"""Numbers of ad-hoc SQL that a database cannot hold: refused in our words on both, never rounded and never an error of ours.
+"""Numbers of ad-hoc SQL that a database cannot hold: refused in our words on both, and never rounded.
 
 Decisions 268 and 833.
 """
