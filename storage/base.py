@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 from uuid import UUID
@@ -129,10 +129,13 @@ class Money(Decoded, TypeDecorator[Decimal]):
         return plain_decimal(Decimal(value))
 
 
+_ALL_DIGITS = Context(prec=200)
+
+
 def plain_decimal(value: Decimal) -> Decimal:
-    """The same number with no trailing zeros and no exponent: 1500, 12.5."""
-    normal = value.normalize()
-    return normal.quantize(Decimal(1)) if normal.as_tuple().exponent > 0 else normal  # type: ignore[operator]  # finite by construction
+    """The same number with no trailing zeros and no exponent: 1500, 12.5. No digit is lost."""
+    normal = value.normalize(_ALL_DIGITS)
+    return normal.quantize(Decimal(1), context=_ALL_DIGITS) if normal.as_tuple().exponent > 0 else normal  # type: ignore[operator]  # finite by construction
 
 
 PlainText = Text().with_variant(Text(collation="C"), "postgresql")

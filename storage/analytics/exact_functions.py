@@ -66,6 +66,21 @@ def _quotient(one: int | float | None, other: int | float | None) -> int | float
     return one / other
 
 
+def _remainder(one: int | None, other: int | None) -> int | None:
+    """What a division towards zero leaves over; by zero it is refused, as PostgreSQL does."""
+    if one is None or other is None:
+        return None
+    found = abs(one) % abs(other)
+    return -found if one < 0 else found
+
+
+def _nearest(value: float | None) -> int | None:
+    """The nearest whole number, half away from zero; SQLite refuses what it has no room for."""
+    if value is None:
+        return None
+    return int(Decimal(value).quantize(Decimal(1), ROUND_HALF_UP, _ROUNDED))
+
+
 def _whole(value: str | int | None) -> int | None:
     """A text as a whole number; anything else is refused, as PostgreSQL does."""
     if value is None:
@@ -157,6 +172,8 @@ _FUNCTIONS: Final[tuple[tuple[str, int, Callable[..., Any]], ...]] = (  # Any: w
     ("crm_round", 2, _of_two(_rounded)),
     ("crm_compare", 2, _compared),
     ("crm_quotient", 2, _quotient),
+    ("crm_remainder", 2, _remainder),
+    ("crm_nearest", 1, _nearest),
     ("crm_whole", 1, _whole),
     ("crm_local_date", 2, _local_date),
 )

@@ -269,6 +269,8 @@ class Expressions:
 
     def _mod(self, node: exp.Mod, scope: Scope) -> Typed:
         one, other = self.must(node.this, scope, Held.WHOLE), self.must(node.expression, scope, Held.WHOLE)
+        if self.is_sqlite:
+            return Typed(f"crm_remainder({one.sql}, {other.sql})", Held.WHOLE)
         return Typed(f"({one.sql} % {other.sql})", Held.WHOLE)
 
     _FORMS: ClassVar[dict[type[exp.Expr], Callable[..., Typed]]] = {

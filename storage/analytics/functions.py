@@ -111,8 +111,8 @@ def _cast(self: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     forms = {Held.WHOLE: "CAST({} AS INTEGER)", Held.NUMBER: "CAST({} AS REAL)", Held.DATE: "date({})"}
     if held is Held.WHOLE and value.held is Held.TEXT:
         return Typed(f"crm_whole({value.sql})", held)
-    if held is Held.WHOLE and value.held is Held.NUMBER:
-        return Typed(f"CAST(ROUND({value.sql}) AS INTEGER)", held)
+    if held is Held.WHOLE and value.held in NUMBERS:
+        return Typed(f"crm_nearest({value.sql})", held)
     if held is Held.MOMENT:
         raise Untyped("this type may not be used")
     return Typed(forms.get(held, "CAST({} AS TEXT)").format(value.sql), held, width=value.width)

@@ -12,7 +12,7 @@ from contract.errors import AnalyticsFailed, AnalyticsRefused, NotConfigured, Ti
 from contract.guard_layers import GuardLayer
 from contract.limits import CONNECTION_SECONDS, SQL_SECONDS
 from storage.analytics.guard import Guarded
-from storage.analytics.values import BATCH, Answer
+from storage.analytics.values import BATCH, OUT_OF_RANGE, Answer
 from storage.base import as_uuid
 from storage.postgres.tenant_connection import SETTING, TenantConnection, connect, driver_options
 
@@ -34,7 +34,7 @@ _WORDS: Final = {
     "22P02": "A text is no number, no day or no identifier",
     "22007": "A text is no day or no moment",
     "22008": "A day or a moment is out of range",
-    "22003": "A number is out of range",
+    "22003": OUT_OF_RANGE,
     "21000": "A query that stands for a value has several rows",
     "53400": "It needs more room than a statement may have",
 }
