@@ -1,8 +1,8 @@
 """Messages that are sent: until the mail server has taken one for each recipient, or said that it never will.
 
-What becomes of a recipient is written down before the next attempt, so nobody who has the message gets it again. Between
-the server's answer and that commit there is a moment in which a process may die: the message comes again then, under
-the same Message-ID.
+What becomes of a recipient is written down before the next attempt, so nobody who has the message gets it again.
+Between the server's answer and that commit there is a moment in which a process may die: the message comes again then,
+under the same Message-ID.
 """
 
 from collections.abc import Mapping, Sequence

@@ -36,7 +36,7 @@ KEPT = timedelta(days=REPORT_RUN_DAYS)
 async def enqueue_run(
     session: TenantSession, report: ReportRow, formats: Sequence[str], requested_by: str, mail_id: str | None = None
 ) -> tuple[ReportRun, Job]:
-    """Have files in these formats made of the report, and sent with the message where there is one; the run, its job."""
+    """Have files in these formats made of the report, and sent with the message, if any; the run, and its job."""
     run_id = new_id()
     job = await enqueue(session, KIND, {"run_id": run_id})
     run = new_row(
