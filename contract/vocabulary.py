@@ -223,6 +223,26 @@ class ReportFormat(StrEnum):
     CSV = "csv"
 
 
+class ReportFrequency(StrEnum):
+    """How often a report is mailed by itself."""
+
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    MONTHLY = "monthly"
+
+
+class Weekday(StrEnum):
+    """A day of the week, in their order."""
+
+    MONDAY = "monday"
+    TUESDAY = "tuesday"
+    WEDNESDAY = "wednesday"
+    THURSDAY = "thursday"
+    FRIDAY = "friday"
+    SATURDAY = "saturday"
+    SUNDAY = "sunday"
+
+
 class MailStatus(StrEnum):
     """The state of a message that the service sends."""
 

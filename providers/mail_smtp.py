@@ -33,7 +33,7 @@ _TEMPORARY, _FINAL = range(400, 500), range(500, 600)
 
 
 class Smtp:
-    """The mail server of the settings. TLS is verified; without it only a server on this machine is spoken to."""
+    """The mail server of the settings. TLS is verified; without it only a server on this machine is told anything."""
 
     def __init__(
         self,

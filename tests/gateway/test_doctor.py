@@ -52,6 +52,7 @@ CHECKS = [
     "roll_ups",
     "analytics",
     "artifact_store",
+    "mail",
 ]
 
 

@@ -47,6 +47,7 @@ def test_every_example_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "documents.json").write_text("{}")
     alone = {
+        "CRM_MAIL_URL": {"CRM_MAIL_FROM": "crm@example.com"},
         "CRM_MODEL_URL": {"CRM_MODEL_NAME": "m"},
         "CRM_SEQUENCING_PROVIDER": {"CRM_SEQUENCING_API_KEY": "k"},
         "CRM_ANALYTICS_DATABASE_URL": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},

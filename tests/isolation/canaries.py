@@ -91,6 +91,7 @@ NO_TEXT_OF_A_PERSON = {
     "jobs": {"key", "status"},
     "leads": {"status", "source"},
     "mailboxes": {"status"},
+    "mails": {"status"},
     "meeting_cell_deltas": {"source"},
     "meeting_cells": {"source"},
     "match_groups": {"kind", "sign"},

@@ -184,7 +184,7 @@ async def fill_organization(world: World, organization: Organization, member: st
     others["file"].storage_name = f"{organization.id}/{new_id()}"
     await world.services.artifacts.put(others["file"].storage_name, b"1")
     report_run = others["report run"]
-    report_run.report_id = others["saved report"].id
+    report_run.report_id, report_run.mail_id = others["saved report"].id, others["mail"].id
     uploading = others["upload"]
     await world.add(organization, folder, second_folder)
     async with world.database.writing(organization.id) as session:  # which may have been filled before

@@ -143,7 +143,7 @@ def test_budgets_are_told_wherever_there_is_a_caller() -> None:
                 path.endswith("/messages") and method == "POST"
             )
             runs = runs or path.startswith("/export/")
-            own = ["too_many_runs"] if runs else []
+            own = ["too_many_runs"] if runs else ["mails_spent"] if path.endswith("/email") else []
             codes = [example["value"]["code"] for example in examples_of.values()]
             assert codes == ["rate_limited", "authentication_limited", *own], path
 

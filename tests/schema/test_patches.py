@@ -43,6 +43,7 @@ OPTIONS = {
     "integrationDisconnect(deleteSynced:)",
     "integrationSync(full:)",
     "reportRun(formats:)",
+    "reportEmail(input:formats)",
     "reportUpdate(input:parameterstimeZone)",  # parameters are given as a whole (decision 470)
 }
 """Arguments that say what to do, or what a new record has, and are no field of what is changed."""

@@ -503,6 +503,19 @@ async def _rendered(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     return document, {"id": made["report"]["id"], "f": [each.name for each in ReportFormat][:size]}
 
 
+def _mailed(name: str) -> Batch:
+    async def batch(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
+        made = await tenant.ask(_REPORT[0], tenant.headers("admin"))
+        document = f"mutation($id: ID!, $i: ReportEmailInput!) {{ reportEmail(id: $id, input: $i) {{ {_ERRORS} }} }}"
+        lists = {
+            "to": [f"a{number}@example.com" for number in range(min(size, 20))],
+            "formats": [each.name for each in ReportFormat][:size],
+        }
+        return document, {"id": made["report"]["id"], "i": {"to": ["viewer@example.com"], name: lists[name]}}
+
+    return batch
+
+
 def _imported(field: str) -> dict[str, Batch]:
     """Files with so many columns that become what is told of them, and with so many tags for each row."""
     root = "mutation" if field == "dataImportCreate" else "query"
@@ -616,6 +629,8 @@ BATCHES: dict[str, Batch] = {
         "DataExportInput",
         lambda size: {"kind": "DEAL", "columns": list(EXPORTED[ExportKind.DEAL].columns[:size])},
     ),
+    "reportEmail input.to": _mailed("to"),
+    "reportEmail input.formats": _mailed("formats"),
     "fileUploadCreate input.attachTo": _attached,
     "tagsApply ids": _tagged,
     "tagsApply add": _tags_added,
