@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -50,7 +51,7 @@ def test_each_day_of_ten_years_has_one_moment(name: str, at: time, start: dateti
     zone = ZoneInfo(name)
     rhythm = Rhythm(DAILY, at, zone)
     found = moments(rhythm, start, 3_653)
-    assert all(first < second for first, second in zip(found, found[1:], strict=False))
+    assert all(first < second for first, second in pairwise(found))
     clocks = [moment.astimezone(zone) for moment in found]
     exact = [clock for clock in clocks if clock.time().replace(tzinfo=None) == at]
     assert len({clock.date() for clock in exact}) == len(exact)  # none twice where the clock goes back

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql
 from storage.link_triggers import OF_KINDS, moment_of, removal, triggers
 
 revision = "0040"
-down_revision = "0045"
+down_revision = "0039"
 branch_labels = None
 depends_on = None
 

@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "0043"
-down_revision = "0039"
+down_revision = "0040"
 branch_labels = None
 depends_on = None
 
