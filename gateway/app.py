@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from contract.limits import SOCKETS_PER_PROCESS
+from gateway.adapters import lean  # noqa: F401  # before anybody loads httpx
 from gateway.demo import calendar
 from gateway.demo.links import PATH, DemoLinks, exchange
 from gateway.graphql.endpoint import GraphQLEndpoint
@@ -41,7 +42,7 @@ from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
 from gateway.settings import Settings
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
-from rest_compat.openapi import openapi_document
+from rest_compat.openapi import openapi_text
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
@@ -155,7 +156,7 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams:
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
-        Route("/openapi.json", _fixed(orjson.dumps(openapi_document()), "application/json")),
+        Route("/openapi.json", _fixed(openapi_text(), "application/json")),
         Route("/docs", _made(lambda request: placed(docs_page(), has_slash=had_slash(request.scope)))),
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         *([Route("/metrics", metrics.answer)] if runtime.settings.metrics_port is None else []),

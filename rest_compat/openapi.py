@@ -7,6 +7,7 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
 
+import orjson
 from pydantic.json_schema import models_json_schema
 
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
@@ -87,6 +88,17 @@ _EVENT: Final = record_schema(
 @cache
 def openapi_document() -> JsonObject:
     """Returns the document; the same object each time, to be read only."""
+    return _made()
+
+
+@cache
+def openapi_text() -> bytes:
+    """Returns the document as it is sent; what it is made of, 5 MiB of a process, is not kept."""
+    return orjson.dumps(_made())
+
+
+def _made() -> JsonObject:
+    """Makes the document of the table of operations."""
     paths: dict[str, JsonObject] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)

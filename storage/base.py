@@ -18,7 +18,7 @@ from sqlmodel import Field, SQLModel
 
 from contract.limits import MONEY_DECIMALS
 from contract.normal_form import folded
-from storage.adapters.sqlmodel import SQLModelMetaclass, set_on_class
+from storage.adapters.sqlmodel import SQLModelConfig, SQLModelMetaclass, set_on_class
 
 SQLModel.metadata.naming_convention = {
     "pk": "pk_%(table_name)s",
@@ -178,13 +178,20 @@ else:
     _Frozen = SQLModelMetaclass
 
 
+_UNBUILT = SQLModelConfig(defer_build=True)
+"""No row is validated by its table's class, so that what would do it is not made: it takes 2 MiB of each process."""
+
+
 class Directory(SQLModel, metaclass=_Frozen):
     """Base of the tables that say who belongs where; they are read before an organization is known."""
+
+    model_config = _UNBUILT
 
 
 class Tenant(SQLModel, metaclass=_Frozen):
     """Base of the tables whose rows belong to one organization: the key starts with it (tenant isolation layer 1)."""
 
+    model_config = _UNBUILT
     tenant: ClassVar[bool] = True
 
     org_id: str = Field(default="", sa_type=Identifier, primary_key=True)

@@ -5,10 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from html import unescape
+from importlib import import_module
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-import icalendar
 
 from contract.integrations import PARTICIPANTS_MAX, PLACE_KEPT, SUBJECT_KEPT, TEXT_KEPT, ParticipantResponse
 from contract.normal_form import ordered
@@ -92,12 +91,17 @@ class Zones:
             return None
         text = "\r\n".join(["BEGIN:VTIMEZONE", *lines, "END:VTIMEZONE", ""])
         try:
-            component: _Value = icalendar.Timezone.from_ical(text)
+            component: _Value = _library().Timezone.from_ical(text)
             made: tzinfo = component.to_tz()
             made.utcoffset(datetime(2026, 1, 1))
         except Exception:  # whatever a made-up zone does to the library: it is an unknown one
             return None
         return made
+
+
+def _library() -> _Value:
+    """The library, loaded when it is first used: feeds are read by a process of their own, and by no other."""
+    return import_module("icalendar")
 
 
 def zone_name(zone: tzinfo) -> str | None:
@@ -108,7 +112,7 @@ def zone_name(zone: tzinfo) -> str | None:
 def parsed(lines: Iterable[str]) -> _Value:
     """The event of these lines. Raises Unreadable."""
     try:
-        return icalendar.Event.from_ical("\r\n".join(["BEGIN:VEVENT", *lines, "END:VEVENT", ""]))
+        return _library().Event.from_ical("\r\n".join(["BEGIN:VEVENT", *lines, "END:VEVENT", ""]))
     except Exception:  # the library says ValueError, IndexError and others for what is no event
         raise Unreadable("The event is no iCalendar text") from None
 

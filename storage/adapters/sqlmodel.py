@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Mapper
 from sqlmodel import SQLModel
+from sqlmodel._compat import SQLModelConfig
 from sqlmodel.main import SQLModelMetaclass
 
-__all__ = ["SQLModelMetaclass", "mappers", "set_on_class"]
+__all__ = ["SQLModelConfig", "SQLModelMetaclass", "mappers", "set_on_class"]
 
 
 def mappers() -> Iterable[Mapper[SQLModel]]:

@@ -55,6 +55,30 @@ async def numbers(tenant: Tenant, field: str, **arguments: Any) -> tuple[list[in
     return [int(node[shown]) for node in page["nodes"]], info["hasPreviousPage"], info["hasNextPage"]
 
 
+@pytest.mark.parametrize("field", NOUNS)
+@pytest.mark.parametrize(
+    ("selected", "has_cursors"),
+    [
+        ("nodes { %s }", False),
+        ("edges { node { %s } } pageInfo { hasNextPage } totalCount", False),
+        ("nodes { %s } edges { cursor }", True),
+        ("nodes { %s } pageInfo { endCursor }", True),
+        ("nodes { %s } pageInfo { ...on PageInfo { first: startCursor } }", True),
+        ("nodes { %s createdAt }", True),
+    ],
+)
+async def test_the_columns_of_the_order_are_read_where_cursors_are_made_of_them(
+    crowd: Tenant, gateway: Gateway, field: str, selected: str, has_cursors: bool
+) -> None:
+    label = NOUNS[field][2]
+    shown = selected % ("lastName" if label == "last_name" else label)
+    with statements(gateway.world.database) as sent:
+        await crowd.ask(f"{{ {field}(first: 2, orderBy: {{field: CREATED_AT}}) {{ {shown} }} }}")
+    [page] = [text for text in sent if f".{label}" in text and "ORDER BY" in text]
+    columns = page[: page.index("ORDER BY")].rpartition("FROM")[0]
+    assert ("created_at" in columns) is has_cursors
+
+
 async def cursor(tenant: Tenant, field: str, number: int) -> str:
     query = (
         f"query($n: Int) {{ {field}(offset: $n, first: 1, orderBy: {{field: CREATED_AT}}) {{ edges {{ cursor }} }} }}"

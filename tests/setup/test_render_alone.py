@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -24,4 +26,16 @@ def test_the_service_loads_nothing_that_parses_decodes_or_draws() -> None:
     run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
     modules = set(run.stdout.split())
     assert "jobs.research" in modules
-    assert modules & {"lxml", "typst", "PIL", "pptx", "xlsxwriter", "protego"} == set()
+    assert modules & {"lxml", "typst", "PIL", "pptx", "xlsxwriter", "protego", "icalendar"} == set()
+
+
+@pytest.mark.parametrize("first", ["gateway.app", "gateway.commands.line", "gateway.commands.serve"])
+def test_the_service_loads_nothing_for_a_terminal(first: str) -> None:
+    """httpx and structlog would, where they are loaded as they come (gateway/adapters/lean.py)."""
+    loaded = f"import sys, {first}, gateway.commands.serve, httpx, structlog; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = set(run.stdout.split())
+    assert modules & {"rich", "pygments"} == set()
+    shown = f"import {first}, gateway.commands.serve, rich.console; print(rich.console.Console.__name__)"
+    run = subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["Console"]
