@@ -355,7 +355,7 @@ def tagged(filled_once: Seeded) -> str:
 
 
 async def _tag(filled: Seeded) -> str:
-    database = Database(filled.url)
+    database = Database(filled.url, statement_seconds=None)  # so much takes longer than a request may
     org = Organization(id=new_id(), external_id="tagged", name="T")
     async with database.directory(writing=True) as directory:
         await directory.insert(org)
