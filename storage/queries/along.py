@@ -36,9 +36,10 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Decoded
 from storage.expressions import AnyColumn, AnySelect, AnyType
 from storage.queries import listables
+from storage.queries.along_tags import columns_of
 from storage.queries.filtering import id_matches
 from storage.queries.listable import Listable
-from storage.queries.paging import columns_of, order_by
+from storage.queries.paging import order_by
 from storage.queries.row_size_limit import is_long
 from storage.rows import Row
 from storage.statements import INSIDE, ORG_PARAM, Decode, reader

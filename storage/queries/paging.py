@@ -29,10 +29,10 @@ from contract.errors import Problem, Problems
 from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
+from storage.queries.along_tags import AlongTags, Columns, columns_of
 from storage.queries.dialects import AnyParameter, unseen
 from storage.queries.filtering import (
     ALWAYS,
-    AlongTags,
     bind,
     id_matches,
     in_list,
@@ -53,9 +53,6 @@ Place = Callable[[BindParameter[Any]], AnyParameter]
 
 CREATED = "created_at"
 """The order of lists by when their records were made."""
-Columns = Callable[[str], Sequence[AnyColumn]]
-"""The function that gives the columns that have what a row shows under a name, the first of which orders the list."""
-
 _PARENT = "of_parent"
 """The name of the column with the parent's identifier, in rows of several parents."""
 _OFFSET_MAX = 2**62
@@ -257,11 +254,6 @@ def _named(parent: AnyColumn) -> str | None:
 def _rank(listable: Listable[Row], parent: AnyColumn, order: Order | None) -> AnyColumn:
     ordered = order_by(columns_of(listable), listable.terms(order))
     return func.row_number().over(partition_by=parent, order_by=ordered).label("rank")
-
-
-def columns_of(listable: Listable[Row]) -> Columns:
-    """The columns of the listable, each alone."""
-    return lambda name: [listable.column(name)]
 
 
 def order_by(columns: Columns, terms: Sequence[tuple[Key, bool]], *, reverse: bool = False) -> list[AnyColumn]:
