@@ -1,4 +1,4 @@
-"""Rows that are read along for whoever waits for a change of one of them: in one statement for all of them."""
+"""Rows that are read along for whoever waits for a change of one: in one statement for all of them (decision 840)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
