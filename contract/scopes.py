@@ -82,6 +82,11 @@ class ScopeGroup(Enum):
     def passes(self, scopes: frozenset[str]) -> bool:
         return not self._value_.isdisjoint(scopes)
 
+    @property
+    def needed(self) -> str | None:
+        """What a row says that needs this group beside that of its kind; None for the group of all who read."""
+        return None if self is ScopeGroup.CRM_READ else self.name
+
 
 ROW_GROUPS = (ScopeGroup.MEETINGS_READ.name, ScopeGroup.OUTREACH_READ.name)
 """The groups that a row may need beside that of its kind, by name (decision 850)."""

@@ -15,6 +15,7 @@ from jobs import mails
 from jobs.queue import enqueue
 from jobs.work import Retry, Run, WorkFailed, work
 from providers.children import ChildError
+from reports.narrowing import READ_BY
 from reports.printed import Printed, PrintedFile
 from reports.report_facts import facts_of
 from reports.report_rows import lead_nowhere, table_of
@@ -65,7 +66,7 @@ async def run_report(run: Run, run_id: str) -> None:
     try:
         asked, printed = await _read(run, run_id)
         made = await _printed(run, printed, asked.formats)
-        drafts = [_draft(run, asked, file) for file in made]
+        drafts = [_draft(run, asked, printed.kind, file) for file in made]
         async with run.writing() as session:
             names = [draft.storage_name for draft in drafts if draft.storage_name]
             await files.note_leftovers(session, names, now() + timedelta(hours=LEFTOVER_HOURS))
@@ -125,7 +126,8 @@ async def _printed(run: Run, printed: Printed, formats: Sequence[str]) -> tuple[
         raise Retry(f"The rendering {error}") from None
 
 
-def _draft(run: Run, asked: ReportRun, made: PrintedFile) -> File:
+def _draft(run: Run, asked: ReportRun, kind: ReportKind, made: PrintedFile) -> File:
+    """A file of the run, which is shown to those alone who may read such rows (decision 850)."""
     return new_row(
         File,
         org_id=run.org_id,
@@ -135,6 +137,7 @@ def _draft(run: Run, asked: ReportRun, made: PrintedFile) -> File:
         sha256=made.sha256,
         uploaded_by=asked.requested_by,
         storage_name=f"{run.org_id}/{new_id()}" if made.data else "",
+        needs=READ_BY[kind].needed,
     )
 
 

@@ -83,7 +83,7 @@ async def create_export(ctx: Context, input: DataExportInput, where: JsonDict) -
             format=input.format.value,
             job_id=job.id,
             requested_by=ctx.caller.subject,
-            needs=None if group is ScopeGroup.CRM_READ else group.name,
+            needs=group.needed,
             definition={"columns": list(columns), "condition": where},
             last_id=await statements.last_id(session, exported.listable),
         )

@@ -190,6 +190,8 @@ class Reader:
         except UnicodeDecodeError as error:
             good = error.object[: error.start].decode(self._form.encoding, "ignore")
             raise Broken(self._line_at(good), f"is not written in {self._form.encoding}") from None
+        except UnicodeError:  # of UTF-16 whose mark is missing, which says no more
+            raise Broken(1, f"is not written in {self._form.encoding}") from None
         if text and not self._has_begun:
             self._has_begun = True
             text = text.removeprefix(_MARK)

@@ -249,6 +249,7 @@ async def test_encodings_delimiters_and_ends_of_lines(
         (CONTACTS + '1;Ada;"Park" x;x\n', {}, "fileId", "Line 2: something stands between a closing quote"),
         (CONTACTS + "1;A\0da;Park;x\n", {"encoding": "utf-8"}, "fileId", "Line 2: has a NUL character"),
         (b"last_name,email\n\xffx,y\n", {"encoding": "utf-8"}, "fileId", "Line 2: is not written in utf-8"),
+        (b"last_name,email\nx,y\n", {"encoding": "utf-16"}, "fileId", "Line 1: is not written in utf-16"),
         ("name;email;name\n", {}, "fileId", "has the heading name in columns 1 and 3"),
         ("email;E-mail\n", {}, "mapping", "E-mail is the second column for email"),
         ("a;b\n1;2\n", {}, "mapping", "must name a field: no column has the name of one"),

@@ -148,6 +148,21 @@ async def test_a_run_does_what_its_asker_may_do_when_it_runs(one: Tenant) -> Non
     assert done["error"] == "Who asked for it may not read any more what the report tells"
 
 
+async def test_files_of_activities_are_for_who_may_read_these(one: Tenant) -> None:
+    """As the rows are: what the file has is no less private (decision 850)."""
+    runs = [
+        await queued(one, await saved(one, kind=kind), "CSV") for kind in ("ACTIVITY_BY_OWNER", "PIPELINE_BY_STAGE")
+    ]
+    narrow, plain = await ended(one, *runs)
+    reader, other = await one.scoped("deals:read", name="reader"), await one.scoped("api:read", name="other")
+    for headers, run, status in ((reader, narrow, 200), (other, narrow, 404), (other, plain, 200)):
+        [file] = run["files"]
+        answer = await one.gateway.http.get(file["contentPath"], headers=headers)
+        assert answer.status_code == status
+    shown = await one.ask(READ, other, id=narrow["id"])
+    assert (shown["status"], shown["files"]) == ("SUCCEEDED", [])
+
+
 async def test_without_a_place_for_the_files_there_are_none(one: Tenant) -> None:
     run = await queued(one, await saved(one), "CSV", "PDF")
     ports = one.gateway.runtime.ports

@@ -45,6 +45,8 @@ def _lists(kind: Any, path: str, above: tuple[str, ...]) -> Iterator[str]:
     named = get_named_type(kind)
     if isinstance(named, GraphQLInputObjectType) and named.name not in above:
         for name, field in named.fields.items():
+            if get_named_type(field.type).name.endswith("Filter"):  # as those of lists, which an export has within
+                continue
             yield from _lists(field.type, f"{path}.{name}", (*above, named.name))
 
 
