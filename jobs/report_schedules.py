@@ -55,10 +55,12 @@ async def _fire(database: Database, org_id: str, most: int) -> bool:
         await lock_organization(session)
         for report in due:  # each has rights and addresses of its own; they are few
             obstacle = await _obstacle(session, report)
-            if obstacle is None:
-                await _run(session, report, moment, most)
-            else:
+            if obstacle is not None:
                 await _pause(session, report, obstacle)
+            elif await report_schedules.was_run(session, report):  # by a database that was put back, say
+                await _moved(session, report, _next(report, moment), None)
+            else:
+                await _run(session, report, moment, most)
         await report_schedules.put_off(session)
     return len(due) == BATCH
 
@@ -100,9 +102,14 @@ async def _run(session: TenantSession, report: Report, moment: datetime, most: i
     run, _ = await enqueue_run(
         session, report, report.schedule["formats"], SYSTEM_ACTOR, mail.id, occurrence=report.next_at
     )
-    await _moved(session, report, rhythm_of(report.schedule).after(moment), None)
+    await _moved(session, report, _next(report, moment), None)
     data: JsonDict = {"report_id": report.id, "run_id": run.id, "mail_id": mail.id}
     await append_events(session, [_told("report_emailed", data)])
+
+
+def _next(report: Report, moment: datetime) -> datetime:
+    """The first moment that lies ahead, past those that were missed."""
+    return rhythm_of(report.schedule or {}).after(moment)
 
 
 async def _pause(session: TenantSession, report: Report, reason: str) -> None:

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from storage.new_rows import new_row
 from storage.queries.records import insert_missing
-from storage.tables import Report, ReportWatch
+from storage.tables import Report, ReportRun, ReportWatch
 from storage.tenancy.sessions import TenantSession
 
 
@@ -33,6 +33,11 @@ async def due(session: TenantSession, moment: datetime, size: int) -> Sequence[R
     own = col(Report.org_id) == session.org_id, col(Report.next_at) <= moment
     statement = select(Report).where(*own).order_by(col(Report.next_at), col(Report.id)).limit(size)
     return await session.find_all(statement.with_for_update())
+
+
+async def was_run(session: TenantSession, report: Report) -> bool:
+    """Whether there is a run for the moment that is due."""
+    return await session.find(ReportRun, report_id=report.id, occurrence=report.next_at) is not None
 
 
 async def put_off(session: TenantSession) -> None:

@@ -159,8 +159,7 @@ async def test_a_moment_that_was_run_is_never_run_again(one: Tenant) -> None:
     await make_due(one, report["id"], moment)
     await fire(one)
     await make_due(one, report["id"], moment)
-    with pytest.raises(Exception):  # noqa: B017, PT011  # each database has its own for a key that is taken
-        await fire(one)
+    await fire(one)
     assert len(await one.rows(ReportRun.id)) == len(await one.rows(Mail.id)) == 1
     await one.ask(UPDATE, id=report["id"], i={"schedule": None})
 
