@@ -34,7 +34,9 @@ _AWAY: Final = "The mail server cannot be reached"
 
 
 async def enqueue_mail(session: TenantSession, mail: Mail, file_ids: Sequence[str]) -> None:
-    """Have the message sent with these files."""
+    """Have the message sent with these files, unless it was given up before there were any."""
+    if mail.status != MailStatus.QUEUED:
+        return
     await session.update(mail, file_ids=list(file_ids))
     await enqueue(session, KIND, {"mail_id": mail.id})
 

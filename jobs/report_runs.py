@@ -4,7 +4,7 @@ A run does what its asker may do when it runs. Its files are published together,
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from contract.file_errors import QuotaExceeded
@@ -35,7 +35,12 @@ KEPT = timedelta(days=REPORT_RUN_DAYS)
 
 
 async def enqueue_run(
-    session: TenantSession, report: ReportRow, formats: Sequence[str], requested_by: str, mail_id: str | None = None
+    session: TenantSession,
+    report: Report | ReportRow,
+    formats: Sequence[str],
+    requested_by: str,
+    mail_id: str | None = None,
+    occurrence: datetime | None = None,
 ) -> tuple[ReportRun, Job]:
     """Have files in these formats made of the report, and sent with the message if there is one; the run, its job."""
     run_id = new_id()
@@ -48,6 +53,7 @@ async def enqueue_run(
         requested_by=requested_by,
         job_id=job.id,
         mail_id=mail_id,
+        occurrence=occurrence,
     )
     await session.insert(run)
     return run, job
@@ -94,7 +100,7 @@ async def _read(run: Run, run_id: str) -> tuple[ReportRun, Printed]:
         if report is None:
             raise WorkFailed("The report does not exist any more")
         kind = ReportKind(report.kind)
-        await _check_may_run(session, asked.requested_by)
+        await _check_may_run(session, asked, report)
         [words] = await lead_nowhere(session, [report.parameters])
         if words is not None:
             raise WorkFailed(words)
@@ -110,10 +116,17 @@ async def _read(run: Run, run_id: str) -> tuple[ReportRun, Printed]:
         )
 
 
-async def _check_may_run(session: TenantSession, subject: str) -> None:
-    """Raise WorkFailed where the member may not have reports run any more, which lets every kind be read."""
+async def _check_may_run(session: TenantSession, asked: ReportRun, report: Report) -> None:
+    """Raise WorkFailed where the member may not have reports run any more, which lets every kind be read.
+
+    A schedule acts as the report's owner, who has to read what the report tells.
+    """
+    subject = asked.requested_by if asked.occurrence is None else report.owner_id or ""
     scopes = (await members.scopes_of(session, [subject])).get(subject, frozenset())
-    if not ScopeGroup.CRM_MANAGE.passes(scopes):
+    groups = [ScopeGroup.CRM_MANAGE]
+    if asked.occurrence is not None:
+        groups = [ScopeGroup.CRM_READ, READ_BY[ReportKind(report.kind)]]
+    if not all(group.passes(scopes) for group in groups):
         raise WorkFailed("Who asked for it may not read any more what the report tells")
 
 

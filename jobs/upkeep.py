@@ -1,13 +1,13 @@
-"""Looks after what a worker has beside the jobs that are due: reminders, webhooks that are behind, answers whose
-process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and uploads, old runs of
-reports, exports and messages, bytes that no file has, and idempotency keys that have expired.
+"""Looks after what a worker has beside the jobs that are due: reminders, schedules of reports, webhooks that are
+behind, answers whose process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and
+uploads, old runs of reports, exports and messages, bytes that no file has, and idempotency keys that have expired.
 """
 
 import time
 from datetime import timedelta
 
 from contract.chat import CHAT_RETENTION_DAYS
-from contract.limits import RUN_RETENTION_DAYS
+from contract.limits import MAILS_PER_DAY, RUN_RETENTION_DAYS
 from jobs import (
     analytics_upkeep,
     chat_upkeep,
@@ -16,6 +16,7 @@ from jobs import (
     mails,
     reminders,
     report_runs,
+    report_schedules,
     roll_ups,
     webhooks,
 )
@@ -32,9 +33,10 @@ _ROUND_SECONDS = 3_600.0
 
 
 class Upkeep:
-    """Takes turns of a second; in each it tells the reminders that are due, wakes the webhooks, folds what was written
-    removes bytes that no file has from the store, and looks at one organization's old jobs, trash, uploads, questions,
-    runs of reports, exports and empty cells. Questions are kept for so many days.
+    """Takes turns of a second; in each it tells the reminders that are due, has the reports mailed that are, wakes the
+    webhooks, folds what was written, removes bytes that no file has from the store, and looks at one organization's old
+    jobs, trash, uploads, questions, runs of reports, exports, messages and empty cells. Questions are kept for so many
+    days.
     """
 
     def __init__(
@@ -43,9 +45,11 @@ class Upkeep:
         question_days: int = RUN_RETENTION_DAYS,
         chat_days: int = CHAT_RETENTION_DAYS,
         store: Artifacts | None = None,
+        mails_per_day: int = MAILS_PER_DAY,
     ) -> None:
         self._database = database
         self._store = store
+        self._mails_per_day = mails_per_day
         self._folding = roll_ups.Folding(database)
         self._questions_kept = timedelta(days=question_days)
         self._chat_days = chat_days
@@ -56,6 +60,7 @@ class Upkeep:
     async def turn(self) -> float:
         """The seconds until the next turn."""
         await reminders.remind(self._database)
+        await report_schedules.fire(self._database, self._mails_per_day)
         await webhooks.wake(self._database)
         await analytics_upkeep.interrupt(self._database)
         await self._folding.turn()

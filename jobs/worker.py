@@ -56,7 +56,7 @@ class Worker:
         self._count = count
         self._lease = lease
         self._row = JobWorker(id=new_id())
-        self._upkeep = Upkeep(database, question_days, chat_days, ports.artifacts)
+        self._upkeep = Upkeep(database, question_days, chat_days, ports.artifacts, ports.mails_per_day)
         self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
         self._attempts: set[Attempt] = set()
         self._doubtful: set[str] = set()

@@ -11,6 +11,7 @@ from contract.limits import REPORT_DAYS_MAX, REPORT_DESCRIPTION_MAX, REPORT_LIST
 from contract.vocabulary import ReportKind
 from reports.narrowing import LISTS, NOT_OF
 from resolvers.outreach_inputs import TimeZone
+from resolvers.report_schedules import ReportSchedule
 from resolvers.shared.inputs import CalendarDate, Currency, Input, Line, Reference, bounded, shown, storable, trimmed
 from storage.base import JsonDict
 from storage.queries import reports as statements
@@ -66,6 +67,7 @@ class ReportCreate(Input):
     description: _Description | None = None
     kind: ReportKind
     parameters: ReportParameters | None = None
+    schedule: ReportSchedule | None = None
 
 
 class ReportUpdate(Input):
@@ -74,6 +76,7 @@ class ReportUpdate(Input):
     name: _Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     description: _Description | None = None
     parameters: ReportParameters | None = None
+    schedule: ReportSchedule | None = None
     owner_id: Line | None = None
     expected_version: StrictInt | None = None
 

@@ -13,21 +13,25 @@ from contract.vocabulary import ReportKind
 from reports.narrowing import READ_BY
 from reports.report_rows import lead_nowhere, table_of
 from reports.table import Table
+from resolvers import report_schedules
 from resolvers.report_inputs import ReportCreate, ReportParameters, ReportUpdate, check, check_named, kept
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import not_null
+from resolvers.shared.inputs import Given, not_null
 from resolvers.shared.lists import PageResult, by_id, page_of
 from resolvers.shared.writing import delete_record
 from storage.base import JsonDict
 from storage.new_rows import new_row
 from storage.queries import listables, records
+from storage.queries import report_schedules as statements_of_schedules
 from storage.queries import reports as statements
 from storage.rows import ReportRow
 from storage.tables import Report
+from storage.tenancy.sessions import TenantSession
 
 _AT: Path = ("input", "parameters")
+_SCHEDULE: Path = ("input", "schedule")
 
 
 @requires(ScopeGroup.CRM_READ, finds=(listables.REPORTS,))
@@ -104,6 +108,7 @@ def _check_may_read(ctx: Context, kind: ReportKind) -> None:
 async def create_report(ctx: Context, input: ReportCreate) -> Report:
     """Save a report, which the caller owns. Raises Problems."""
     check(input.kind, input.parameters, _AT)
+    report_schedules.check(input.schedule, _SCHEDULE)
     report = new_row(
         Report,
         name=input.name,
@@ -113,11 +118,16 @@ async def create_report(ctx: Context, input: ReportCreate) -> Report:
     )
     async with ctx.writing() as session:
         parameters = await check_named(session, kept(input.parameters), _AT)
+        schedule = await report_schedules.scheduled(
+            ctx, session, input.kind, ctx.caller.subject, input.schedule, _SCHEDULE
+        )
         await records.lock_organization(session)
         if await statements.number(session) >= REPORTS_MAX:
             raise Problems([Problem(("input",), f"there can be at most {REPORTS_MAX} reports", "too_long")])
-        [report] = await session.insert(changes.as_changed(report, {"parameters": parameters}))
+        [report] = await session.insert(changes.as_changed(report, {"parameters": parameters, **schedule}))
         await changes.append_event(ctx, session, "report_created", {"report_id": report.id})
+        if report.next_at is not None:
+            await statements_of_schedules.watch(session, report.next_at)
     ctx.forget()
     return report
 
@@ -142,12 +152,39 @@ async def update_report(
             check(ReportKind(report.kind), input.parameters, _AT)
             fields["parameters"] = await check_named(session, kept(input.parameters), _AT)
         await changes.check_references(session, fields, {})
+        fields |= await _schedule(ctx, session, report, input, fields)
         report, changed = await changes.apply(session, report, fields)
         if changed:
-            data: JsonDict = {"report_id": report.id, "changed": changed}
+            data: JsonDict = {"report_id": report.id, "changed": [n for n in changed if n not in _OF_SCHEDULE]}
             await changes.append_event(ctx, session, "report_updated", data)
+            if "next_at" in changed and report.next_at is not None:
+                await statements_of_schedules.watch(session, report.next_at)
     ctx.forget()
     return report
+
+
+_OF_SCHEDULE = frozenset({"next_at", "scheduled_by"})
+"""Columns that change with the schedule, and are told as it."""
+
+
+async def _schedule(ctx: Context, session: TenantSession, report: Report, input: ReportUpdate, fields: Given) -> Given:
+    """The columns of the schedule where it is given; a new owner has to go with the one that there is."""
+    kind, owner_id = ReportKind(report.kind), fields.get("owner_id", report.owner_id)
+    if "schedule" in fields:
+        report_schedules.check(input.schedule, _SCHEDULE)
+        given = await report_schedules.scheduled(ctx, session, kind, owner_id, input.schedule, _SCHEDULE)
+        return given if _asks(given) != _asks({"schedule": report.schedule}) else {"schedule": report.schedule}
+    if report.next_at is not None and owner_id != report.owner_id:
+        await report_schedules.check_owner(session, kind, owner_id, ("input", "owner_id"))
+    return {}
+
+
+def _asks(columns: Given) -> Given | None:
+    """What a schedule says, without what follows from it; of one that is paused nothing, so that it begins again."""
+    schedule = columns["schedule"]
+    if schedule is None or schedule["next_at"] is None:
+        return None if schedule is None else {"is_paused": True}
+    return {name: value for name, value in schedule.items() if name not in ("next_at", "paused_reason")}
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)

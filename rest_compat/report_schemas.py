@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contract.vocabulary import JobStatus, MailStatus, ReportColumnType
+from contract.vocabulary import JobStatus, MailStatus, ReportColumnType, ReportFormat, ReportFrequency, Weekday
 from rest_compat.schemas import JsonObject, Schema, enumerated, or_null, record_schema, reference_to
 from storage.columns import MADE_AT
 
@@ -36,6 +36,20 @@ REPORTS: Final[dict[str, Schema]] = {
             "time_zone": {**_TEXT, "description": "An IANA time zone."},
         },
         "What the question of a report is narrowed to.",
+    ),
+    "ReportSchedule": record_schema(
+        {
+            "frequency": enumerated(ReportFrequency),
+            "at": {**_TEXT, "description": "The local time, HH:MM."},
+            "weekday": or_null(enumerated(Weekday), "On which day, for weekly."),
+            "day_of_month": or_null(_WHOLE, "1 to 31; a shorter month uses its last day."),
+            "time_zone": {**_TEXT, "description": "An IANA time zone."},
+            "to": {"type": "array", "items": _TEXT, "description": "The addresses."},
+            "formats": {"type": "array", "items": enumerated(ReportFormat), "description": "Which files, each once."},
+            "next_at": or_null(_TIME, "The next moment; null while it is off."),
+            "paused_reason": or_null(_TEXT, "Why it is off."),
+        },
+        "When a report is mailed by itself.",
     ),
     "ReportTable": record_schema(
         {
@@ -92,6 +106,17 @@ REPORTS: Final[dict[str, Schema]] = {
         },
         "A message that the service sends.",
     ),
+}
+SCHEDULE_EXAMPLE: Final[JsonObject] = {
+    "frequency": "monthly",
+    "at": "07:00",
+    "weekday": None,
+    "day_of_month": 1,
+    "time_zone": "Europe/Berlin",
+    "to": ["ada@example.com"],
+    "formats": ["pdf"],
+    "next_at": "2026-12-01T06:00:00Z",
+    "paused_reason": None,
 }
 REPORT_EXAMPLES: Final[JsonObject] = {
     "ReportTable": {

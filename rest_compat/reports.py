@@ -27,17 +27,24 @@ from resolvers.shared.inputs import Input
 from rest_compat.documents import Document
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from rest_compat.parameters import ListParameters
+from rest_compat.report_schemas import SCHEDULE_EXAMPLE
 from rest_compat.resources import Resource
-from rest_compat.schemas import reference_to
+from rest_compat.schemas import or_null, reference_to
 from storage import tables as t
 
 REPORT: Final = Document(
     "Report",
     t.Report,
     "A saved question with a fixed shape.",
-    ("id", "name", "description", "kind", "parameters", "owner_id", "created_at", "updated_at", "version"),
-    schemas={"parameters": reference_to("ReportParameters")},
-    examples={"parameters": ReportParameters().model_dump(mode="json", by_alias=True)},
+    ("id", "name", "description", "kind", "parameters", "schedule", "owner_id", "created_at", "updated_at", "version"),
+    schemas={
+        "parameters": reference_to("ReportParameters"),
+        "schedule": or_null(reference_to("ReportSchedule"), "When it is mailed by itself; null for never."),
+    },
+    examples={
+        "parameters": ReportParameters().model_dump(mode="json", by_alias=True),
+        "schedule": SCHEDULE_EXAMPLE,
+    },
 )
 _PATH: Final = "/reports/{report_id}"
 _REPORTS: Final = Resource(_PATH, REPORT)

@@ -28,7 +28,11 @@ enum(
 )
 
 
-@record(t.ReportRun, "One rendering of a report.", hidden=("report_id", "formats", "job_id", "file_ids", "mail_id"))
+@record(
+    t.ReportRun,
+    "One rendering of a report.",
+    hidden=("report_id", "formats", "job_id", "file_ids", "mail_id", "occurrence"),
+)
 class ReportRun(Node):
     @guarded_field(reports.get_report, "The report; null where it is gone, or where nothing was done.", "report_id")
     async def report(root: strawberry.Parent[ReportRunRow], info: Info) -> ReportLink | None:

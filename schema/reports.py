@@ -10,7 +10,7 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from contract.criteria import EVERYTHING
-from contract.vocabulary import ReportColumnType, ReportKind
+from contract.vocabulary import ReportColumnType, ReportFormat, ReportFrequency, ReportKind, Weekday
 from reports.table import Cell, Column, Table
 from resolvers import report_inputs, report_runs, reports
 from resolvers.shared.inputs import parse
@@ -33,6 +33,24 @@ enum(
     ACTIVITY_BY_OWNER="Activities by owner and type; needs MEETINGS_READ too.",
     WON_LOST_BY_MONTH="Deals won and lost by month: number, value per currency, win rate.",
     TARGET_ATTAINMENT="Targets and how far they are reached.",
+)
+enum(
+    ReportFrequency,
+    "How often a report is mailed by itself.",
+    DAILY="Each day.",
+    WEEKLY="Once a week.",
+    MONTHLY="Once a month.",
+)
+enum(
+    Weekday,
+    "A day of the week.",
+    MONDAY="The first day of the week.",
+    TUESDAY="The second day.",
+    WEDNESDAY="The third day.",
+    THURSDAY="The fourth day.",
+    FRIDAY="The fifth day.",
+    SATURDAY="The sixth day.",
+    SUNDAY="The seventh day.",
 )
 enum(
     ReportColumnType,
@@ -58,6 +76,19 @@ class ReportParameters:
     time_zone: str = field("An IANA time zone.")
 
 
+@strawberry.type(description="When a report is mailed by itself.")
+class ReportSchedule:
+    frequency: ReportFrequency = field("How often.")
+    at: str = field("The local time, HH:MM.")
+    weekday: Weekday | None = field("On which day, for WEEKLY.")
+    day_of_month: int | None = field("1 to 31; a shorter month uses its last day.")
+    time_zone: str = field("An IANA time zone.")
+    to: list[str] = field("The addresses.")
+    formats: list[ReportFormat] = field("Which files, each once.")
+    next_at: datetime | None = field("The next moment; null while it is off.")
+    paused_reason: str | None = field("Why it is off.")
+
+
 @strawberry.type(description="A column of a report.")
 class ReportColumn:
     key: str = field("A name that does not change.")
@@ -80,11 +111,15 @@ class ReportTable:
     truncated: bool = field("Whether there were more than 5,000 rows.")
 
 
-@record(t.Report, "A saved question with a fixed shape.", hidden=("parameters",))
+@record(t.Report, "A saved question with a fixed shape.", hidden=("parameters", "schedule", "next_at", "scheduled_by"))
 class Report(Node):
     @computed_field("What the question is narrowed to.", "parameters")
     def parameters(root: strawberry.Parent[StoredReport]) -> ReportParameters:
         return _parameters(root.parameters)
+
+    @computed_field("When it is mailed by itself; null for never.", "schedule")
+    def schedule(root: strawberry.Parent[StoredReport]) -> ReportSchedule | None:
+        return None if root.schedule is None else _schedule(root.schedule)
 
     owner: Member | None = owner_link()
 
@@ -113,20 +148,37 @@ class ReportParametersInput:
     time_zone: str = field("An IANA time zone.", default="UTC")
 
 
+@strawberry.input(description="When a report is mailed by itself.")
+class ReportScheduleInput:
+    frequency: ReportFrequency = field("How often.")
+    at: str = field(
+        "The local time, HH:MM; one that a clock change skips is the next that exists, one that comes twice counts "
+        "once.",
+        default="07:00",
+    )
+    weekday: Weekday | None = field("For WEEKLY.", default=UNSET)
+    day_of_month: int | None = field("For MONTHLY.", default=UNSET)
+    time_zone: str = field("An IANA time zone.", default="UTC")
+    to: list[str] = field("At most 20 addresses.")
+    formats: list[ReportFormat] = field("Which files, each once.", default_factory=lambda: [ReportFormat.PDF])
+
+
 @strawberry.input(description="A new report.")
 class ReportCreateInput:
     name: str = field("The name, 1 to 200 characters.")
     description: str | None = field("What it is for, at most 2,000 characters.", default=UNSET)
     kind: ReportKind = field("What it is.")
     parameters: ReportParametersInput | None = field("What the question is narrowed to.", default=UNSET)
+    schedule: ReportScheduleInput | None = field("When it is mailed by itself; null for never.", default=UNSET)
 
 
 @clearing
-@strawberry.input(description="Changes to a report; what is left out stays.")
+@strawberry.input(description="Changes to a report; schedule null takes it off.")
 class ReportUpdateInput:
     name: str | None = field("The name, 1 to 200 characters.", default=UNSET)
     description: str | None = field("What it is for, at most 2,000 characters.", default=UNSET)
     parameters: ReportParametersInput | None = field("What the question is narrowed to.", default=UNSET)
+    schedule: ReportScheduleInput | None = field("When it is mailed by itself; null for never.", default=UNSET)
     owner_id: str | None = field("The subject of the owning member.", default=UNSET)
     expected_version: int | None = field(
         "The version that the caller saw; PRECONDITION_FAILED where it is another by now.", default=UNSET
@@ -178,7 +230,10 @@ class ReportQueries:
 
 @strawberry.type
 class ReportMutations:
-    @operation_field(reports.create_report, "Saves a report; the caller owns it.")
+    @operation_field(
+        reports.create_report,
+        "Saves a report; the caller owns it. A schedule needs an owner who may read what it tells.",
+    )
     async def report_create(
         self, info: Info, input: Annotated[ReportCreateInput, argument("The report.")]
     ) -> ReportPayload:
@@ -195,7 +250,7 @@ class ReportMutations:
         changed = await change(info, reports.update_report, id, model=report_inputs.ReportUpdate, input=_read(input))
         return _payload(changed)
 
-    @operation_field(reports.delete_report, "Deletes the report.")
+    @operation_field(reports.delete_report, "Deletes the report with its schedule; files of its runs stay.")
     async def report_delete(self, info: Info, id: ReportId) -> DeletePayload:
         return await deletion(info, reports.delete_report, id)
 
@@ -225,6 +280,21 @@ def _parameters(kept: JsonDict) -> ReportParameters:
     }
     others = {name: value for name, value in kept.items() if name not in days}
     return ReportParameters(from_=days["from"], to=days["to"], **others)
+
+
+def _schedule(kept: JsonDict) -> ReportSchedule:
+    next_at, weekday = kept["next_at"], kept["weekday"]
+    return ReportSchedule(
+        frequency=ReportFrequency(kept["frequency"]),
+        at=kept["at"],
+        weekday=None if weekday is None else Weekday(weekday),
+        day_of_month=kept["day_of_month"],
+        time_zone=kept["time_zone"],
+        to=kept["to"],
+        formats=[ReportFormat(each) for each in kept["formats"]],
+        next_at=None if next_at is None else datetime.fromisoformat(next_at),
+        paused_reason=kept["paused_reason"],
+    )
 
 
 def _table(table: Table) -> ReportTable:

@@ -796,6 +796,9 @@ class ReportRow(RecordRow):
     description: str | None
     kind: str
     parameters: JsonDict
+    schedule: JsonDict | None
+    next_at: datetime.datetime | None
+    scheduled_by: str | None
     owner_id: str | None
     created_at: datetime.datetime
     updated_at: datetime.datetime
@@ -811,7 +814,12 @@ class ReportRunRow(RecordRow):
     formats: list[str]
     job_id: str
     file_ids: list[str]
+    occurrence: datetime.datetime | None
     mail_id: str | None
+
+class ReportWatchRow(Row):
+    org_id: str
+    next_at: datetime.datetime
 
 class ResearchResultRow(RecordRow):
     run_id: str

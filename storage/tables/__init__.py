@@ -44,7 +44,7 @@ from storage.tables.merging import Merge, MergedId
 from storage.tables.organizations import EventCounter, Member, Membership, Organization
 from storage.tables.outreach_domains import OutreachDomain
 from storage.tables.pipeline_stages import PipelineStage, StageChange
-from storage.tables.reports import Report, ReportRun
+from storage.tables.reports import Report, ReportRun, ReportWatch
 from storage.tables.research import ResearchResult, ResearchRun
 from storage.tables.sales_targets import SalesTarget
 from storage.tables.saved_queries import SavedQuery
@@ -129,6 +129,7 @@ __all__ = [
     "ReminderWatch",
     "Report",
     "ReportRun",
+    "ReportWatch",
     "ResearchResult",
     "ResearchRun",
     "SalesTarget",

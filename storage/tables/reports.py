@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
+from sqlmodel import Field
 
 from contract.vocabulary import JobStatus, ReportKind
-from storage.base import JsonDict, Record, tenant_key
+from storage.base import Directory, Identifier, JsonDict, Record, tenant_key
 from storage.columns import (
     LINE,
     MOMENT,
@@ -27,7 +28,7 @@ class Report(Record, table=True):
     """A report. `parameters` has every name that there is, null where nothing was given (reports/narrowing.py)."""
 
     __tablename__ = "reports"
-    __events__ = {"report": "created updated deleted run emailed"}
+    __events__ = {"report": "created updated deleted run emailed schedule_paused"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint(
@@ -35,6 +36,12 @@ class Report(Record, table=True):
         ),
         Index(None, "org_id", "name", "id"),
         Index(None, "org_id", "owner_id", "id"),
+        Index(
+            "ix_reports_scheduled",
+            *("org_id", "next_at"),
+            sqlite_where=text("next_at IS NOT NULL"),
+            postgresql_where=text("next_at IS NOT NULL"),
+        ),
     )
 
     name: str = column(LINE, "The name, 1 to 200 characters.", least=1, example="Pipeline by stage")
@@ -43,6 +50,9 @@ class Report(Record, table=True):
     )
     kind: str = column(ReportKind, "What it is.", example="pipeline_by_stage")
     parameters: JsonDict = column(OBJECT, "What the question is narrowed to.", default_factory=dict)
+    schedule: JsonDict | None = column(OBJECT, "When it is mailed by itself; null for never.", default=None)
+    next_at: datetime | None = column(MOMENT, "When it is mailed next.", default=None)
+    scheduled_by: str | None = column(LINE, "The subject of who set the schedule.", default=None)
     owner_id: str | None = owner()
     created_at: datetime = created(NONE)
     updated_at: datetime = updated(NONE)
@@ -62,6 +72,7 @@ class ReportRun(Record, table=True):
         CheckConstraint("(status = 'queued') = (finished_at IS NULL)", name="finished"),
         Index(None, "org_id", "report_id", "created_at", "id"),
         Index(None, "org_id", "created_at"),
+        Index("ux_report_runs_occurrence", "org_id", "report_id", "occurrence", unique=True),
     )
 
     report_id: str | None = reference("reports", "The report; null where it is gone.")
@@ -73,6 +84,20 @@ class ReportRun(Record, table=True):
     formats: list[str] = column(NAMES, "Which files, each once.")
     job_id: str = column(REFERENCE, "The job that does it, which is forgotten before the run is.")
     file_ids: list[str] = column(NAMES, "The files, once it has succeeded.", default_factory=list)
+    occurrence: datetime | None = column(MOMENT, "The moment of the schedule that it is for.", default=None)
     mail_id: str | None = column(
         REFERENCE, "The message that carries them, which is forgotten when the run is.", default=None
     )
+
+
+class ReportWatch(Directory, table=True):
+    """Says when an organization's next schedule is due, for workers to look: a moment, nothing of the report."""
+
+    __tablename__ = "report_watches"
+    __table_args__ = (
+        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
+        Index(None, "next_at"),
+    )
+
+    org_id: str = Field(sa_type=Identifier, primary_key=True)
+    next_at: datetime

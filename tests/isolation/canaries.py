@@ -106,7 +106,7 @@ NO_TEXT_OF_A_PERSON = {
     "pipeline_stages": {"type"},
     "record_changes": {"subject_kind", "type", "former_owner"},
     "report_runs": {"status", "formats", "file_ids"},
-    "reports": {"kind", "parameters"},
+    "reports": {"kind", "parameters", "schedule"},
     "research_results": {"status"},
     "research_runs": {"status"},
     "saved_queries": {"query", "sql", "dialect", "owner_id", "name_key", "question_key", "verified_by"},

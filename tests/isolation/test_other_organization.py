@@ -25,7 +25,14 @@ from tests.support.world import World
 MARK = "Kept of one"
 CALLERS = ["admin@two", "of both"]
 
-EMPTY = ["analytics_watches", "chat_watches", "integration_policies", "job_workers", "reminder_watches"]
+EMPTY = [
+    "analytics_watches",
+    "chat_watches",
+    "integration_policies",
+    "job_workers",
+    "reminder_watches",
+    "report_watches",
+]
 """Tables that nothing is in."""
 NAMING_NOTHING = {
     "account_aggregates.aggregate_accounts",

@@ -64,6 +64,7 @@ from storage.tables import (
     PipelineStage,
     QueuedJob,
     ReminderWatch,
+    ReportWatch,
     ResearchResult,
     ResearchRun,
     StageChange,
@@ -165,6 +166,7 @@ async def organization(database: Database, name: str) -> Rows:
         )
         await session.insert(
             ReminderWatch(org_id=rows.org, next_at=now()),
+            ReportWatch(org_id=rows.org, next_at=now()),
             QueuedJob(org_id=rows.org, job_id=rows.job, due_at=now()),
             ResearchResult(id=rows.result, run_id=rows.run, position=0, company_name=name),
             Medium(key=name, org_id=rows.org, artifact_id=rows.artifact, **_file(name)),
