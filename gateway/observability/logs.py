@@ -14,6 +14,7 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 from gateway.observability import terminal_log
+from gateway.observability.log_fields import error_fields, named_arguments
 from gateway.observability.redaction import redact
 from gateway.settings import LogFormat, Settings
 from transport.request_log import RequestLog
@@ -123,13 +124,15 @@ def configure(settings: Settings) -> None:
         renderer = _finished(structlog.processors.JSONRenderer())
     elif terminal_log.is_watched(sys.stderr):
         renderer = terminal_log.Renderer(colored=terminal_log.has_colors(sys.stderr))
+    has_fields = settings.log_format is LogFormat.JSON
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[structlog.stdlib.PositionalArgumentsFormatter(), *shared],
+        foreign_pre_chain=[*([named_arguments] if has_fields else []), *shared],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.format_exc_info,
+            error_fields if has_fields else structlog.processors.format_exc_info,
             renderer,
         ],
+        pass_foreign_args=has_fields,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)

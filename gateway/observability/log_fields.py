@@ -1,0 +1,60 @@
+"""Makes fields of what a line of the log says in words, for logs that programs read (decision 874)."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from structlog.typing import EventDict
+
+from contract.error_origin import Where, frames_of
+
+_ASKED: Final = re.compile(r"(?:\s*\b(?P<name>[a-z_]+)=)?%(?P<form>[-+# 0-9.]*[a-zA-Z%])")
+"""What a template asks for, with its name where it has one: `organization=%s`."""
+_TAKEN: Final = frozenset({"event", "level", "logger", "timestamp"})
+
+
+def named_arguments(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Take what the template names out of the text, each as a field with its own type."""
+    arguments = event.pop("positional_args", None)
+    if not isinstance(arguments, tuple) or not arguments:
+        return event
+    template = str(event["_record"].msg)
+    asked = [one for one in _ASKED.finditer(template) if one["form"] != "%"]
+    if len(asked) != len(arguments):
+        return event
+    text, at = [], 0
+    for one, value in zip(asked, arguments, strict=True):
+        text.append(template[at : one.start()].replace("%%", "%"))
+        at = one.end()
+        if one["name"] is None or one["name"] in _TAKEN:
+            text.append(one[0] % (value,))
+        else:
+            event[one["name"]] = _plain(value)
+        if isinstance(value, Where):
+            event["frames"] = value.frames
+    text.append(template[at:].replace("%%", "%"))
+    event["event"] = "".join(text).strip()
+    return event
+
+
+def error_fields(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Say of an exception that was logged what it is and where it came from, and none of its words."""
+    given = event.pop("exc_info", None)
+    error = given[1] if isinstance(given, tuple) else given
+    if isinstance(error, BaseException):
+        event["type"] = type(error).__name__
+        event["frames"] = [frame for one in _chain(error) for frame in frames_of(one)]
+    return event
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error, and before it what it was raised from."""
+    if error.__cause__ is not None and error.__cause__ is not error:
+        yield from _chain(error.__cause__)
+    yield error
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, bool | int):
+        return value
+    return round(value, 1) if isinstance(value, float) else str(value)
