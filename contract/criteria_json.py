@@ -2,15 +2,12 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
 
+from contract.canonical_json import Json
 from contract.criteria import All, Any_, Compare, Condition, Not, Op, Related
 
-_Json = Any
-"""A JSON value. Any: of whatever kind."""
 
-
-def to_json(condition: Condition) -> _Json:
+def to_json(condition: Condition) -> Json:
     """Write a condition on records. Raises TypeError for one that lists of records do not have."""
     match condition:
         case All(parts):
@@ -27,7 +24,7 @@ def to_json(condition: Condition) -> _Json:
             raise TypeError(type(condition).__name__)
 
 
-def from_json(document: _Json) -> Condition:
+def from_json(document: Json) -> Condition:
     """Read what `to_json` wrote."""
     match document:
         case {"all": parts}:
@@ -44,7 +41,7 @@ def from_json(document: _Json) -> Condition:
             raise ValueError("no condition")
 
 
-def _written(value: object) -> _Json:
+def _written(value: object) -> Json:
     if isinstance(value, tuple | list):
         return [_written(item) for item in value]
     if isinstance(value, Decimal):
@@ -58,7 +55,7 @@ def _written(value: object) -> _Json:
     raise TypeError(type(value).__name__)
 
 
-def _read(value: _Json) -> object:
+def _read(value: Json) -> object:
     match value:
         case list():
             return tuple(_read(item) for item in value)

@@ -23,7 +23,7 @@ class OneListFilters(ListFilters):
 
 
 def _filters() -> dict[str, Any]:  # Any: pydantic's pairs
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {}  # Any: pydantic's pairs
     for each in LISTS:
         name = f"{each.listed.__name__.removesuffix('Query')}ExportFilter"
         made = create_model(name, __base__=OneListFilters, **filters_of(each.listed))
