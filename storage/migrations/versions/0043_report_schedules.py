@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0046"
-down_revision = "0045"
+revision = "0043"
+down_revision = "0042"
 branch_labels = None
 depends_on = None
 

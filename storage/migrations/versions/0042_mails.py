@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0045"
-down_revision = "0043"
+revision = "0042"
+down_revision = "0041"
 branch_labels = None
 depends_on = None
 

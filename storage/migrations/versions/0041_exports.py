@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0043"
+revision = "0041"
 down_revision = "0040"
 branch_labels = None
 depends_on = None
