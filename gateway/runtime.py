@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
-import httpx
-
 import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
 from contract.integrations import IntegrationProvider
@@ -34,6 +32,7 @@ from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper
 from jobs.worker import Worker
+from providers import wire
 from providers.accounts.consents import AccountProvider, Accounts
 from providers.accounts.google import GoogleAccounts
 from providers.accounts.ical import LocalFeed
@@ -64,7 +63,7 @@ from transport.readiness import Check
 
 _log = logging.getLogger(__name__)
 
-_HTTP = httpx.Timeout(5.0)
+_HTTP = wire.Timeout(5.0)
 _CLOSING_SECONDS = 3.0
 
 
@@ -134,8 +133,8 @@ class Runtime:
 
     def __init__(self, settings: Settings, *, feeds: Mapping[str, LocalFeed] | None = None) -> None:
         self.settings = settings
-        certificates = httpx.create_ssl_context()
-        self.http = httpx.AsyncClient(timeout=_HTTP, follow_redirects=False, verify=certificates)
+        certificates = wire.create_ssl_context()
+        self.http = wire.AsyncClient(timeout=_HTTP, follow_redirects=False, verify=certificates)
         self.calls = Calls(count_call, note_breaker)
         self.outbound = Outbound(
             allow_loopback=settings.outbound_allow_loopback, certificates=certificates, calls=self.calls

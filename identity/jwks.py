@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 
 from identity.signatures import PublicKey, public_key
+from providers import wire
 from providers.calls import Calls
 
 # Seconds, of the caller's clock for the first and of the event loop's for the others.
@@ -45,7 +45,7 @@ class RemoteKeys:
 
     def __init__(
         self,
-        http: httpx.AsyncClient,
+        http: wire.AsyncClient,
         *,
         issuer: str,
         jwks_url: str | None,
@@ -164,7 +164,7 @@ class RemoteKeys:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         body = bytearray()
         async with self._http.stream("GET", address, headers=headers, follow_redirects=False) as response:
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != 200:
                 raise _Unusable(f"status {response.status_code}")
             async for chunk in response.aiter_raw():
                 body += chunk

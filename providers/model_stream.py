@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Se
 from contextlib import aclosing
 from typing import Final, Protocol
 
-import httpx
 import orjson
 
+from providers import wire
 from providers.adapters.httpx_sse import EventData
 from providers.breaker import Breaker
 from providers.calls import Calls
@@ -26,7 +26,7 @@ _LINE_BYTES_MAX: Final = 1024 * 1024
 _BYTES_MAX: Final = 8 * 1024 * 1024
 _LINGER_SECONDS: Final = 2.0
 """The time to wait behind the end of an answer for its usage, and for the end of the stream."""
-_CONNECTIONS: Final = httpx.Limits(max_connections=1_000, max_keepalive_connections=50)
+_CONNECTIONS: Final = wire.Limits(max_connections=1_000, max_keepalive_connections=50)
 
 
 class Reading(Protocol):
@@ -63,10 +63,10 @@ class StreamingModel:
         self._silence = silence
         self._calls = calls or Calls()
         self._breaker = Breaker("Chat model", calls=self._calls, label=PROVIDER)
-        self._client = httpx.AsyncClient(
+        self._client = wire.AsyncClient(
             base_url=url.rstrip("/") + "/",
             headers={"Accept": "text/event-stream", "Accept-Encoding": "identity", **headers},
-            timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS, pool=_CONNECT_SECONDS),  # silence is ours to measure
+            timeout=wire.Timeout(None, connect=_CONNECT_SECONDS, pool=_CONNECT_SECONDS),  # silence is ours to measure
             limits=_CONNECTIONS,
             follow_redirects=False,  # a redirect would carry the key to wherever it leads
             trust_env=False,  # the operator named the address, no proxy
@@ -148,7 +148,7 @@ class StreamingModel:
         finally:
             await response.aclose()
 
-    async def _response(self, conversation: Conversation, until: float) -> httpx.Response:
+    async def _response(self, conversation: Conversation, until: float) -> wire.Response:
         text = orjson.dumps(self.body(conversation))
         headers = {"Content-Type": "application/json", "Content-Length": str(len(text))}
         request = self._client.build_request("POST", self.path, content=_sent(text), headers=headers)
@@ -156,11 +156,11 @@ class StreamingModel:
         try:
             async with asyncio.timeout_at(until):
                 return await self._client.send(request, stream=True)
-        except (httpx.ConnectError, httpx.ConnectTimeout):
+        except (wire.ConnectError, wire.ConnectTimeout):
             raise ModelAway("The model cannot be reached", after=PAUSE) from None
         except TimeoutError:
             raise ModelSlow("The model did not answer in time") from None
-        except (httpx.HTTPError, OSError):
+        except (wire.HTTPError, OSError):
             raise ModelAway("The model broke off its answer") from None
 
     async def _next(self, events: "_Events", until: float, *, is_finished: bool) -> str | None:
@@ -172,7 +172,7 @@ class StreamingModel:
             if is_finished:
                 return None
             raise ModelSlow("The model did not answer in time") from None
-        except (httpx.HTTPError, OSError):
+        except (wire.HTTPError, OSError):
             if is_finished:
                 return None
             raise ModelAway("The model broke off its answer") from None
@@ -193,7 +193,7 @@ def _nothing(events: "_Events") -> ModelError:
 class _Events:
     """The data of a response's events; lines and the whole of it are counted before they are put together."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: wire.Response) -> None:
         self.read = 0
         self.has_any = False
         self._chunks: AsyncIterator[bytes] = response.aiter_raw()

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Protocol
 
-import httpx
 import orjson
 
 from contract.limits import MODEL_ANSWER_BYTES_MAX, MODEL_SECONDS
+from providers import wire
 from providers.breaker import Breaker
 from providers.calls import Calls
 from providers.outbound import retry_after
@@ -82,7 +82,7 @@ class ChatCompletions:
         self._calls = calls or Calls()
         self._breaker = Breaker("Model", calls=self._calls, label=PROVIDER)
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        self._client = httpx.AsyncClient(
+        self._client = wire.AsyncClient(
             base_url=url.rstrip("/") + "/",
             headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
             timeout=MODEL_SECONDS,  # of each step; the whole call has a deadline of its own
@@ -121,11 +121,11 @@ class ChatCompletions:
                 ):
                     if response.status_code == 200:
                         return _read(await _bounded(response))
-            except (TimeoutError, httpx.ReadTimeout):
+            except (TimeoutError, wire.ReadTimeout):
                 raise ModelSlow("The model did not answer in time") from None
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+            except (wire.ConnectError, wire.ConnectTimeout):
                 raise ModelAway("The model cannot be reached", after=PAUSE) from None
-            except (httpx.HTTPError, OSError):
+            except (wire.HTTPError, OSError):
                 raise ModelAway("The model broke off its answer") from None
             raise refused(response)
 
@@ -134,7 +134,7 @@ class ChatCompletions:
         await self._client.aclose()
 
 
-async def _bounded(response: httpx.Response) -> bytes:
+async def _bounded(response: wire.Response) -> bytes:
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ModelNonsense("The model's answer is compressed")
     found = bytearray()
@@ -159,7 +159,7 @@ def _read(text: bytes) -> dict[str, object]:
     return answer
 
 
-def refused(response: httpx.Response) -> ModelError:
+def refused(response: wire.Response) -> ModelError:
     """Why a response has no answer; nothing of what it says."""
     status = response.status_code
     if status not in _BUSY:

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
 
-import httpx
 import orjson
 
+from providers import wire
 from providers.breaker import Breaker
 from providers.calls import Calls
 from providers.signing import signed_headers
@@ -149,7 +149,7 @@ class HttpDelivery:
     while: what comes then has failed at once.
     """
 
-    def __init__(self, client: httpx.AsyncClient, url: str, calls: Calls | None = None, secret: str = "") -> None:
+    def __init__(self, client: wire.AsyncClient, url: str, calls: Calls | None = None, secret: str = "") -> None:
         self._client = client
         self._url = url
         self._secret = secret

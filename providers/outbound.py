@@ -16,9 +16,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-import httpx
-
 from contract.limits import VERSION
+from providers import wire
 from providers.addresses import Resolve, is_allowed, system_resolve
 from providers.calls import OK, Calls
 
@@ -87,7 +86,7 @@ class Answer:
 
     url: str
     status: int
-    headers: httpx.Headers
+    headers: wire.Headers
     body: bytes
     seconds: float
     redirects: tuple[str, ...] = field(default=())
@@ -116,8 +115,8 @@ class Outbound:
         self._loopback = allow_loopback
         self._resolve = resolve
         # No connection is kept: two names at one address must never share one.
-        self._transport = httpx.AsyncHTTPTransport(
-            verify=certificates or True, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+        self._transport = wire.AsyncHTTPTransport(
+            verify=certificates or True, trust_env=False, limits=wire.Limits(max_keepalive_connections=0)
         )
 
     @property
@@ -177,7 +176,7 @@ class Outbound:
         try:
             async with asyncio.timeout(limits.seconds):
                 while True:
-                    async with self._sent(httpx.Request(method, target, headers=sent, content=content), limits) as hop:
+                    async with self._sent(wire.Request(method, target, headers=sent, content=content), limits) as hop:
                         onward = _onward(method, target, hop.response)
                         if onward is None:
                             return await _answer(target, hop, hops, types, limits)
@@ -193,7 +192,7 @@ class Outbound:
             raise TooSlow(f"{_name(target)} took longer than {limits.seconds:g} seconds") from None
 
     @asynccontextmanager
-    async def _sent(self, request: httpx.Request, limits: Limits) -> AsyncIterator["_Hop"]:
+    async def _sent(self, request: wire.Request, limits: Limits) -> AsyncIterator["_Hop"]:
         """The response to one request, open: over the first of the name's addresses that takes the connection."""
         name = _name(request.url)
         try:
@@ -202,26 +201,26 @@ class Outbound:
                 yield _Hop(response, seconds)
             finally:
                 await response.aclose()
-        except httpx.TimeoutException:
+        except wire.TimeoutException:
             raise TooSlow(f"{name} does not answer in time") from None
-        except (httpx.TransportError, ssl.SSLError, OSError) as error:
+        except (wire.TransportError, ssl.SSLError, OSError) as error:
             if isinstance(error, TimeoutError):
                 raise
             raise Unreachable(f"{name} cannot be reached") from None
 
-    async def _first(self, request: httpx.Request, limits: Limits) -> tuple[httpx.Response, float]:
+    async def _first(self, request: wire.Request, limits: Limits) -> tuple[wire.Response, float]:
         addresses = await self._checked(request.url, limits)
         for position, address in enumerate(addresses):
             try:
                 started = time.perf_counter()
                 response = await self._transport.handle_async_request(_pinned(request, address, limits))
                 return response, time.perf_counter() - started
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+            except (wire.ConnectError, wire.ConnectTimeout):
                 if position == len(addresses) - 1:
                     raise
         raise Unreachable(f"{_name(request.url)} has no address")
 
-    async def _checked(self, url: httpx.URL, limits: Limits) -> list[str]:
+    async def _checked(self, url: wire.URL, limits: Limits) -> list[str]:
         """The first addresses of the name, all of which may be called. Raises NotAllowed, Unreachable or TooSlow."""
         name = _name(url)
         try:
@@ -243,7 +242,7 @@ class Outbound:
 
 @dataclass(frozen=True, slots=True)
 class _Hop:
-    response: httpx.Response
+    response: wire.Response
     seconds: float
 
 
@@ -254,13 +253,13 @@ def retry_after(header: str | None) -> float | None:
     return float(header.strip()[:9])
 
 
-def _web_address(url: str | httpx.URL) -> httpx.URL:
+def _web_address(url: str | wire.URL) -> wire.URL:
     """The address without its fragment. Raises NotAllowed where it is none that may be called."""
     if len(str(url)) > URL_MAX:
         raise NotAllowed(f"the address is longer than {URL_MAX} characters")
     try:
-        address = httpx.URL(url).copy_with(fragment=None)
-    except (httpx.InvalidURL, UnicodeError):
+        address = wire.URL(url).copy_with(fragment=None)
+    except (wire.InvalidURL, UnicodeError):
         raise NotAllowed("the address is not a valid one") from None
     if address.scheme not in _PORTS:
         raise NotAllowed("the address must start with http:// or https://")
@@ -273,16 +272,16 @@ def _web_address(url: str | httpx.URL) -> httpx.URL:
     return address
 
 
-def _name(url: httpx.URL) -> str:
+def _name(url: wire.URL) -> str:
     """The host as it is resolved and sent: ASCII, an IPv6 address without brackets."""
     return url.raw_host.decode("ascii").strip("[]")
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int]:
+def _origin(url: wire.URL) -> tuple[str, str, int]:
     return url.scheme, _name(url), url.port or _PORTS[url.scheme]
 
 
-def _pinned(request: httpx.Request, address: str, limits: Limits) -> httpx.Request:
+def _pinned(request: wire.Request, address: str, limits: Limits) -> wire.Request:
     """The same request to the checked address: Host and the name of the TLS handshake stay those of the caller."""
     phases = {"connect": limits.connect_seconds, "read": limits.read_seconds}
     extensions = {
@@ -290,22 +289,22 @@ def _pinned(request: httpx.Request, address: str, limits: Limits) -> httpx.Reque
         "sni_hostname": _name(request.url),
     }
     url = request.url.copy_with(host=address)
-    return httpx.Request(request.method, url, headers=request.headers, stream=request.stream, extensions=extensions)
+    return wire.Request(request.method, url, headers=request.headers, stream=request.stream, extensions=extensions)
 
 
-def _onward(method: str, target: httpx.URL, response: httpx.Response) -> httpx.URL | None:
+def _onward(method: str, target: wire.URL, response: wire.Response) -> wire.URL | None:
     """Says where a redirect leads, checked like any address; None for an answer."""
     location = response.headers.get("location")
     if response.status_code not in _MOVED or location is None or method not in ("GET", "HEAD"):
         return None
     try:
         return _web_address(target.join(location))
-    except (httpx.InvalidURL, UnicodeError):
+    except (wire.InvalidURL, UnicodeError):
         raise NotAllowed(f"{_name(target)} redirects to an address that is not valid") from None
 
 
 async def _answer(
-    target: httpx.URL, hop: _Hop, hops: list[str], types: Collection[str] | None, limits: Limits
+    target: wire.URL, hop: _Hop, hops: list[str], types: Collection[str] | None, limits: Limits
 ) -> Answer:
     response = hop.response
     if types is not None and response.is_success and _media_type(response.headers) not in types:
@@ -314,11 +313,11 @@ async def _answer(
     return Answer(str(target), response.status_code, response.headers, body, hop.seconds, tuple(hops))
 
 
-def _media_type(headers: httpx.Headers) -> str:
+def _media_type(headers: wire.Headers) -> str:
     return str(headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
-async def _body(target: httpx.URL, response: httpx.Response, limits: Limits) -> bytes:
+async def _body(target: wire.URL, response: wire.Response, limits: Limits) -> bytes:
     """The body, decoded piece by piece, so that nothing grows past the limit on the way."""
     coding = str(response.headers.get("content-encoding", "")).strip().lower()
     if coding not in _PLAIN and coding not in _ZIPPED:

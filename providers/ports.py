@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import httpx
-
 from contract.limits import FILES_QUOTA_BYTES, MAILS_PER_DAY
+from providers import wire
 from providers.accounts.consents import Accounts
 from providers.accounts.ical import LocalFeed
 from providers.artifacts import Artifacts
@@ -21,7 +20,7 @@ from providers.sequencing import Sequencing
 class Ports:
     """The ways out. Work takes from here what it needs, so that tests and settings choose for it."""
 
-    http: httpx.AsyncClient
+    http: wire.AsyncClient
     notifications: Notifications
     outbound: Outbound
     """The port to addresses that somebody else chose: web sites to look at, receivers of webhooks."""

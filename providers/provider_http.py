@@ -9,9 +9,9 @@ import logging
 from collections.abc import Mapping
 from typing import Final, Literal
 
-import httpx
 import orjson
 
+from providers import wire
 from providers.breaker import Breaker
 from providers.calls import Calls
 from providers.outbound import retry_after
@@ -56,11 +56,11 @@ class Api:
         self._calls = calls or Calls()
         self._breaker = Breaker(name, calls=self._calls)
         self._pause = pause
-        self._client = httpx.AsyncClient(
+        self._client = wire.AsyncClient(
             base_url=url,
             headers={"Accept": "application/json", **(headers or {})},
             params=dict(params or {}),
-            timeout=httpx.Timeout(deadline),
+            timeout=wire.Timeout(deadline),
             follow_redirects=False,  # a redirect would carry the key to wherever it leads
         )
 
@@ -95,17 +95,17 @@ class Api:
             async with asyncio.timeout(self._deadline):  # httpx's own deadlines begin anew with every byte
                 async with self._client.stream(method, path.lstrip("/"), params=params, json=body) as response:
                     text = await self._bounded(response)
-        except (TimeoutError, httpx.TimeoutException):
+        except (TimeoutError, wire.TimeoutException):
             raise self._failed(method, Unreachable(f"{self.name} did not answer in time")) from None
-        except httpx.DecodingError:
+        except wire.DecodingError:
             raise self._failed(method, Garbage(f"{self.name} gave an answer that cannot be read")) from None
-        except (httpx.HTTPError, OSError):
+        except (wire.HTTPError, OSError):
             raise self._failed(method, Unreachable(f"{self.name} cannot be reached")) from None
         if response.is_success:
             return self._read(method, text)
         raise self._failed(method, self._refusal(response), response.status_code)
 
-    async def _bounded(self, response: httpx.Response) -> bytes:
+    async def _bounded(self, response: wire.Response) -> bytes:
         chunks, size = [], 0
         async for chunk in response.aiter_bytes():
             size += len(chunk)
@@ -121,7 +121,7 @@ class Api:
             raise self._failed(method, Garbage(f"{self.name} gave an answer that cannot be read")) from None
         return answer
 
-    def _refusal(self, response: httpx.Response) -> SequencingError:
+    def _refusal(self, response: wire.Response) -> SequencingError:
         status = response.status_code
         if status in (404, 410):
             return Gone(f"{self.name} does not know it")

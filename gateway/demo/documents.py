@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-import httpx
 from sqlalchemy import select
 from sqlmodel import col
 
@@ -17,6 +16,7 @@ from identity.authenticate import Identity
 from identity.keyfiles import pepper
 from identity.principal import Organization, Principal
 from jobs.attempts import Attempt, Claim
+from providers import wire
 from providers.notifications import WorkflowActors, embedded
 from providers.outbound import Outbound
 from providers.ports import Ports
@@ -55,7 +55,7 @@ _COLUMNS = (("Key", "external_key"), ("First name", "first_name"), ("Last name",
 
 async def write_documents(settings: Settings, database: Database, demo: Demo) -> None:
     """Files in folders and on records, reports, and an import that refused rows and left a group of duplicates."""
-    async with httpx.AsyncClient() as http:
+    async with wire.AsyncClient() as http:
         notifications = WorkflowActors(embedded, lambda *_: None)
         outbound = Outbound()
         ports = Ports(http, notifications, outbound, store_of(settings), files_quota=settings.files_quota_bytes)

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-import httpx
 import orjson
 
 from contract.integrations import IntegrationProblemCode
+from providers import wire
 from providers.accounts.ports import AccountError
 from providers.breaker import Breaker
 from providers.calls import Calls
@@ -63,9 +63,9 @@ class AccountApi:
         self._calls = calls or Calls()
         self._breaker = Breaker(name, calls=self._calls)
         self._seconds = seconds
-        self._client = httpx.AsyncClient(
+        self._client = wire.AsyncClient(
             headers={"Accept": "application/json"},
-            timeout=httpx.Timeout(seconds),
+            timeout=wire.Timeout(seconds),
             follow_redirects=False,  # a redirect would carry the token to wherever it leads
             trust_env=False,
         )
@@ -100,9 +100,9 @@ class AccountApi:
                 async with asyncio.timeout(self._seconds):  # httpx's own deadlines begin anew with every byte
                     async with self._client.stream(method, url, headers=headers, params=params, data=form) as response:
                         text = await self._bounded(response)
-            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.DecodingError):
+            except (wire.RemoteProtocolError, wire.ReadError, wire.DecodingError):
                 raise Broken(_CODE.PROVIDER_ANSWER, f"{self.name}'s answer breaks off; it is asked again.") from None
-            except (TimeoutError, httpx.HTTPError, OSError):
+            except (TimeoutError, wire.HTTPError, OSError):
                 raise away from None
             return self._read(response, text)
 
@@ -116,7 +116,7 @@ class AccountApi:
                 _log.warning("provider %s failed status=%s problem=%s", self.name, status, error.code.value)
             raise
 
-    async def _bounded(self, response: httpx.Response) -> bytes:
+    async def _bounded(self, response: wire.Response) -> bytes:
         found = bytearray()
         async for chunk in response.aiter_bytes():
             found += chunk
@@ -124,7 +124,7 @@ class AccountApi:
                 raise AccountError(_CODE.PROVIDER_ANSWER, f"{self.name} gave an answer that is too large.")
         return bytes(found)
 
-    def _read(self, response: httpx.Response, text: bytes) -> Json:
+    def _read(self, response: wire.Response, text: bytes) -> Json:
         try:
             answer = orjson.loads(text) if text.strip() else {}
         except orjson.JSONDecodeError:
@@ -139,7 +139,7 @@ class AccountApi:
             raise AccountError(_CODE.PROVIDER_UNAVAILABLE, words, retry_after=after)
         raise self._refusal(response, _reasons(answer))
 
-    def _refusal(self, response: httpx.Response, reasons: frozenset[str]) -> Refused:
+    def _refusal(self, response: wire.Response, reasons: frozenset[str]) -> Refused:
         status = response.status_code
         if status == 429 or reasons & _LIMITS:
             after = waiting(response.headers.get("retry-after"), datetime.now(UTC))
