@@ -3,13 +3,11 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from sqlalchemy import select
-from sqlmodel import col
-
 import resolvers.later  # noqa: F401  # registers the work of imports
 from contract.bulk_vocabulary import ImportKind
+from contract.criteria import ListQuery, Order, PageWindow
 from contract.scopes import Role
-from contract.vocabulary import CredentialKind, ReportKind
+from contract.vocabulary import CredentialKind, ReportKind, SortDirection
 from gateway.made import embedded_issuer, store_of
 from gateway.settings import Settings
 from identity.authenticate import Identity
@@ -20,6 +18,8 @@ from providers import wire
 from providers.notifications import WorkflowActors, embedded
 from providers.outbound import Outbound
 from providers.ports import Ports
+from resolvers.accounts import list_accounts
+from resolvers.deals import list_deals
 from resolvers.files import FileCreate, create_file
 from resolvers.folders import FolderCreate, create_folder
 from resolvers.import_forms import DataImportInput
@@ -33,7 +33,6 @@ from storage.change_feed import ChangeFeed
 from storage.database import Database
 from storage.queries import jobs
 from storage.seeding import Demo
-from storage.tables import Account, Deal
 
 _OFFER = """Offer
 
@@ -77,11 +76,9 @@ async def write_documents(settings: Settings, database: Database, demo: Demo) ->
 
 async def _write_files(ctx: Context) -> str:
     """The identifier of the file that is to be imported."""
-    async with ctx.reading() as session:
-        accounts = select(col(Account.id)).where(col(Account.org_id) == ctx.org_id).order_by(col(Account.name))
-        [account, *_] = await session.rows(accounts.limit(1))
-        deals = select(col(Deal.id)).where(col(Deal.org_id) == ctx.org_id).order_by(col(Deal.name))
-        [deal, *_] = await session.rows(deals.limit(1))
+    first = ListQuery(order=Order("name", SortDirection.ASC), page=PageWindow(first=1))
+    [account] = (await list_accounts(ctx, first)).rows
+    [deal] = (await list_deals(ctx, first)).rows
     sales = await create_folder(ctx, FolderCreate(name="Sales"))
     offers = await create_folder(ctx, FolderCreate(name="Offers", parent_id=sales.id))
     fairs = await create_folder(ctx, FolderCreate(name="Fairs"))
