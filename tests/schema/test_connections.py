@@ -55,7 +55,7 @@ async def numbers(tenant: Tenant, field: str, **arguments: Any) -> tuple[list[in
     return [int(node[shown]) for node in page["nodes"]], info["hasPreviousPage"], info["hasNextPage"]
 
 
-@pytest.mark.parametrize("field", NOUNS)
+@pytest.mark.parametrize("field", ["contacts"])
 @pytest.mark.parametrize(
     ("selected", "has_cursors"),
     [
