@@ -285,7 +285,7 @@ async def test_a_worker_finds_what_is_due_by_itself(one: Tenant) -> None:
     assert len(await runs(one, report["id"])) == 1
 
 
-def test_a_schedule_keeps_what_it_was_asked_for() -> None:
+async def test_a_schedule_keeps_what_it_was_asked_for() -> None:
     kept = {"frequency": "monthly", "at": "07:00", "weekday": None, "day_of_month": 1, "time_zone": "Europe/Berlin"}
     rhythm = report_schedules.rhythm_of(kept)
     assert rhythm.after(datetime(2026, 3, 2, tzinfo=UTC)) == datetime(2026, 4, 1, 5, tzinfo=UTC)
