@@ -1,4 +1,4 @@
-"""What measures bulk work: a caller of the gateway, its memory, and another organization that reads meanwhile."""
+"""Measures bulk work: calls the gateway, watches its memory, and has another organization read meanwhile."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Caller:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What a request of the organization carries."""
+        """Make the headers of a request of the organization."""
         return self.contestant.headers.get(self.organization, {})
 
     def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any, bytes]:
@@ -145,7 +145,7 @@ class Beside:
 
     @contextmanager
     def measured(self, label: str) -> Iterator[None]:
-        """What the work within costs in memory above idle."""
+        """Measure the memory above idle that the work within takes."""
         idle = _resident(self.contestant, "VmRSS")
         for pid in family(self.contestant.pid):
             Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak begins anew

@@ -84,7 +84,7 @@ class ScopeGroup(Enum):
 
     @property
     def needed(self) -> str | None:
-        """What a row says that needs this group beside that of its kind; None for the group of all who read."""
+        """The word in a row that needs this group beside that of its kind; None for the group of all who read."""
         return None if self is ScopeGroup.CRM_READ else self.name
 
 

@@ -13,7 +13,7 @@ _TOKEN = re.compile(r"v1\.([0-9a-f]{32})\.([0-9a-f]{32})\.([0-9]{1,12})\.([01])\
 
 @dataclass(frozen=True, slots=True)
 class SignedFile:
-    """What a link that was made here says."""
+    """The file, the organization and the end that a link names."""
 
     org_id: str
     file_id: str
@@ -29,7 +29,7 @@ def signed_path(pepper: bytes, org_id: str, file_id: str, ends: datetime, *, is_
 
 
 def read_signed(pepper: bytes, token: str) -> SignedFile | None:
-    """What the end of a link says; None for what was not signed with this pepper."""
+    """Read the end of a link; None for what was not signed with this pepper."""
     found = _TOKEN.fullmatch(token)
     text, _, signature = token.rpartition(".")
     if found is None or not hmac.compare_digest(signature, _signature(pepper, text)):

@@ -100,7 +100,7 @@ def written(letter: Letter, sender: str) -> bytes:
 
 
 class Nowhere:
-    """Where nobody has set up a way for messages."""
+    """A port for which nobody has set up a way: it refuses every message."""
 
     async def send(self, letter: Letter) -> Mapping[str, int]:
         raise MailAway("is not set up")

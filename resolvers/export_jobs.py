@@ -28,7 +28,7 @@ _COLUMNS: Path = ("input", "columns")
 
 
 NOUNS: Mapping[ExportKind, str] = {kind: exported.listable.name for kind, exported in EXPORTED.items()}
-"""What the filter of each kind is called."""
+"""The name of the filter of each kind."""
 
 
 def check_filters(kind: ExportKind, named: Iterable[str]) -> None:

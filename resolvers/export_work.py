@@ -111,7 +111,7 @@ async def run_export(run: Run, *, export_id: str) -> None:
 
 
 _END = "ffffffff-ffff-ffff-ffff-ffffffffffff"
-"""Where an export stands that has nothing more to write."""
+"""The position of an export that has nothing more to write."""
 
 
 async def _begin(run: Run, export_id: str) -> _Task:

@@ -180,7 +180,7 @@ async def _schedule(ctx: Context, session: TenantSession, report: Report, input:
 
 
 def _asks(columns: Given) -> Given | None:
-    """What a schedule says, without what follows from it; of one that is paused nothing, so that it begins again."""
+    """The words of a schedule, without what follows from them; none of one that is paused, so that it begins again."""
     schedule = columns["schedule"]
     if schedule is None or schedule["next_at"] is None:
         return None if schedule is None else {"is_paused": True}

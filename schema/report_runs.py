@@ -84,7 +84,7 @@ class ReportRunMutations:
 
 
 def payload(outcome: tuple[Any, list[UserError]]) -> ReportRunPayload:  # Any: rows stand for their types
-    """What came of having a report run, or sent."""
+    """The outcome of having a report run, or sent."""
     asked, problems = outcome
     return ReportRunPayload(
         run=None if asked is None else asked.run, job=None if asked is None else asked.job, user_errors=problems

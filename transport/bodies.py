@@ -31,7 +31,7 @@ async def body_pieces(receive: Receive, declared: str | None, most: int) -> Asyn
 
 
 async def _piece(receive: Receive, before: int, most: int) -> tuple[bytes, bool]:
-    """What comes next of a body, behind so many bytes of it, and whether there is more."""
+    """Receive what comes next of a body, behind so many bytes of it, and whether there is more."""
     message = await receive()
     if message["type"] == "http.disconnect":
         raise ClientDisconnect()

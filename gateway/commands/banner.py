@@ -14,7 +14,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # read here, 
 
 
 def banner(configuration: Settings, listening: socket.socket, ready: demo.Ready | None) -> str:
-    """What is printed. A terminal gets what a person needs next; a file or a pipe everything by its name, besides."""
+    """Word what is printed: for a terminal what a person needs next, elsewhere everything by its name, besides."""
     base = (configuration.public_url or f"http://{authority(listening.getsockname())}").rstrip("/")
     link = None if ready is None else _link(configuration, base, listening.getsockname()[:2], ready)
     is_watched = sys.stdout.isatty()
@@ -30,7 +30,7 @@ def banner(configuration: Settings, listening: socket.socket, ready: demo.Ready 
 
 
 def _named(ready: demo.Ready, link: str | None) -> list[str]:
-    """What programs look for."""
+    """List what programs look for, by its name."""
     return [
         "",
         "Demo: paste these, or open the link, which fills them in, once" if link else "Demo: paste these",

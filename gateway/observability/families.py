@@ -20,7 +20,7 @@ def gauge(name: str, words: str, *samples: Sample) -> Metric:
 
 
 class _Written:
-    """What the library asks of whoever has families."""
+    """A collector of families that are there already."""
 
     def __init__(self, families: Sequence[Metric]) -> None:
         self._families = families

@@ -9,7 +9,7 @@ from structlog.typing import EventDict
 from contract.error_origin import Where, frames_of
 
 _ASKED: Final = re.compile(r"(?:\s*\b(?P<name>[a-z_]+)=)?%(?P<form>[-+# 0-9.]*[a-zA-Z%])")
-"""What a template asks for, with its name where it has one: `organization=%s`."""
+"""A placeholder of a template, with its name where it has one: `organization=%s`."""
 _TAKEN: Final = frozenset({"event", "level", "logger", "timestamp"})
 
 

@@ -41,7 +41,7 @@ Moved = Callable[[], Awaitable[None]]
 
 @contextmanager
 def any_move(channel: Channel) -> Iterator[Moved]:
-    """Whatever is new in the organization may be of the log."""
+    """Wake the log: what is new in the organization may be of it."""
     mark = channel.mark
 
     async def moved() -> None:

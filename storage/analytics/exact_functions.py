@@ -67,7 +67,7 @@ def _quotient(one: int | float | None, other: int | float | None) -> int | float
 
 
 def _remainder(one: int | None, other: int | None) -> int | None:
-    """What a division towards zero leaves over; by zero it is refused, as PostgreSQL does."""
+    """The rest of a division towards zero; by zero it is refused, as PostgreSQL does."""
     if one is None or other is None:
         return None
     found = abs(one) % abs(other)

@@ -19,7 +19,7 @@ def columns_of(listable: Listable[Row]) -> Columns:
 
 
 class AlongTags:
-    """What narrows a page in the order of creation to records with some tags: their links are joined (decision 820)."""
+    """The links that narrow a page in order of creation to records with some tags; they are joined (decision 820)."""
 
     def __init__(self, listable: Listable[Row], condition: Condition) -> None:
         tags, others = _tags_apart(condition)
