@@ -4,7 +4,7 @@ While a run waits nobody works on it. Whoever goes on with it finds here what wa
 under a key of their own, and tells what became of each in the transaction that says so.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -47,6 +47,12 @@ _REFUSED = {
 }
 _FULL = ToolError("TOO_MANY_APPROVALS", f"At most {CHAT_APPROVALS_OPEN} writes may wait for the member at a time")
 _LATE = ToolError("EXPIRED", "It was approved too long ago")
+_DECIDABLE = {
+    ChatApprovalStatus.PENDING: ChatApprovalStatus.EXPIRED,
+    ChatApprovalStatus.APPROVED: ChatApprovalStatus.APPROVED,
+    ChatApprovalStatus.REJECTED: ChatApprovalStatus.REJECTED,
+    ChatApprovalStatus.STALE: ChatApprovalStatus.STALE,
+}
 _OPEN = (ChatApprovalStatus.PENDING.value, ChatApprovalStatus.APPROVED.value)
 
 
@@ -58,6 +64,16 @@ def decided(approval: ChatApproval, status: ChatApprovalStatus) -> Said:
     """The event of a decision."""
     data = {"approval_id": approval.id, "call_id": approval.call_id, "status": status.value}
     return ChatEventType.APPROVAL_DECIDED, data
+
+
+def untold(approvals: Sequence[ChatApproval], told: Collection[str]) -> list[Said]:
+    """The decisions that a run which ends has not told: those that were made, and that the others expire."""
+    found = []
+    for approval in approvals:
+        status = ChatApprovalStatus(approval.status)
+        if approval.call_id not in told and status in _DECIDABLE:
+            found.append(decided(approval, _DECIDABLE[status]))
+    return found
 
 
 class Approvals:
@@ -172,13 +188,17 @@ class Approvals:
         """Let nothing be decided any more, since the run ends. Raises RunLost."""
         if not self._any and not self._waiting:
             return
-        while open_ := [one for one in await self._known() if one.status in _OPEN]:
-            pending = [one for one in open_ if one.status == ChatApprovalStatus.PENDING.value]
-            also = partial(close_all, self._log.run, open_)
+        while True:
+            known = await self._known()
+            events = untold(known, await self._log.patiently(self._told))
+            open_ = [one for one in known if one.status in _OPEN]
+            if not events and not open_:
+                return
             try:
-                await self._log.tell(*(decided(one, ChatApprovalStatus.EXPIRED) for one in pending), also=also)
+                await self._log.tell(*events, also=partial(close_all, self._log.run, open_))
             except _Changed:
                 continue
+            return
 
     async def _known(self) -> Sequence[ChatApproval]:
         async def look() -> Sequence[ChatApproval]:

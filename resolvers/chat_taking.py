@@ -8,7 +8,7 @@ from contract.chat import CHAT_ATTEMPTS_MAX, CHAT_RUNS_PER_PROCESS, ERROR_WORDS,
 from contract.chat import ChatApprovalStatus as ApprovalStatus
 from contract.chat import ChatRunStatus as Status
 from contract.error_origin import origin_of
-from resolvers.chat_approving import close_all, decided
+from resolvers.chat_approving import close_all, untold
 from resolvers.chat_tokens import book, columns_of, used_by
 from resolvers.chat_waking import can_answer
 from resolvers.chat_work import Work, finished
@@ -78,10 +78,10 @@ async def _interrupt(session: TenantSession, run: ChatRun) -> Used:
     """End a run that was taken up often enough; what it had of its model."""
     code = ChatErrorCode.INTERRUPTED
     error = {"code": code.value, "message": ERROR_WORDS[code], "retryable": True}
-    open_ = [one for one in await approvals.of_run(session, run) if one.status in _OPEN]
-    await close_all(run, open_, session)
-    expired = [decided(one, ApprovalStatus.EXPIRED) for one in open_ if one.status == ApprovalStatus.PENDING.value]
-    events = [*expired, (ChatEventType.ERROR, error), finished(Status.FAILED, code, None)]
+    known = await approvals.of_run(session, run)
+    decisions = untold(known, await statements.told_calls(session, run, ChatEventType.APPROVAL_DECIDED))
+    await close_all(run, [one for one in known if one.status in _OPEN], session)
+    events = [*decisions, (ChatEventType.ERROR, error), finished(Status.FAILED, code, None)]
     await statements.append(session, run, run.last_sequence, events)
     used = used_by(run)
     await book(session, run, used)
