@@ -143,14 +143,10 @@ class Runtime:
         self.database.timed = StatementTimes(settings.slow_statement_seconds)
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
-        url = settings.notifications_url
-        key = settings.notifications_secret.get_secret_value()
-        deliver = HttpDelivery(self.http, url, self.calls, key) if url else embedded
-        notifications = WorkflowActors(deliver, count_notification)
         secret = pepper(settings.data_dir)
         self.ports = Ports(
             http=self.http,
-            notifications=notifications,
+            notifications=self._notifications(),
             sequencing=sequencing_of(settings, self.calls),
             outbound=self.outbound,
             artifacts=store_of(settings),
@@ -193,6 +189,10 @@ class Runtime:
         self.worker: Worker | None = None
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Ends what others have begun in this process, before its services close."""
+
+    def _notifications(self) -> WorkflowActors:
+        url, key = self.settings.notifications_url, self.settings.notifications_secret.get_secret_value()
+        return WorkflowActors(HttpDelivery(self.http, url, self.calls, key) if url else embedded, count_notification)
 
     def _remote_keys(self) -> RemoteKeys | None:
         issuer, url = self.settings.oidc_issuer, self.settings.oidc_jwks_url

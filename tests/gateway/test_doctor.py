@@ -227,7 +227,7 @@ def test_a_pepper_that_the_credentials_were_not_made_with(command: Command, tmp_
     pepper = (folder / "pepper").read_bytes()
     (folder / "pepper").unlink()  # a restore that forgot it: the next start makes another
     [(name, (message, advice))] = _problems(command("doctor", "--json")).items()
-    assert (name, message) == ("credentials", "2 of 2 were made with a pepper that is not here, and are refused")
+    assert (name, message) == ("credentials", "3 of 3 were made with a pepper that is not here, and are refused")
     assert "`pepper.previous`" in advice
     assert "made anew" in advice
     (folder / "pepper.previous").write_bytes(pepper)

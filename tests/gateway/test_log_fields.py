@@ -82,7 +82,7 @@ def test_an_exception_that_a_library_logs_has_frames_and_no_words(written: io.St
         except ValueError as error:
             raise RuntimeError(SECRET) from error
     except RuntimeError:
-        logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+        logging.getLogger("library").exception("Exception in ASGI application")
     found = _line(written)
     assert (found["event"], found["type"]) == ("Exception in ASGI application", "RuntimeError")
     assert [frame["function"] for frame in found["frames"]].count("_fails") == 1

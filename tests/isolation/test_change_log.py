@@ -27,6 +27,7 @@ WITHOUT = {
     "chatSend": "as chatThreadCreate; what its tools write tells of itself",
     "chatRunCancel": "as chatThreadCreate",
     "chatApprovalDecide": "as chatSend",
+    "dataExportCreate": "its job tells of the file once it is there",
     "fileLinkCreate": "nothing is written",
     "fileUploadCreate": "the file is told of once it is there",
     "ownershipTransfer": "its job tells of each thousand records that it moves",
@@ -62,6 +63,7 @@ INSTEAD = {
         id="<campaign>",
         contacts=[{"email": "new@example.com"}],
     ),
+    "dataExportCreate": put("dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT"),
     "webhookCreate": put("webhookCreate", "WebhookInput", "secret", url="https://1.1.1.1/", types=["<type>"]),
     "duplicatesDismiss": q(
         "mutation($ids: [ID!]!) { duplicatesDismiss(ids: $ids) { userErrors { code } } }",

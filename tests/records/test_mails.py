@@ -394,6 +394,9 @@ def _row(ids: Any, mark: str) -> Mail:
         status="failed",
         error=mark,
         created_at=AT,
+        reached=[f"reached.{mark}@example.com"],
+        refused={f"refused.{mark}@example.com": mark},
+        file_ids=[mark],
     )
 
 

@@ -385,7 +385,18 @@ async def test_the_last_days_end_with_the_day_of_the_run(moment: str, first: str
 
 
 BODY = {"name": "Won", "kind": "won_lost_by_month", "parameters": {"from": "2026-01-01", "currency": "eur"}}
-KEYS = ["id", "name", "description", "kind", "parameters", "owner_id", "created_at", "updated_at", "version"]
+KEYS = [
+    "id",
+    "name",
+    "description",
+    "kind",
+    "parameters",
+    "schedule",
+    "owner_id",
+    "created_at",
+    "updated_at",
+    "version",
+]
 
 
 async def _report(surfaces: Surfaces) -> None:

@@ -44,7 +44,9 @@ OPTIONS = {
     "integrationSync(full:)",
     "reportRun(formats:)",
     "reportEmail(input:formats)",
-    "reportUpdate(input:parameterstimeZone)",  # parameters are given as a whole (decision 470)
+    # Parameters are given as a whole (decision 470), and so is a schedule.
+    "reportUpdate(input:parameterstimeZone)",
+    *(f"reportUpdate(input:schedule{name})" for name in ("at", "timeZone", "formats")),
 }
 """Arguments that say what to do, or what a new record has, and are no field of what is changed."""
 STEP = {"delay_days": 3, "subject": "Hello", "body": "Text"}

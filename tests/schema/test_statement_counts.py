@@ -503,15 +503,34 @@ async def _rendered(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
     return document, {"id": made["report"]["id"], "f": [each.name for each in ReportFormat][:size]}
 
 
+def _long(name: str, size: int) -> list[str]:
+    """So many recipients, or formats."""
+    if name == "formats":
+        return [each.name for each in ReportFormat][:size]
+    return [f"a{number}@example.com" for number in range(min(size, 20))]
+
+
+def _scheduled(name: str) -> dict[str, Batch]:
+    """Reports whose schedule has so many recipients or formats."""
+
+    def schedule(size: int) -> dict[str, Any]:
+        return {"schedule": {"frequency": "DAILY", "to": ["viewer@example.com"], name: _long(name, size)}}
+
+    return {
+        f"reportCreate input.schedule.{name}": _put(
+            "reportCreate",
+            "ReportCreateInput",
+            lambda size: {"name": "r", "kind": "PIPELINE_BY_STAGE", **schedule(size)},
+        ),
+        f"reportUpdate input.schedule.{name}": _change("reportUpdate", "ReportUpdateInput", _REPORT, schedule),
+    }
+
+
 def _mailed(name: str) -> Batch:
     async def batch(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
         made = await tenant.ask(_REPORT[0], tenant.headers("admin"))
         document = f"mutation($id: ID!, $i: ReportEmailInput!) {{ reportEmail(id: $id, input: $i) {{ {_ERRORS} }} }}"
-        lists = {
-            "to": [f"a{number}@example.com" for number in range(min(size, 20))],
-            "formats": [each.name for each in ReportFormat][:size],
-        }
-        return document, {"id": made["report"]["id"], "i": {"to": ["viewer@example.com"], name: lists[name]}}
+        return document, {"id": made["report"]["id"], "i": {"to": ["viewer@example.com"], name: _long(name, size)}}
 
     return batch
 
@@ -629,6 +648,8 @@ BATCHES: dict[str, Batch] = {
         "DataExportInput",
         lambda size: {"kind": "DEAL", "columns": list(EXPORTED[ExportKind.DEAL].columns[:size])},
     ),
+    **_scheduled("to"),
+    **_scheduled("formats"),
     "reportEmail input.to": _mailed("to"),
     "reportEmail input.formats": _mailed("formats"),
     "fileUploadCreate input.attachTo": _attached,

@@ -31,8 +31,8 @@ REGISTRY_HOSTS = [
 ]
 
 
-_PACKAGES = {"pptx": "python-pptx", "strawberry": "strawberry-graphql"}
-"""Libraries whose package has another name."""
+_PACKAGES = {"pptx": "python-pptx", "strawberry": "strawberry-graphql", "lean": "httpx"}
+"""Libraries whose package has another name; `lean` loads httpx, and structlog by its documented imports."""
 
 
 def tracked_files() -> list[Path]:

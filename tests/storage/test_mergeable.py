@@ -16,6 +16,7 @@ from storage.queries.merging import key_column
 
 OF_THE_ROW = {"record_changes.id", "merges.id", "merged_ids.merge_id", "tag_links.tag_id", "file_links.id"}
 OF_THE_ROW |= {"file_links.file_id", *(f"imports.{name}" for name in ("id", "job_id", "file_id", "refused_file_id"))}
+OF_THE_ROW |= {f"exports.{name}" for name in ("id", "job_id", "file_id", "after_id", "last_id")}
 """Identifiers in tables that name records of several kinds, and that name no record of such a kind."""
 OF_THE_PAST = {"record_changes.merged_from", "merges.into_id", "merged_ids.from_id"}
 """What says which record it was before or after a merge, and stays so."""
