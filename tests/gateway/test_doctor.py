@@ -234,7 +234,7 @@ def test_a_pepper_that_the_credentials_were_not_made_with(command: Command, tmp_
     (folder / "pepper.previous").chmod(0o600)
     outcome = command("doctor")
     assert outcome.code == 0
-    assert "credentials: 2 live; 2 not used since the pepper was changed" in outcome.out
+    assert "credentials: 3 live; 3 not used since the pepper was changed" in outcome.out
     with sqlite3.connect(folder / "crm.sqlite3") as connection:
         connection.execute("UPDATE credentials SET revoked_at = created_at")
     connection.close()

@@ -39,8 +39,7 @@ GUARDED = [o for o in OPERATIONS if o.rule is not None]
 SCOPED = [o for o in GUARDED if o.rule is not None and o.rule.group is not None]
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 BAD_BODY = b'{"name": 7'
-SAID: dict[str, Any] = {"text": "Other", "title": "Other", "decision": "reject", "arguments_sha256": "a" * 64}
-SAID |= {"to": ["admin@two.example"]}
+SAID = {"text": "Other", "title": "Other", "decision": "reject", "arguments_sha256": "a" * 64}
 """Good values of bodies that take nothing else."""
 
 
@@ -256,7 +255,7 @@ async def test_then_what_the_path_names_and_another_organization_s_is_missing(
         there = owned[operation.path.split("/")[1]]
         for identifier in (there, there.upper(), UNKNOWN, "no-uuid", "%00", "é"):
             given: dict[str, Any] = dict.fromkeys(("name", "bpo_prefix", "completion_code"), "Other")
-            given |= {"from": [UNKNOWN], "shared": True, "verified": True}
+            given |= {"from": [UNKNOWN], "shared": True, "verified": True, "to": ["admin@two.example"]}
             if operation.body is not None and operation.body.model_config["extra"] == "forbid":
                 given = {name: SAID[name] for name in operation.body.model_fields if name in SAID}
             body = given if operation.body is not None else None
