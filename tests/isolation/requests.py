@@ -1,7 +1,8 @@
 """The requests that reach operations, and how a row of the table of all operations is written.
 
 A name in angle brackets stands for an identifier, `<name>` for what a record is to be called. `<own deal>` is a record
-of the caller's organization, `<deal>` one of the organization that a test aims at, which may be the same.
+of the caller's organization, `<deal>` one of the organization that a test aims at, which may be the same. `<own column>`
+is a column that an export may have, unless the test says otherwise.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _NAME = re.compile(r"<([a-z ]+)>")
+_WORDS = {"own column": "name"}
 
 
 def fill(value: Any, values: Mapping[str, str]) -> Any:
     """The value with every name in angle brackets replaced."""
     if isinstance(value, str):
-        return _NAME.sub(lambda match: values[match[1]], value)
+        return _NAME.sub(lambda match: values[match[1]] if match[1] in values else _WORDS[match[1]], value)
     if isinstance(value, dict):
         return {name: fill(part, values) for name, part in value.items()}
     if isinstance(value, list | tuple):

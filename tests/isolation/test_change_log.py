@@ -63,7 +63,6 @@ INSTEAD = {
         id="<campaign>",
         contacts=[{"email": "new@example.com"}],
     ),
-    "dataExportCreate": put("dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT"),
     "webhookCreate": put("webhookCreate", "WebhookInput", "secret", url="https://1.1.1.1/", types=["<type>"]),
     "duplicatesDismiss": q(
         "mutation($ids: [ID!]!) { duplicatesDismiss(ids: $ids) { userErrors { code } } }",

@@ -171,7 +171,7 @@ async def _check_all(gateway: Gateway, turns: int) -> None:
     world = gateway.world
     records = await fill_organization(world, world.one, "admin@one", "Kept")
     records |= {f"own {name}": identifier for name, identifier in records.items()} | {"name": "Changed"}
-    nothing = missing(records) | {"name": "", "domain": "nowhere"}
+    nothing = missing(records) | {"name": "", "domain": "nowhere", "own column": ""}
     callers = await _callers(gateway)
     before = await _kept(world)
 

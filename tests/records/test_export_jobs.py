@@ -419,8 +419,8 @@ RECORD = RecordType(
         "export_jobs.create_export": Case(
             "CRM_READ",
             (
-                Rest("POST", "/exports", {"kind": "account", "columns": ["<name>"]}),
-                put("dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT", columns=["<name>"]),
+                Rest("POST", "/exports", {"kind": "account", "columns": ["<own column>"]}),
+                put("dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT", columns=["<own column>"]),
             ),
         ),
     },
