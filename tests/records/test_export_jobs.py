@@ -420,7 +420,9 @@ RECORD = RecordType(
             "CRM_READ",
             (
                 Rest("POST", "/exports", {"kind": "account", "columns": ["<own column>"]}),
-                put("dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT", columns=["<own column>"]),
+                put(
+                    "dataExportCreate", "DataExportInput", "dataExport { id }", kind="ACCOUNT", columns=["<own column>"]
+                ),
             ),
         ),
     },
