@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from time import monotonic
 from typing import Protocol
 
@@ -225,7 +226,7 @@ class Work:
         until = monotonic() + RUN_LEASE_SECONDS
         while True:
             try:
-                await self._write(ending)
+                await self._ctx.services.pacing.paced(partial(self._write, ending))
                 return
             except Unavailable:
                 if monotonic() >= until:

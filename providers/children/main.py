@@ -4,6 +4,7 @@ Of this project it imports nothing but what the work names, so that it is small 
 """
 
 import ctypes
+import mmap
 import os
 import pickle
 import resource
@@ -17,8 +18,9 @@ _LENGTH = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _OPEN_FILES = 128
-_NO_ROOM = ("allocate memory", "failed to map")
-"""The words of a library's message that it could not be loaded."""
+_CODE_BYTES = 128 * 1024 * 1024
+_DATA_BYTES = 16 * 1024 * 1024
+"""The most that one library maps, of what it reads and of what it writes to."""
 _FILES_BYTES = 256 * 1024 * 1024
 """The bytes of address space for libraries and fonts, which are mapped, and what is reserved and never used."""
 OUT_OF_MEMORY = pickle.dumps(("memory",))
@@ -85,9 +87,19 @@ def _answer(asked: bytes) -> bytes:
     except MemoryError:
         return OUT_OF_MEMORY
     except Exception as error:
-        if isinstance(error, ImportError) and any(words in str(error) for words in _NO_ROOM):
+        if isinstance(error, ImportError) and not _has_room():
             return OUT_OF_MEMORY
         return pickle.dumps(_raised(error))
+
+
+def _has_room() -> bool:
+    """Whether a library can still be mapped: the loader tells a lack of address space in words alone."""
+    try:
+        mmap.mmap(-1, _CODE_BYTES, prot=mmap.PROT_READ).close()
+        mmap.mmap(-1, _DATA_BYTES).close()
+    except (OSError, MemoryError):
+        return False
+    return True
 
 
 def _raised(error: Exception) -> tuple[str, str, str]:
