@@ -11,6 +11,8 @@ from contract.errors import GatewayError, TimedOut, Unavailable
 _AWAY = ("08", "57", "53", "40")
 """SQLSTATE classes of a server that is away, shutting down, or out of connections, or that gave another transaction
 way because the two waited for each other (decision 98): each time it is right to try again."""
+_STANDBY = "25006"
+"""The SQLSTATE of a write to a server that only follows another, where the next connection finds it (decision 960)."""
 _CANCELED = "57014"
 """The SQLSTATE of a statement that the server ended, which is one that took too long."""
 _SQLITE_AWAY = frozenset(
@@ -70,7 +72,7 @@ def is_away(error: BaseException) -> bool:
         return code in _SQLITE_AWAY
     state = getattr(cause, "sqlstate", None)
     if state:
-        return str(state)[:2] in _AWAY
+        return str(state)[:2] in _AWAY or state == _STANDBY
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     return isinstance(cause, _VAGUE) and any(word in str(cause) for word in _AWAY_WORDS)

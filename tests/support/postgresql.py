@@ -43,7 +43,7 @@ DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 # then each line ends it in immediate mode and starts it again.
 _SUPERVISOR = """
 begin() {
-    "$1" -D "$2" -k "$2" >> "$2/log" 2>&1 < /dev/null &
+    "$1" -D "$2" -k "$3" >> "$2/log" 2>&1 < /dev/null &
     server=$!
 }
 begin "$@"
@@ -90,22 +90,26 @@ class Server:
         with (self._data / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = {value}\n" for name, value in (_SETTINGS | settings).items())
         self._programs = prepared.bin_path
+        self._begin()
+        self.execute(f"CREATE ROLE {OWNER} LOGIN CREATEDB NOSUPERUSER NOBYPASSRLS", role="postgres")
+
+    def _begin(self) -> None:
+        """Start the server on its data, and wait until it takes connections."""
         self._process = subprocess.Popen(
-            ["sh", "-c", _SUPERVISOR, "sh", str(prepared.bin_path / "postgres"), self._data, self._folder],
+            ["sh", "-c", _SUPERVISOR, "sh", str(self._programs / "postgres"), self._data, self._folder],
             stdin=subprocess.PIPE,
-            user=prepared.system_user,
+            user=self.system_user,
             start_new_session=True,  # the terminal's interrupt is for pytest, which then stops the server in order
         )
         self._wait()
-        self.execute(f"CREATE ROLE {OWNER} LOGIN CREATEDB NOSUPERUSER NOBYPASSRLS", role="postgres")
 
     def url(self, database: str, *, role: str = OWNER) -> str:
         """The address of a database, for `storage.database.Database`."""
-        return f"postgresql+asyncpg://{role}@/{database}?host={quote(str(self._data))}"
+        return f"postgresql+asyncpg://{role}@/{database}?host={quote(str(self._folder))}"
 
     async def connect(self, database: str, *, role: str = OWNER) -> asyncpg.Connection:
         """A connection of the driver's own, with none of our isolation layers before the database's."""
-        return await asyncpg.connect(host=str(self._data), user=role, database=database)
+        return await asyncpg.connect(host=str(self._folder), user=role, database=database)
 
     def execute(self, statement: str, *, database: str = "postgres", role: str = OWNER) -> None:
         """Run a statement outside of any transaction."""
@@ -119,6 +123,18 @@ class Server:
 
         asyncio.run(run())
 
+    def ask(self, question: str, *, database: str = "postgres") -> object:
+        """The one value that a statement of the server's superuser answers."""
+
+        async def run() -> object:
+            connection = await self.connect(database, role="postgres")
+            try:
+                return await connection.fetchval(question)
+            finally:
+                await connection.close()
+
+        return asyncio.run(run())
+
     def create(self, database: str, *, template: str = "template0") -> None:
         """A database as a copy of another."""
         self.execute(f"CREATE DATABASE {database} TEMPLATE {template} STRATEGY FILE_COPY")
@@ -130,8 +146,24 @@ class Server:
     def dump(self, database_url: str) -> bytes:
         """What `pg_dump` writes of the database of this address."""
         name = database_url.partition("?")[0].rpartition("/")[2]
-        command = [self._programs / "pg_dump", "-h", self._data, "-U", "postgres", "--inserts", name]
+        command = [self._programs / "pg_dump", "-h", self._folder, "-U", "postgres", "--inserts", name]
         return subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's programs as the server's user, who alone may touch its data."""
+        command = [str(self._programs / program), *arguments]
+        done = subprocess.run(command, capture_output=True, timeout=120, user=self.system_user, cwd="/", check=False)
+        if done.returncode:
+            raise RuntimeError(f"{program}: {done.stderr.decode()}")
+
+    def kill(self) -> None:
+        """Kill every process of the server, as a power cut does."""
+        server = self._postmaster()
+        os.kill(server, signal.SIGSTOP)  # so that it makes no more of them
+        for process in (*self._children(server), server):
+            os.kill(process, signal.SIGKILL)
+        # Until the supervisor looks for it, the dead process has its number still, and the file calls it alive.
+        (self._data / "postmaster.pid").unlink()
 
     def stop(self) -> None:
         """Stop the server and delete its data."""
@@ -140,7 +172,7 @@ class Server:
     @property
     def address(self) -> tuple[str, str]:
         """The folder of the socket and the role, for what connects to it by itself."""
-        return str(self._data), OWNER
+        return str(self._folder), OWNER
 
     def restart(self) -> float:
         """Restart in immediate mode, as after a crash; when it took connections again, by the monotonic clock."""
@@ -159,7 +191,7 @@ class Server:
         """Stop every process of the server meanwhile: it takes connections and bytes, and answers nothing."""
         server = self._postmaster()
         os.kill(server, signal.SIGSTOP)  # so that it makes no more of them
-        children = [int(n) for n in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
+        children = self._children(server)
         for child in children:
             os.kill(child, signal.SIGSTOP)
         try:
@@ -167,6 +199,10 @@ class Server:
         finally:
             for process in (*children, server):
                 os.kill(process, signal.SIGCONT)
+
+    @staticmethod
+    def _children(server: int) -> list[int]:
+        return [int(n) for n in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
 
     def _postmaster(self) -> int:
         try:

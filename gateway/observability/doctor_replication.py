@@ -1,0 +1,49 @@
+"""Looks at the servers of a database address with several hosts for `doctor` (decision 960)."""
+
+from collections.abc import Iterator
+
+from gateway.observability.doctor_settings import Finding
+from storage.postgres.replication import Hosts
+
+LATE_SECONDS = 5.0
+"""How old what a standby shows may be; a later one is a long way from taking the primary's place."""
+
+
+def of_hosts(hosts: Hosts) -> Iterator[Finding]:
+    """Looks at who takes writes, who follows, and whether a failover loses nothing."""
+    told = [f"{host.name} {'follows' if host.follows else 'takes writes'}" for host in hosts.found]
+    told += [f"{name} cannot be reached" for name in hosts.away]
+    primaries = [host for host in hosts.found if not host.follows]
+    yield Finding(
+        "database_hosts",
+        len(primaries) == 1 and not hosts.away,
+        ", ".join(told),
+        "one server has to take writes and each has to be reachable: two that take writes have parted, so end one",
+    )
+    yield Finding(
+        "database_target",
+        hosts.attributes in ("read-write", "primary"),
+        f"target_session_attrs is {hosts.attributes or 'not set'}",
+        "add target_session_attrs=read-write to CRM_DATABASE_URL: else the first host is taken, even where it follows",
+    )
+    for primary in primaries:
+        yield Finding(
+            "synchronous_standby",
+            bool(primary.synchronous),
+            f"{primary.name} waits for {primary.synchronous or 'none'}",
+            "set synchronous_standby_names, for example to ANY 1 (*): else the last commits die with the primary",
+        )
+    for host in hosts.found:
+        yield Finding(
+            "rewind",
+            host.can_rewind,
+            f"{host.name} {'can' if host.can_rewind else 'cannot'} follow the server that takes its place",
+            "turn wal_log_hints on, or data checksums: else pg_rewind refuses, and the whole server is copied anew",
+        )
+        if host.follows:
+            yield Finding(
+                "standby_lag",
+                host.late_seconds <= LATE_SECONDS,
+                f"{host.name} is {host.late_seconds:.1f} s behind",
+                "look at its log and the line to it; until it has caught up it loses what is missing if it is promoted",
+            )
