@@ -24,7 +24,7 @@ DISTRIBUTED = {name for name, place in PLACES.items() if place is Placement.DIST
 LOCAL_TO_DISTRIBUTED = {
     "fk_job_queue_org_id_job_id": "a queue for each server, or none of the key: a job is looked up when it is taken",
     "fk_media_org_id_artifact_id": "the organization becomes a part of the public key, and the table is distributed",
-    "fk_webhook_watches_org_id_webhook_id": "its rows are an organization's: it is distributed, and each server is asked",
+    "fk_webhook_watches_org_id_webhook_id": "its rows are an organization's: distributed, and each server is asked",
 }
 """Foreign keys from a local table to a distributed one, or the other way round, with what would be done about each."""
 _SAME_SERVER = "they write rows of the same organization, which lie on the same server"
