@@ -2,7 +2,8 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,6 @@ from starlette.routing import BaseRoute, Route
 
 from contract.limits import SOCKETS_PER_PROCESS
 from gateway.adapters import lean  # noqa: F401  # before anybody loads httpx
-from gateway.demo import calendar
 from gateway.demo.links import PATH, DemoLinks, exchange
 from gateway.graphql.endpoint import GraphQLEndpoint
 from gateway.graphql.operations import Operations
@@ -42,7 +42,8 @@ from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
 from gateway.settings import Settings
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH
-from rest_compat.openapi import openapi_text
+from providers.accounts.ical import LocalFeed
+from rest_compat.openapi import openapi_compressed
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
@@ -52,12 +53,14 @@ from transport.errors import code_of, error_response
 from transport.places import Places
 from transport.streams import Streams
 
+Endpoint = Callable[[Request], Awaitable[Response]]
+
 
 def create(settings: Settings | None = None, *, demo: bool = False) -> Starlette:
     """The application for these settings; each process makes its own. A demo takes the codes of its links."""
     settings = settings or Settings()
     logs.configure(settings)
-    runtime = Runtime(settings, feeds=calendar.FEEDS if demo else None)
+    runtime = Runtime(settings, feeds=_feeds() if demo else None)
     return application(runtime, working=settings.worker, taking=settings.chat, demo=demo, hosts=hosts_of(settings))
 
 
@@ -77,6 +80,8 @@ def application(
     """
     places = Places(runtime.settings.requests_in_flight)
 
+    # First, since what it is made of takes 8 MiB for a moment, into which goes what is made after it.
+    openapi = _unpacked(openapi_compressed(), "application/json")
     schema = build()
     settings = runtime.settings
     path = settings.persisted_documents
@@ -103,7 +108,7 @@ def application(
         socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
-        routes=[*_routes(runtime, schema, metrics, streams), *(_of_demo(runtime) if demo else ())],
+        routes=[*_routes(runtime, schema, openapi, metrics, streams), *(_of_demo(runtime) if demo else ())],
         lifespan=lambda _app: _living(runtime, metrics, working=working, taking=taking),
         middleware=[
             *_middleware(settings, hosts, runtime.stopping),
@@ -151,12 +156,14 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams: Streams) -> list[BaseRoute]:
+def _routes(
+    runtime: Runtime, schema: Schema, openapi: Endpoint, metrics: MetricsEndpoint, streams: Streams
+) -> list[BaseRoute]:
     public_url = runtime.settings.public_url
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
-        Route("/openapi.json", _fixed(openapi_text(), "application/json")),
+        Route("/openapi.json", openapi),
         Route("/docs", _made(lambda request: placed(docs_page(), has_slash=had_slash(request.scope)))),
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         *([Route("/metrics", metrics.answer)] if runtime.settings.metrics_port is None else []),
@@ -172,7 +179,15 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams:
     return routes
 
 
+def _feeds() -> Mapping[str, LocalFeed]:
+    from gateway.demo.calendar import FEEDS  # with all that seeds a demo
+
+    return FEEDS
+
+
 def _of_demo(runtime: Runtime) -> list[BaseRoute]:
+    from gateway.demo import calendar  # the same
+
     links = DemoLinks(runtime.settings.data_dir)
     return [
         Route(PATH, exchange(links, runtime.issuer), methods=["POST"]),
@@ -180,7 +195,7 @@ def _of_demo(runtime: Runtime) -> list[BaseRoute]:
     ]
 
 
-def _made(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+def _made(make: Callable[[Request], Response]) -> Endpoint:
     """An endpoint on the event loop: a plain function would get a thread."""
 
     async def answer(request: Request) -> Response:
@@ -189,8 +204,14 @@ def _made(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[
     return answer
 
 
-def _fixed(content: bytes, media_type: str) -> Callable[[Request], Awaitable[Response]]:
-    return _made(lambda _request: Response(content, headers={"Cache-Control": "no-cache"}, media_type=media_type))
+def _fixed(content: bytes, media_type: str) -> Endpoint:
+    return _unpacked(zlib.compress(content), media_type)
+
+
+def _unpacked(kept: bytes, media_type: str) -> Endpoint:
+    """An endpoint of what stays as it is: kept compressed, since most of it is megabytes that few ask for."""
+    headers = {"Cache-Control": "no-cache"}
+    return _made(lambda _request: Response(zlib.decompress(kept), headers=headers, media_type=media_type))
 
 
 def _discovery(runtime: Runtime, request: Request) -> Response:

@@ -4,9 +4,10 @@ Decision 392 says more.
 """
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import puremagic
+if TYPE_CHECKING:
+    import puremagic
 
 UNKNOWN: Final = "application/octet-stream"
 PLAIN: Final = "text/plain"
@@ -80,6 +81,8 @@ def _kind_of_text(text: str, said: str) -> str:
 
 
 def _kind_of_binary(head: bytes, tail: bytes, said: str) -> str:
+    import puremagic  # its table of signatures takes more than 1 MiB, which only uploads need
+
     try:
         matches = puremagic.magic_string(head + tail)
     except puremagic.PureError:
@@ -96,5 +99,5 @@ def _kind_of_binary(head: bytes, tail: bytes, said: str) -> str:
     return kinds[0]
 
 
-def _rank(match: puremagic.PureMagicWithConfidence) -> tuple[float, int]:
+def _rank(match: "puremagic.PureMagicWithConfidence") -> tuple[float, int]:
     return match.confidence, len(match.byte_match)

@@ -10,18 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.errors import HeaderParseError
-from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP
 from email.utils import format_datetime, parseaddr
 from pathlib import Path
 from secrets import token_hex
 from typing import Protocol
 
 from contract.limits import OUTBOX_MAX
-
-_POLICY = SMTP.clone(cte_type="7bit")
-"""Headers with line breaks are refused, and whatever the text is, every mail server can take the message."""
 
 
 class MailError(Exception):
@@ -81,8 +76,13 @@ class MailPort(Protocol):
 
 def written(letter: Letter, sender: str) -> bytes:
     """The message as it goes out. Raises ValueError for what no header can hold, line breaks above all."""
+    # The reader of headers, which few processes need, takes more memory than all else of mail.
+    from email.headerregistry import Address
+    from email.policy import SMTP
+
     name, address = parseaddr(sender)
-    message = EmailMessage(_POLICY)
+    # Headers with line breaks are refused, and whatever the text is, every mail server can take the message.
+    message = EmailMessage(SMTP.clone(cte_type="7bit"))
     try:
         message["From"] = Address(name, addr_spec=address)
         message["To"] = [Address(addr_spec=each) for each in letter.to]

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from email.errors import HeaderParseError
-from email.headerregistry import Address
 from email.utils import parseaddr
 from ipaddress import ip_address
 from pathlib import Path
@@ -72,6 +71,8 @@ def _is_here(host: str) -> bool:
 
 def check_sender(text: str) -> None:
     """Raise ValueError for what can be no sender: an address, or a name with an address in angle brackets."""
+    from email.headerregistry import Address  # as in providers/mail.py
+
     name, address = parseaddr(text)
     words = "must be an address in ASCII, such as crm@example.com or CRM <crm@example.com>"
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from http import HTTPStatus
@@ -92,9 +93,9 @@ def openapi_document() -> JsonObject:
 
 
 @cache
-def openapi_text() -> bytes:
-    """Returns the document as it is sent; what it is made of, 5 MiB of a process, is not kept."""
-    return orjson.dumps(_made())
+def openapi_compressed() -> bytes:
+    """Returns the document as it is sent, by zlib; what it is made of, 5 MiB of a process, is not kept."""
+    return zlib.compress(orjson.dumps(_made()))
 
 
 def _made() -> JsonObject:

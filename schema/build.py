@@ -1,7 +1,6 @@
 """The schema, put together from the modules of the record types."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from graphql import GraphQLError
@@ -166,7 +165,7 @@ class Schema(adapter.Schema):
         super().__init__(*args, **kwargs)
         refuse_unsupported(self.graphql)
 
-    @cached_property
+    @property
     def sdl(self) -> str:
         """The printed schema, as it is served and committed."""
         return self.as_str() + "\n"

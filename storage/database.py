@@ -41,6 +41,8 @@ _ANSWER_SECONDS = 1.0
 _UNMEASURED = nullcontext()
 Timed = Callable[[CompiledStatement, float, type[BaseException] | None], None]
 
+Locking = tuple[CompiledStatement, Sequence[AnyValue]]
+"""A shape that locks a row, and its parameters."""
 Send = Callable[[Driver, CompiledStatement, list[AnyValue]], Awaitable[Sequence[AnyRow]]]
 
 
@@ -102,11 +104,20 @@ class Database:
         """Reads of the directory, or a transaction on it: who is who; tenant tables are out of its reach."""
         return WritingSession(self, None) if writing else ReadingSession(self, None)
 
-    async def begin(self, organization: str | None) -> Taken:
-        """A connection with a transaction of the organization: the message that begins it sets that (layer 5)."""
+    async def begin(self, organization: str | None, first: Locking | None = None) -> Taken:
+        """A connection with a transaction of the organization: the message that begins it sets that (layer 5).
+
+        On PostgreSQL the same message takes a lock first, if one is given (decision 940).
+        """
+        begin = self._begin.format(organization=organization or "")
         taken = await self.connections.take(organization or "", writing=True)
         try:
-            await taken.driver.execute(self._begin.format(organization=organization or ""))
+            if first is None:
+                await taken.driver.execute(begin)
+            else:
+                prepared, parameters = first
+                with self._counted(prepared):
+                    await taken.driver.execute(f"{begin}; {prepared.written_out(parameters)}")
         except BaseException:
             await self._roll_back(taken)
             raise

@@ -4,6 +4,7 @@ A shape is a select whose values are bound parameters. What the driver gives bac
 columns whose driver value is not the service's own are converted.
 """
 
+import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -32,7 +33,7 @@ from sqlalchemy.types import JSON, TypeDecorator
 from sqlmodel import UTCDateTime
 
 from storage.adapters.sqlalchemy import Compiled, bind_processor, plain_type
-from storage.base import Decoded, Identifier, Opaque, Tenant
+from storage.base import Decoded, Identifier, Opaque, Tenant, is_identifier
 from storage.expressions import AnyColumn, AnyType
 from storage.postgres.tenant_connection import SEARCH_SETTING, SETTING
 from storage.tenancy import guard
@@ -51,6 +52,8 @@ AnyRow = Any
 Decode = Callable[[AnyValue], AnyValue]
 INSIDE = "__"
 """Between the name of a link and the name of a column of the linked row."""
+
+_NUMBERED = re.compile(r"\$(\d+)")
 
 SEARCH_PARAM = "crm_sought"
 """The execution option of a shape that names the parameter with the question of its full-text search."""
@@ -125,6 +128,15 @@ class CompiledStatement:
             for name in self._names
         ]
         return self._sent(parameters, organization, found)
+
+    def written_out(self, parameters: Sequence[AnyValue]) -> str:
+        """The text with its parameters in it, for the message that begins a transaction: that one carries none.
+
+        Only identifiers in their canonical form are let into a text (decision 940).
+        """
+        if not all(isinstance(value, str) and is_identifier(value) for value in parameters):
+            raise guard.TenantBreach("a value in a text that is no identifier")
+        return _NUMBERED.sub(lambda number: f"'{parameters[int(number[1]) - 1]}'", self.text)
 
     def _sent(self, parameters: list[AnyValue], organization: str, values: Mapping[str, AnyValue]) -> list[AnyValue]:
         for position in self._pinned:

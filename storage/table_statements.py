@@ -31,6 +31,13 @@ def finding(model: type[SQLModel], names: Sequence[str], *, lock: bool, inside: 
     return statement.with_for_update() if lock else statement
 
 
+def locking(model: type[SQLModel], *, inside: bool) -> AnySelect:
+    """The lock of the row with this identifier, of which nothing else is wanted."""
+    identifier = _table(model).c.id
+    sought = identifier == bindparam("id", type_=identifier.type)
+    return select(identifier).where(sought, *_own(model, inside)).with_for_update()
+
+
 def found(
     model: type[SQLModel], conditions: Sequence[AnyColumn], equal: Values, *, lock: bool, inside: bool
 ) -> AnySelect:

@@ -1,13 +1,18 @@
 """Words what `serve` prints once it listens: where, and with the demo what to open, to set and to try."""
 
+from __future__ import annotations
+
 import socket
 import sys
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from gateway.addresses import is_loopback
 from gateway.commands.sockets import authority
-from gateway.demo import data as demo
 from gateway.settings import Settings
+
+if TYPE_CHECKING:
+    from gateway.demo import data as demo
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # read here, and bound by nobody
 """The loopback address of those that stand for all."""
@@ -60,4 +65,6 @@ def _link(configuration: Settings, base: str, address: tuple[str, int], ready: d
         base = f"http://{authority((_EVERYWHERE[address[0]], address[1]))}"
     if not is_loopback(urlsplit(base).netloc):
         return None
-    return f"{base}/graphql#{urlencode({'code': demo.code_for(configuration, ready)})}"
+    from gateway.demo.data import code_for  # a demo's alone
+
+    return f"{base}/graphql#{urlencode({'code': code_for(configuration, ready)})}"

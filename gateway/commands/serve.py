@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvicorn
@@ -22,7 +22,6 @@ from gateway.app import create
 from gateway.commands.banner import banner
 from gateway.commands.outcome import settings_to_serve, warn_of_strangers, with_database, with_folder
 from gateway.commands.sockets import authority, listen
-from gateway.demo import data as demo
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
 from gateway.observability.metrics import SHARED_FOLDER
@@ -31,7 +30,11 @@ from gateway.server.serving import Processes, Server
 from gateway.server.shutdown import GRACEFUL_SECONDS
 from gateway.server.unfinished_messages import Unfinished
 from gateway.server.websocket_protocol import WebSocketServerProtocol
+from gateway.settings import Settings
 from storage import migrate
+
+if TYPE_CHECKING:
+    from gateway.demo.data import Ready
 
 _START_SECONDS = 60
 SILENCE_SECONDS = 60
@@ -57,7 +60,7 @@ def serve(
         configuration = configuration.model_copy(update={"metrics_port": listening[1].getsockname()[1]})
     if not no_migrate:
         asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
-    ready = with_database(lambda db: demo.prepare(configuration, db), configuration) if demo_data else None
+    ready = _demo(configuration) if demo_data else None
     words = banner(configuration, listening[0], ready)
     security = SecurityHeaders(configuration.public_url)
     config = uvicorn.Config(
@@ -86,6 +89,12 @@ def serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: sys.exit())
         Server(config, words).run(listening)
+
+
+def _demo(configuration: Settings) -> "Ready":
+    from gateway.demo.data import prepare  # with all that seeds a demo
+
+    return with_database(lambda database: prepare(configuration, database), configuration)
 
 
 def _serve_many(config: uvicorn.Config, listening: list[socket.socket], words: str) -> None:

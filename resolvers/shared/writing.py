@@ -23,7 +23,7 @@ from storage.columns import WRITE, columns_of, is_versioned
 from storage.event_types import event_name
 from storage.new_rows import model_named, model_of, new_row
 from storage.queries import at_once, files, history, listables, merged_ids, records, tags
-from storage.tables import StageChange
+from storage.tables import Event, StageChange
 from storage.tenancy.sessions import TenantSession
 
 R = TypeVar("R", bound=Record)
@@ -222,27 +222,49 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
 
     Raises NotFound.
     """
-    name = event_name(model)
-    if as_uuid(identifier) is None:
+    canonical = as_uuid(identifier)
+    if canonical is None:
         raise NotFound(field=("id",))
     async with ctx.writing() as session:
-        # A statement of its own: the next one sees what others had put on the record until they let go of it.
-        record = await _to_change(session, model, identifier)
-        event = changes.event_draft(ctx, f"{name}_deleted", {f"{name}_id": record.id})
-        if session.dialect == "postgresql":
-            await at_once.delete(session, model, event, id=record.id)
-        else:
-            references = records.references_to(model)
-            await history.tell_of_deletion(session, event, model, references, record.id)
-            await records.null_references(session, *references, value=record.id)
-            if tags.kind_of(model) is not None:
-                await tags.unlink(session, [record.id])
-            if (kind := files.kind_of(model)) is not None:
-                await files.unlink_record(session, kind, record.id)
-            await session.delete(record)
-            await records.append_events(session, [event])
+        if not await _deleted_at_once(ctx, session, model, canonical):
+            record = await _to_change(session, model, canonical)
+            await _delete(session, record, _deletion(ctx, model, record.id))
+            canonical = record.id
     ctx.forget()
-    return record.id
+    return canonical
+
+
+async def _deleted_at_once(ctx: Context, session: TenantSession, model: type[R], identifier: str) -> bool:
+    """Whether the record was there, and has been deleted in one statement behind its lock (decision 940).
+
+    The lock is a statement of its own: the next one sees what others had put on the record until they let go of it.
+    """
+    if not session.can_write_at_once:
+        return False
+    await session.begin_with_lock(model, identifier)
+    return await at_once.delete(session, model, _deletion(ctx, model, identifier), id=identifier)
+
+
+async def _delete(session: TenantSession, record: R, event: Event) -> None:
+    """Delete a locked record, and append the draft of the event."""
+    model = model_of(record)
+    if session.dialect == "postgresql":
+        await at_once.delete(session, model, event, id=record.id)
+        return
+    references = records.references_to(model)
+    await history.tell_of_deletion(session, event, model, references, record.id)
+    await records.null_references(session, *references, value=record.id)
+    if tags.kind_of(model) is not None:
+        await tags.unlink(session, [record.id])
+    if (kind := files.kind_of(model)) is not None:
+        await files.unlink_record(session, kind, record.id)
+    await session.delete(record)
+    await records.append_events(session, [event])
+
+
+def _deletion(ctx: Context, model: type[Record], identifier: str) -> Event:
+    name = event_name(model)
+    return changes.event_draft(ctx, f"{name}_deleted", {f"{name}_id": identifier})
 
 
 async def stage_standing(

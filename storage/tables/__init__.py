@@ -1,5 +1,8 @@
 """The tables, one module per record type; importing the package registers them all."""
 
+from sqlmodel import SQLModel
+
+from storage.adapters.sqlalchemy import share_types
 from storage.tables.accounts import Account
 from storage.tables.activities import Activity, ReminderWatch
 from storage.tables.analytics import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch
@@ -52,6 +55,8 @@ from storage.tables.search import SEARCHED, SearchEntry
 from storage.tables.tags import TAGGED, Tag, TagLink
 from storage.tables.uploads import FilePiece, FileUpload
 from storage.tables.webhooks import Webhook, WebhookDelivery, WebhookWatch
+
+share_types(SQLModel.metadata)
 
 __all__ = [
     "ATTACHABLE",

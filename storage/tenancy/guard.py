@@ -120,13 +120,22 @@ def _parsed(statement: str, dialect: str) -> Pins:
         if not isinstance(tree, _FORMS):
             raise TenantBreach("a statement of no known form")
         reader.walk(tree, None)
+    writes = any(tree is not None and tree.find(*_WRITES) is not None for tree in trees)
+    for tree in trees:
+        _take_apart(tree)
     return Pins(
         tuple(sorted(reader.positions)),
         tenant & reader.named,
         directory & reader.named,
         frozenset(reader.loose),
-        any(tree is not None and tree.find(*_WRITES) is not None for tree in trees),
+        writes,
     )
+
+
+def _take_apart(tree: exp.Expr | None) -> None:
+    """Let a tree go at once: megabytes of a long text, whose nodes know their parents, would wait for the collector."""
+    for node in [] if tree is None else [*tree.walk()]:
+        node.parent = None
 
 
 GRAMMARS = {"sqlite": "sqlite", "postgresql": "postgres"}

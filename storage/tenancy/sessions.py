@@ -68,6 +68,10 @@ class TenantSession:
         """All rows of a shape that writes, sets the organization itself, and is this session's whole transaction."""
         raise RuntimeError("a write in a reading session")
 
+    async def begin_with_lock(self, model: type[SQLModel], identifier: str) -> None:
+        """Begin the transaction and lock this row, if it is there, in one message, on PostgreSQL."""
+        raise RuntimeError("a lock in a reading session")
+
     async def glance(self, model: type[RowT], **equal: AnyValue) -> RowT | None:
         """The row that `find` gives, as it is at the moment: before the transaction, which it does not begin."""
         return await self.find(model, **equal)
@@ -296,6 +300,18 @@ class WritingSession(TenantSession):
         prepared = self._prepared(key, build)
         records = await self._database.at_once(self.org_id, prepared, prepared.parameters(self.org_id, values))
         return prepared.rows(records)
+
+    async def begin_with_lock(self, model: type[SQLModel], identifier: str) -> None:
+        """Begin the transaction and lock this row, if it is there, in one message, on PostgreSQL.
+
+        The next statement sees what others had put on the row until they let go of it (decision 940).
+        """
+        if not self.can_write_at_once:
+            raise RuntimeError("a transaction begins once")
+        build = partial(table_statements.locking, model, inside=self._is_inside)
+        prepared = self._prepared(("lock", model), build)
+        parameters = prepared.parameters(self.org_id, {"id": identifier})
+        self._taken = await self._database.begin(self.org_id, (prepared, parameters))
 
     async def glance(self, model: type[RowT], **equal: AnyValue) -> RowT | None:
         """The row that `find` gives, as it is at the moment: before the transaction, which it does not begin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import sqlite3
 from pathlib import Path
@@ -70,6 +71,30 @@ def test_values_find_their_places_where_what_is_sent_has_them_in_another_order(d
     compiled = adapter.Compiled(sent, dialect, known=known)
     found = compiled.values(other.values)
     assert [found[name] for name in compiled.names] == ["won", "Bo"]
+
+
+@pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])
+def test_nothing_is_kept_of_what_compiled_a_statement(dialect: Dialect) -> None:
+    """2,000 of them would be a hundred MiB, which the bound on their texts does not see."""
+    statement = select(tables.Deal).where(tables.Deal.name == "kept once", col(tables.Deal.id).in_(["1", "2"]))
+    compiled = adapter.Compiled(statement, dialect, known=statement)
+    other = adapter.structure_of(
+        select(tables.Deal).where(tables.Deal.name == "other", col(tables.Deal.id).in_(["3", "4"]))
+    )
+    del statement
+    gc.collect()
+    texts = [str(left) for left in gc.get_objects() if isinstance(left, adapter.SQLCompiler)]
+    assert compiled.text not in texts
+    assert other is not None
+    assert sorted(compiled.values(other.values).values()) == ["3", "4", "other"]
+
+
+def test_columns_of_equal_types_share_one() -> None:
+    """Each of a type's copies would bring a class of comparators."""
+    deal, account = tables.Deal.__table__.c, tables.Account.__table__.c  # type: ignore[attr-defined]  # tables have it
+    assert deal.id.type is deal.account_id.type is account.id.type
+    assert deal.value.type is not deal.name.type
+    assert len({id(c.type) for t in SQLModel.metadata.tables.values() for c in t.columns}) < 100
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(paramstyle="qmark"), postgresql.asyncpg.dialect()])

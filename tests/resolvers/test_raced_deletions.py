@@ -7,15 +7,21 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
+from sqlalchemy import func, select
 
+from contract.errors import NotFound
 from contract.vocabulary import TaggedKind
+from resolvers.accounts import AccountCreate, create_account, delete_account
 from resolvers.activities import delete_activity
 from resolvers.deals import DealCreate, create_deal
 from resolvers.emails import EmailLog, log_email
 from resolvers.shared.context import Context
+from resolvers.shared.tagging import tag_new
 from resolvers.tags import TagCreate, create_tag, delete_tag
+from storage.base import new_id
+from storage.new_rows import new_row
 from storage.queries import activities, tags
-from storage.tables import Tag
+from storage.tables import Account, Deal, Event, Tag, TagLink
 from storage.tenancy.sessions import TenantSession
 from tests.support.world import World, open_world
 
@@ -91,3 +97,30 @@ async def test_a_message_cannot_be_deleted_between_the_look_and_the_answer(
     monkeypatch.setattr(activities, "of_message", raced)
     assert await log_email(ctx, EmailLog(subject="Again", message_id="<1@example.com>")) == first
     assert await deleting[0] == first.id
+
+
+async def test_what_others_put_on_a_record_until_they_let_go_of_it_is_taken_off(ctx: Context) -> None:
+    """The lock comes with the beginning, and what is deleted is looked for behind it (decision 940)."""
+    account = await create_account(ctx, AccountCreate(name="Acme"))
+    async with ctx.writing() as session:
+        locked = await session.find(Account, id=account.id, lock=True)
+        assert locked is not None
+        deal = new_row(Deal, name="Deal", org_id=ctx.org_id, owner_id=ctx.caller.subject, account_id=account.id)
+        await session.insert(deal)
+        await tag_new(session, locked, ["late"])
+        deleting = asyncio.create_task(delete_account(ctx, account.id))
+        await asyncio.sleep(0.2)
+        assert not deleting.done()
+    assert await deleting == account.id
+    async with ctx.reading() as session:
+        left = await session.find(Deal, id=deal.id)
+        assert left is not None
+        assert (left.account_id, left.version) == (None, 2)
+        assert await session.scalar(select(func.count()).select_from(TagLink)) == 0
+
+
+async def test_a_deletion_of_nothing_leaves_nothing(ctx: Context) -> None:
+    with pytest.raises(NotFound):
+        await delete_account(ctx, new_id())
+    async with ctx.reading() as session:
+        assert await session.scalar(select(func.count()).select_from(Event)) == 0

@@ -101,9 +101,9 @@ async def test_each_write_takes_its_round_trips(ctx: Context, monkeypatch: pytes
         "contact linked": 3,
         "link changed": 3,
         "contact unlinked": 3,
-        "contact deleted": 4,
-        "deal deleted": 4,
-        "account deleted": 4,
+        "contact deleted": 3,
+        "deal deleted": 3,
+        "account deleted": 3,
     }
 
 

@@ -29,6 +29,16 @@ def test_the_service_loads_nothing_that_parses_decodes_or_draws() -> None:
     assert modules & {"lxml", "typst", "PIL", "pptx", "xlsxwriter", "protego", "icalendar"} == set()
 
 
+def test_the_service_loads_nothing_that_few_processes_need() -> None:
+    """Signatures of files, headers of mails, other services' clients, and all that makes a demo."""
+    loaded = "import sys, gateway.app, jobs.kinds, gateway.commands.serve; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = set(run.stdout.split())
+    assert "gateway.commands.serve" in modules
+    late = {"puremagic", "email.headerregistry", "gateway.demo.calendar", "mimesis", "alembic"}
+    assert modules & (late | {"aiosmtplib", "httpcore", "mcp", "obstore", "redis"}) == set()
+
+
 @pytest.mark.parametrize("first", ["gateway.app", "gateway.commands.line", "gateway.commands.serve"])
 def test_the_service_loads_nothing_for_a_terminal(first: str) -> None:
     """httpx and structlog would, where they are loaded as they come (gateway/adapters/lean.py)."""

@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, func, insert, select, text, update
 from sqlmodel import col
 
 from contract.errors import Problems
+from storage import table_statements
 from storage.base import new_id
 from storage.database import Database
 from storage.statements import ORG_PARAM, CompiledStatement
@@ -468,6 +469,19 @@ async def test_a_shape_shows_each_session_its_own(database: Database, ours: Rows
 
     found = await asyncio.gather(*(look(rows) for _ in range(20) for rows in (ours, theirs)))
     assert found == [["first"], ["second"]] * 20
+
+
+@only_postgresql
+async def test_only_identifiers_are_written_into_a_text(database: Database, ours: Rows) -> None:
+    """What begins a transaction carries no parameters (decision 940)."""
+    shape = CompiledStatement(table_statements.locking(Deal, inside=True), database.sql, tenant=True, scoped=False)
+    sought = new_id()
+    sent = shape.written_out(shape.parameters(ours.org, {"id": sought}))
+    assert "$" not in sent
+    assert sent.count(f"'{sought}'") == sent.count(f"'{ours.org}'") == 1
+    for value in ("' OR true --", sought.upper(), f"{sought}\n", sought.replace("-", ""), "", 7, None):
+        with pytest.raises(TenantBreach):
+            shape.written_out(shape.parameters(ours.org, {"id": value}))
 
 
 @only_postgresql
