@@ -23,7 +23,6 @@ from typing import Any
 
 import asyncpg
 from sqlalchemy.engine import make_url
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from benchmarks import questions
 from benchmarks.asking import graphql
@@ -136,15 +135,7 @@ def _measure(contestant: Contestant, bare: Mapping[str, float], runs: int) -> No
 
 async def _keep_cells(where: Place, kept: bool) -> None:
     """Have the roll-ups be kept from now on, or no longer."""
-    url = make_url(where.gateway_url)
-    statements = [text for rollup in ROLLUPS for text in (triggers if kept else removal)(where.dialect, rollup)]
-    engine = create_async_engine(url, isolation_level="AUTOCOMMIT")
-    try:
-        async with engine.connect() as connection:
-            for statement in statements:
-                await connection.exec_driver_sql(statement)
-    finally:
-        await engine.dispose()
+    await where.execute(text for rollup in ROLLUPS for text in (triggers if kept else removal)(where.dialect, rollup))
 
 
 def _writes_beside_bare(contestant: Contestant, where: Place, rounds: int, seconds: float) -> tuple[float, float]:

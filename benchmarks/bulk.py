@@ -1,7 +1,7 @@
 """How fast much comes in and goes out, and what that costs everybody else: `./run bench bulk`.
 
-Files, upserts, merges, imports, duplicates, exports and reports against their bounds, on both databases with the local
-store. The gateway has its worker in its own process, as it has unless told.
+Files, upserts, merges, imports, duplicates, exports, reports and what match keys cost against their bounds, on both
+databases with the local store. The gateway has its worker in its own process, as it has unless told.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""The parts of the bulk benchmark: files, upserts and merges, imports and duplicates, exports, reports."""
+"""The parts of the bulk benchmark: files, upserts and merges, imports and duplicates, exports, reports, match keys."""
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
 import sqlite3
+import statistics
 import time
 import uuid
 from collections.abc import Callable
@@ -25,6 +27,7 @@ from benchmarks.contestants import Contestant
 from benchmarks.data import Place
 from contract.bulk_vocabulary import ExportKind
 from resolvers.export_rows import EXPORTED
+from storage.match_triggers import CONTACTS, removal, triggers
 
 _PART = 64 * CHUNK
 _numbers = count(1)
@@ -272,10 +275,50 @@ def reports(bench: Bench) -> None:
     bench.beside.meanwhile("report", lambda: bench.one.json("GET", path))
 
 
+_CONTACT = "mutation($i: ContactCreateInput!) { contactCreate(input: $i) { contact { id } userErrors { message } } }"
+_CHANGE = "mutation($id: ID!, $i: ContactUpdateInput!) { contactUpdate(id: $id, input: $i) { userErrors { message } } }"
+
+
+def keys(bench: Bench) -> None:
+    """What match keys cost single writes: beside the same with their triggers taken out, in turns."""
+    number, rounds = bench.of(400, 10), bench.of(9, 1)
+
+    def made() -> list[str]:
+        rows = [
+            {"lastName": f"N{n}", "email": f"n{n}@keys.example", "phone": f"+49 30 {n:07}"}
+            for n in (next(_numbers) for _ in range(number))
+        ]
+        return [bench.one.field(_CONTACT, i=row)["contact"]["id"] for row in rows]
+
+    def changed(ids: list[str]) -> None:
+        for contact in ids:
+            bench.one.field(_CHANGE, id=contact, i={"lastName": f"M{next(_numbers)}"})
+
+    made()
+    creates: dict[bool, list[float]] = {True: [], False: []}
+    updates: dict[bool, list[float]] = {True: [], False: []}
+    for turn in range(2 * rounds):
+        kept = turn % 2 == 0
+        if turn:
+            every = (triggers if kept else removal)(bench.place.dialect, CONTACTS)
+            asyncio.run(bench.place.execute(every))
+        begun = time.perf_counter()
+        ids = made()
+        between = time.perf_counter()
+        changed(ids)
+        creates[kept].append(between - begun)
+        updates[kept].append(time.perf_counter() - between)
+    for what, taken in (("contacts made", creates), ("names of contacts changed", updates)):
+        ours, bare = statistics.median(taken[True]), statistics.median(taken[False])
+        bench.figures.told(f"{what}, a second", number / ours)
+        bench.figures.at_least(f"{what}: of the rate without match keys", bare / ours, 0.95)
+
+
 PARTS: dict[str, Callable[[Bench], None]] = {
     "files": files,
     "upserts": upserts,
     "imports": imports,
     "exports": exports,
     "reports": reports,
+    "keys": keys,
 }

@@ -6,11 +6,14 @@ import asyncio
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from benchmarks.cores import Cores
 from benchmarks.postgresql import ANALYTICS, BASELINE, OWNER, Server
@@ -111,6 +114,16 @@ class Place:
     """The login of ad-hoc SQL, where the database needs one."""
     server: int | None = None
     """The process of PostgreSQL, whose children do the work."""
+
+    async def execute(self, statements: Iterable[str]) -> None:
+        """Send these as the owner of the tables, each for itself."""
+        engine = create_async_engine(make_url(self.gateway_url), isolation_level="AUTOCOMMIT")
+        try:
+            async with engine.connect() as connection:
+                for statement in statements:
+                    await connection.exec_driver_sql(statement)
+        finally:
+            await engine.dispose()
 
 
 def place(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> AbstractContextManager[Place]:

@@ -18,7 +18,7 @@ from identity.file_links import signed_path
 from jobs.queue import enqueue
 from jobs.work import Retry, Run, WorkFailed, work
 from providers.artifacts import ArtifactMissing
-from providers.mail import Attachment, Letter, MailError, MailLater, MailRefused
+from providers.mail import ENCODED, Attachment, Letter, MailError, MailLater, MailRefused
 from storage.base import now
 from storage.database import Database
 from storage.queries import mails, members
@@ -112,9 +112,10 @@ def _left(mail: Mail) -> list[str]:
 def _envelope(address: str) -> str | None:
     """The address as mail servers of any age know it; None where there is no such form."""
     try:
-        return validate_email(address, check_deliverability=False).ascii_email
+        known = validate_email(address, check_deliverability=False).ascii_email
     except EmailNotValidError:
         return None
+    return None if known is None or ENCODED in known else known  # no header could hold that one beside the others
 
 
 async def _letter(run: Run, mail: Mail, to: Sequence[str]) -> Letter:
@@ -184,11 +185,6 @@ def _words(refused: Mapping[str, str]) -> str | None:
     if not refused:
         return None
     return f"Refused: {', '.join(f'{address} ({why})' for address, why in sorted(refused.items()))}"
-
-
-def subject_of(name: str) -> str:
-    """A name as the title of a message: one line."""
-    return " ".join("".join(c if c.isprintable() else " " for c in name).split())
 
 
 def today(moment: datetime) -> datetime:

@@ -1,9 +1,10 @@
 """The port to what runs later: enqueue, schedule and status, inside the transaction of the business (decision 32)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import TypeVar
 
-from storage.base import now
+from storage.base import Record, new_id, now
 from storage.new_rows import new_row
 from storage.queries import jobs, listables, records
 from storage.rows import JobRow
@@ -11,6 +12,7 @@ from storage.tables import Job
 from storage.tenancy.sessions import TenantSession
 
 AT_ONCE = timedelta()
+RecordT = TypeVar("RecordT", bound=Record)
 
 
 async def enqueue(
@@ -30,6 +32,19 @@ async def enqueue(
     return await _put(
         session, new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=dict(arguments)), delay
     )
+
+
+async def enqueue_for(
+    session: TenantSession, kind: str, argument: str, draft: Callable[[str, str], RecordT]
+) -> tuple[RecordT, Job]:
+    """Insert a record that says how the work on it stands, and have that work done; both rows.
+
+    `draft` makes the record of its identifier and the job's; the work is told the former, by the argument's name.
+    """
+    record_id = new_id()
+    job = await enqueue(session, kind, {argument: record_id})
+    [made] = await session.insert(draft(record_id, job.id))
+    return made, job
 
 
 async def enqueue_each(session: TenantSession, kind: str, arguments: Sequence[Mapping[str, object]]) -> list[Job]:

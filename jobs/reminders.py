@@ -10,8 +10,9 @@ from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import activities
 from storage.queries.records import append_events, lock_organization
+from storage.queries.watches import organizations_to_look_at, put_off
 from storage.rows import ActivityRow
-from storage.tables import Event
+from storage.tables import Event, ReminderWatch
 from storage.tables.activities import LINKS
 
 BATCH = 500
@@ -21,7 +22,7 @@ BATCH = 500
 async def remind(database: Database) -> None:
     """Tell the reminders that are due, of any organization; a read alone where none is."""
     async with database.directory() as session:
-        found = await activities.organizations_with_reminders(session, now())
+        found = await organizations_to_look_at(session, ReminderWatch, now())
     for org_id in found:  # a transaction of each organization's own, as everything is
         while await _remind(database, org_id):
             pass
@@ -34,7 +35,7 @@ async def _remind(database: Database, org_id: str) -> bool:
         if tasks:
             await append_events(session, [_told(task) for task in tasks])
         await lock_organization(session)
-        await activities.put_off(session)
+        await put_off(session, ReminderWatch, await activities.next_reminder(session))
     return len(tasks) == BATCH
 
 

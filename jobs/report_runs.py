@@ -12,7 +12,7 @@ from contract.limits import LEFTOVER_HOURS, REPORT_RUN_DAYS
 from contract.scopes import ScopeGroup
 from contract.vocabulary import JobStatus, ReportKind
 from jobs import mails
-from jobs.queue import enqueue
+from jobs.queue import enqueue_for
 from jobs.work import Retry, Run, WorkFailed, work
 from providers.children import ChildError
 from reports.narrowing import READ_BY
@@ -43,20 +43,21 @@ async def enqueue_run(
     occurrence: datetime | None = None,
 ) -> tuple[ReportRun, Job]:
     """Have files in these formats made of the report, and sent with the message if there is one; the run, its job."""
-    run_id = new_id()
-    job = await enqueue(session, KIND, {"run_id": run_id})
-    run = new_row(
-        ReportRun,
-        id=run_id,
-        report_id=report.id,
-        formats=list(formats),
-        requested_by=requested_by,
-        job_id=job.id,
-        mail_id=mail_id,
-        occurrence=occurrence,
+    return await enqueue_for(
+        session,
+        KIND,
+        "run_id",
+        lambda run_id, job_id: new_row(
+            ReportRun,
+            id=run_id,
+            report_id=report.id,
+            formats=list(formats),
+            requested_by=requested_by,
+            job_id=job_id,
+            mail_id=mail_id,
+            occurrence=occurrence,
+        ),
     )
-    await session.insert(run)
-    return run, job
 
 
 async def _gave_up(session: TenantSession, job: Job, words: str) -> None:

@@ -6,20 +6,22 @@ one for each moment that was missed.
 
 from collections.abc import Mapping
 from datetime import datetime, time
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from contract.schedules import Rhythm
 from contract.scopes import ScopeGroup
 from contract.vocabulary import SYSTEM_ACTOR, MailStatus, ReportFrequency, ReportKind, Weekday
-from jobs.mails import subject_of, today
+from jobs.mails import today
 from jobs.report_runs import enqueue_run
+from providers.mail import one_line
 from reports.narrowing import READ_BY
 from storage.base import JsonDict, now
 from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import mails, members, report_schedules
 from storage.queries.records import append_events, lock_organization
-from storage.tables import Event, Mail, Report
+from storage.queries.watches import organizations_to_look_at, put_off
+from storage.tables import Event, Mail, Report, ReportWatch
 from storage.tenancy.sessions import TenantSession
 
 BATCH = 20
@@ -41,7 +43,7 @@ def rhythm_of(schedule: Mapping[str, object]) -> Rhythm:
 async def fire(database: Database, most: int) -> None:
     """Make the runs that are due, of any organization, which may have so many messages a day."""
     async with database.directory() as session:
-        found = await report_schedules.organizations_due(session, now())
+        found = await organizations_to_look_at(session, ReportWatch, now())
     for org_id in found:  # a transaction of each organization's own, as everything is
         while await _fire(database, org_id, most):
             pass
@@ -61,12 +63,16 @@ async def _fire(database: Database, org_id: str, most: int) -> bool:
                 await _moved(session, report, _next(report, moment), None)
             else:
                 await _run(session, report, moment, most)
-        await report_schedules.put_off(session)
+        await put_off(session, ReportWatch, await report_schedules.next_moment(session))
     return len(due) == BATCH
 
 
 async def _obstacle(session: TenantSession, report: Report) -> str | None:
     """Why the schedule cannot go on: it acts as the report's owner, and writes to members (decision 865)."""
+    try:
+        rhythm_of(report.schedule or {})
+    except ZoneInfoNotFoundError:  # zones are renamed, and machines know different ones (decision 952)
+        return "Its time zone is not known here any more"
     if report.owner_id is None:
         return "Nobody owns the report"
     scopes = await members.scopes_of(session, [report.owner_id, report.scheduled_by or ""])
@@ -92,7 +98,7 @@ async def _run(session: TenantSession, report: Report, moment: datetime, most: i
     spent = await mails.number_since(session, today(moment)) >= most
     mail = new_row(
         Mail,
-        subject=subject_of(report.name),
+        subject=one_line(report.name),
         recipients=list(report.schedule["to"]),
         asked_by=report.scheduled_by or SYSTEM_ACTOR,
         status=MailStatus.FAILED.value if spent else MailStatus.QUEUED.value,

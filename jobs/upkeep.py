@@ -1,6 +1,7 @@
 """Looks after what a worker has beside the jobs that are due: reminders, schedules of reports, webhooks that are
 behind, answers whose process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and
-uploads, old runs of reports, exports and messages, bytes that no file has, and idempotency keys that have expired.
+uploads, old runs of reports, exports and messages, bytes that no file has, watches that are missing, and
+idempotency keys that have expired.
 """
 
 import time
@@ -18,6 +19,7 @@ from jobs import (
     report_runs,
     report_schedules,
     roll_ups,
+    watches_upkeep,
     webhooks,
 )
 from providers.artifacts import Artifacts
@@ -35,8 +37,8 @@ _ROUND_SECONDS = 3_600.0
 class Upkeep:
     """Takes turns of a second; in each it tells the reminders that are due, has the reports mailed that are, wakes the
     webhooks, folds what was written, removes bytes that no file has from the store, and looks at one organization's old
-    jobs, trash, uploads, questions, runs of reports, exports, messages and empty cells. Questions are kept for so many
-    days.
+    jobs, trash, uploads, questions, runs of reports, exports, messages, watches and empty cells. Questions are
+    kept for so many days.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Upkeep:
                 await exports_upkeep.prune(self._database, org_id),
             ]
             if not any(more):
+                await watches_upkeep.mend(self._database, org_id)
                 await roll_ups.tidy(self._database, self._waiting.pop())
 
 

@@ -1,6 +1,7 @@
 """Cells of CSV (RFC 4180) that no spreadsheet takes for formulas (decisions 57 and 270)."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 _FORMULA: Final = re.compile(r"[\s\x00]*[=+\-@＝＋－＠|%]|[\t\r\n\x00]")
@@ -11,6 +12,10 @@ that each text comes back as it was.
 """
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 _QUOTED: Final = re.compile(r'[",\r\n]|^\s|\s$')
+BETWEEN: Final = ";"
+"""The sign between the names of a list within a cell."""
+_TO_ESCAPE: Final = re.compile(rf"\\(?=[\\{BETWEEN}]|\Z)|{BETWEEN}")
+"""What means itself only behind a backslash: the sign, and a backslash before either or at the end (decision 951)."""
 
 
 def text_cell(text: str, *, is_number: bool = False) -> str:
@@ -30,3 +35,24 @@ def looks_like_number(text: str) -> bool:
 def plain_text(cell: str) -> str:
     """Returns the text that a cell was made of: without the apostrophe before what could be a formula."""
     return cell[1:] if cell.startswith("'") and _GUARDED.match(cell[1:]) else cell
+
+
+def joined(names: Sequence[str]) -> str:
+    """Returns the text of a list of names, none of which is cut in two by the sign between them."""
+    return BETWEEN.join(_TO_ESCAPE.sub(r"\\\g<0>", name) for name in names)
+
+
+def parted(text: str, between: str) -> list[str]:
+    """Returns the names of a list, without the blanks around them. A sign between names is none behind a backslash."""
+    if "\\" not in text or between.startswith("\\"):  # the latter is a sign itself
+        parts = text.split(between)
+    else:
+        parts = [""]
+        for escaped, is_end, plain in re.findall(
+            rf"\\(\\|{re.escape(between)})|({re.escape(between)})|(.)", text, re.S
+        ):
+            if is_end:
+                parts.append("")
+            else:
+                parts[-1] += escaped or plain
+    return [name for part in parts if (name := part.strip())]

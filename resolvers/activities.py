@@ -25,8 +25,9 @@ from storage.new_rows import new_row
 from storage.queries import activities as statements
 from storage.queries import files, listables, records, tags
 from storage.queries.listable import Listable
+from storage.queries.watches import watch
 from storage.rows import ActivityRow
-from storage.tables import Activity
+from storage.tables import Activity, ReminderWatch
 from storage.tables.activities import LINKS
 from storage.tenancy.sessions import TenantSession
 
@@ -257,7 +258,7 @@ async def tell(ctx: Context, session: TenantSession, activity: Activity, verb: s
     data = {f"{activity.type}_id": activity.id, **told}
     await changes.append_event(ctx, session, f"{activity.type}_{verb}", data)
     if verb != "deleted" and activity.remind_at is not None and activity.completed_at is None:
-        await statements.watch(session, activity.remind_at)
+        await watch(session, ReminderWatch, activity.remind_at)
 
 
 def _keep_synced(activity: Activity, values: Given) -> None:

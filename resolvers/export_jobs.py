@@ -10,14 +10,14 @@ from contract.criteria import Selection
 from contract.errors import InvalidState, Path, Problem, Problems
 from contract.limits import EXPORT_COLUMNS_MAX, EXPORTS_WAITING_MAX
 from contract.scopes import ScopeGroup
-from jobs.queue import enqueue
+from jobs.queue import enqueue_for
 from resolvers.export_rows import EXPORTED
 from resolvers.export_work import KIND, group_of
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
 from resolvers.shared.lists import by_id
-from storage.base import JsonDict, as_uuid, new_id
+from storage.base import JsonDict, as_uuid
 from storage.new_rows import new_row
 from storage.queries import exports as statements
 from storage.queries import listables
@@ -73,20 +73,23 @@ async def create_export(ctx: Context, input: DataExportInput, where: JsonDict) -
     async with ctx.writing() as session:
         if await statements.number_unfinished(session) >= EXPORTS_WAITING_MAX:
             raise InvalidState(f"{EXPORTS_WAITING_MAX} exports wait already")
-        export_id = new_id()
-        job = await enqueue(session, KIND, {"export_id": export_id})
-        draft = new_row(
-            DataExport,
-            id=export_id,
-            org_id=ctx.org_id,
-            kind=input.kind.value,
-            format=input.format.value,
-            job_id=job.id,
-            requested_by=ctx.caller.subject,
-            needs=group.needed,
-            definition={"columns": list(columns), "condition": where},
-            last_id=await statements.last_id(session, exported.listable),
+        last_id = await statements.last_id(session, exported.listable)
+        made, _ = await enqueue_for(
+            session,
+            KIND,
+            "export_id",
+            lambda export_id, job_id: new_row(
+                DataExport,
+                id=export_id,
+                org_id=ctx.org_id,
+                kind=input.kind.value,
+                format=input.format.value,
+                job_id=job_id,
+                requested_by=ctx.caller.subject,
+                needs=group.needed,
+                definition={"columns": list(columns), "condition": where},
+                last_id=last_id,
+            ),
         )
-        [made] = await session.insert(draft)
     ctx.forget()
     return made

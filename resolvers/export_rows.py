@@ -11,7 +11,7 @@ from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.criteria import Selection
 from contract.errors import Path, Problem, Problems
 from contract.vocabulary import TaggedKind
-from reports.csv_cells import looks_like_number, text_cell
+from reports.csv_cells import joined, looks_like_number, text_cell
 from storage.columns import JSON, OBJECT, OBJECTS, columns_of
 from storage.queries import listables
 from storage.queries.listable import Listable
@@ -131,10 +131,6 @@ def _csv_lines(_columns: Sequence[str], rows: Sequence[Values]) -> bytes:
     return "".join(f"{','.join(map(_cell, row))}\r\n" for row in rows).encode()
 
 
-_BETWEEN = ";"
-"""The sign between the names of a list within a cell."""
-
-
 def _cell(value: object) -> str:
     if value is None:
         return ""
@@ -151,7 +147,7 @@ def _cell(value: object) -> str:
     if isinstance(value, int | float):
         return str(value)
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return text_cell(_BETWEEN.join(value)) if value else ""
+        return text_cell(joined(value)) if value else ""
     return text_cell(orjson.dumps(value, default=_number, option=orjson.OPT_UTC_Z).decode())
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from contract.errors import Problem
-from reports.csv_cells import plain_text
+from reports.csv_cells import parted, plain_text
 from resolvers.upsert_rows import Kind as RecordKind
 from storage.columns import DATE, FLAG, MONEY, NAMES, WHOLE, Kind, columns_of
 
@@ -90,7 +90,7 @@ def _flag(cell: str) -> bool:
 
 def _names(told: Told) -> Convert:
     def convert(cell: str) -> list[str]:
-        return [name for part in plain_text(cell).split(told.list_separator) if (name := part.strip())]
+        return parted(plain_text(cell), told.list_separator)
 
     return convert
 

@@ -8,7 +8,7 @@ from contract.criteria import ListQuery, Selection
 from contract.errors import InvalidState, NotFound, Problem, Problems, Unavailable
 from contract.limits import IMPORT_FILE_MAX_BYTES, IMPORT_LEDGER_PAGE, IMPORT_PREVIEW_ROWS, IMPORTS_WAITING_MAX
 from contract.scopes import ScopeGroup
-from jobs.queue import enqueue, supersede
+from jobs.queue import enqueue_for, supersede
 from providers.artifacts import ArtifactMissing
 from resolvers.import_csv import Broken, FileRow, Form, found_delimiter, found_encoding, read_head
 from resolvers.import_forms import (
@@ -30,7 +30,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult, by_id, children, page_of, readable
 from resolvers.upserts import attempted
-from storage.base import new_id, now
+from storage.base import now
 from storage.new_rows import new_row
 from storage.queries import imports as statements
 from storage.queries import listables, records
@@ -152,20 +152,22 @@ async def create_import(ctx: Context, input: DataImportInput) -> DataImport:
     async with ctx.writing() as session:
         if await statements.number_unfinished(session) > IMPORTS_WAITING_MAX:
             raise InvalidState(f"{IMPORTS_WAITING_MAX} imports wait already")
-        import_id = new_id()
-        job = await enqueue(session, KIND, {"import_id": import_id})
-        draft = new_row(
-            DataImport,
-            id=import_id,
-            org_id=ctx.org_id,
-            kind=input.kind.value,
-            dry_run=input.dry_run,
-            file_id=input.file_id,
-            job_id=job.id,
-            requested_by=ctx.caller.subject,
-            definition=kept(definition),
+        made, _ = await enqueue_for(
+            session,
+            KIND,
+            "import_id",
+            lambda import_id, job_id: new_row(
+                DataImport,
+                id=import_id,
+                org_id=ctx.org_id,
+                kind=input.kind.value,
+                dry_run=input.dry_run,
+                file_id=input.file_id,
+                job_id=job_id,
+                requested_by=ctx.caller.subject,
+                definition=kept(definition),
+            ),
         )
-        [made] = await session.insert(draft)
         await _log(ctx, session, "import_started", made)
     ctx.forget()
     return made

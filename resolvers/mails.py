@@ -11,8 +11,9 @@ from contract.limits import MAIL_RECIPIENTS_MAX, MAIL_SUBJECT_MAX, MAIL_TEXT_MAX
 from contract.normal_form import folded
 from contract.scopes import ScopeGroup
 from contract.vocabulary import ReportFormat
-from jobs.mails import subject_of, today
+from jobs.mails import today
 from jobs.report_runs import enqueue_run
+from providers.mail import one_line
 from resolvers.report_runs import Asked, Formats, check_leads
 from resolvers.shared import changes
 from resolvers.shared.access import requires
@@ -85,7 +86,7 @@ async def email_report(ctx: Context, report_id: str, input: ReportEmail) -> Aske
         await _check_day(ctx, session)
         mail = new_row(
             Mail,
-            subject=input.subject or subject_of(report.name),
+            subject=input.subject or one_line(report.name),
             recipients=to,
             body=input.message or "",
             asked_by=ctx.caller.subject,

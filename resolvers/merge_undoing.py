@@ -36,6 +36,7 @@ class Unmerged:
 async def undo_merge(ctx: Context, merge_id: str) -> Unmerged:
     """Undo a merge within 30 days. Raises NotFound, or InvalidState for one that cannot be undone any more."""
     async with ctx.writing() as session:
+        await records.take_turns(session, *MODELS.values())
         merge = await records.lock_for_update(session, Merge, merge_id)
         if merge is None:
             raise NotFound(field=("id",))

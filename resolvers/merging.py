@@ -23,6 +23,7 @@ from storage.joined_rows import ToldMergeRow
 from storage.new_rows import new_row
 from storage.queries import listables, merged_ids, records
 from storage.queries import merging as statements
+from storage.queries.duplicates import MODELS
 from storage.queries.history import Told, changed_fields
 from storage.queries.merging import Going, Links
 from storage.tables import Merge, MergedId
@@ -89,6 +90,7 @@ async def preview_merge(ctx: Context, input: MergeInput) -> MergePreview:
 async def merge_records(ctx: Context, input: MergeInput) -> Merged:
     """Make one record of several, in one transaction. Raises Problems, InvalidState, or PreconditionFailed."""
     async with ctx.writing() as session:
+        await records.take_turns(session, *MODELS.values())
         plan = await _planned(session, input, lock=True)
         merged_now = await _made(ctx, session, plan, input)
     ctx.forget()

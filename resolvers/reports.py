@@ -24,10 +24,10 @@ from resolvers.shared.writing import delete_record
 from storage.base import JsonDict
 from storage.new_rows import new_row
 from storage.queries import listables, records
-from storage.queries import report_schedules as statements_of_schedules
 from storage.queries import reports as statements
+from storage.queries.watches import watch
 from storage.rows import ReportRow
-from storage.tables import Report
+from storage.tables import Report, ReportWatch
 from storage.tenancy.sessions import TenantSession
 
 _AT: Path = ("input", "parameters")
@@ -127,7 +127,7 @@ async def create_report(ctx: Context, input: ReportCreate) -> Report:
         [report] = await session.insert(changes.as_changed(report, {"parameters": parameters, **schedule}))
         await changes.append_event(ctx, session, "report_created", {"report_id": report.id})
         if report.next_at is not None:
-            await statements_of_schedules.watch(session, report.next_at)
+            await watch(session, ReportWatch, report.next_at)
     ctx.forget()
     return report
 
@@ -158,7 +158,7 @@ async def update_report(
             data: JsonDict = {"report_id": report.id, "changed": [n for n in changed if n not in _OF_SCHEDULE]}
             await changes.append_event(ctx, session, "report_updated", data)
             if "next_at" in changed and report.next_at is not None:
-                await statements_of_schedules.watch(session, report.next_at)
+                await watch(session, ReportWatch, report.next_at)
     ctx.forget()
     return report
 

@@ -35,7 +35,7 @@ async def written(
 
     Raises Problems where `all_of_them` have to be good, and Raced.
     """
-    await external_keys.take_turn(session, kind.model)
+    await records.take_turns(session, kind.model)
     wanted = _sought_by(kind, lines, match)
     await _refer(session, kind, lines)
     await _find(session, kind, lines, match, wanted)

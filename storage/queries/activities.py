@@ -8,10 +8,8 @@ from sqlmodel import col
 
 from storage.base import now
 from storage.expressions import AnySelect
-from storage.new_rows import new_row
-from storage.queries.records import insert_missing
 from storage.rows import ActivityRow
-from storage.tables import Activity, ReminderWatch
+from storage.tables import Activity
 from storage.tenancy.sessions import TenantSession
 
 _IS_OPEN = (col(Activity.remind_at).is_not(None), col(Activity.completed_at).is_(None))
@@ -23,26 +21,6 @@ async def of_message(session: TenantSession, message_id: str) -> str | None:
     own = col(Activity.org_id) == session.org_id, col(Activity.message_id) == message_id
     found: str | None = await session.scalar(select(col(Activity.id)).where(*own).with_for_update(read=True))
     return found
-
-
-async def watch(session: TenantSession, moment: datetime) -> None:
-    """Have workers look for a reminder of this moment.
-
-    It comes after the transaction's events: their lock keeps the workers' own reckoning (`put_off`) before or behind
-    this transaction.
-    """
-    if not await insert_missing(session, new_row(ReminderWatch, org_id=session.org_id, next_at=moment)):
-        await session.execute(
-            update(ReminderWatch)
-            .where(col(ReminderWatch.org_id) == session.org_id, col(ReminderWatch.next_at) > moment)
-            .values(next_at=moment)
-        )
-
-
-async def organizations_with_reminders(session: TenantSession, moment: datetime) -> Sequence[str]:
-    """The organizations that may have a reminder due by then (a session of the directory)."""
-    rows = await session.rows(select(col(ReminderWatch.org_id)).where(col(ReminderWatch.next_at) <= moment))
-    return [row.org_id for row in rows]
 
 
 async def take_due(session: TenantSession, moment: datetime, size: int) -> Sequence[ActivityRow]:
@@ -66,14 +44,8 @@ async def take_due(session: TenantSession, moment: datetime, size: int) -> Seque
     return rows
 
 
-async def put_off(session: TenantSession) -> None:
-    """Note when the organization's next reminder is due; under the lock of its events."""
+async def next_reminder(session: TenantSession) -> datetime | None:
+    """When the organization's next reminder is due; None where there is none."""
     own = col(Activity.org_id) == session.org_id
     earliest: datetime | None = await session.scalar(select(func.min(col(Activity.remind_at))).where(own, *_IS_OPEN))
-    watched = await session.find(ReminderWatch, col(ReminderWatch.org_id) == session.org_id, lock=True)
-    if watched is None:
-        return
-    if earliest is None:
-        await session.delete(watched)
-    else:
-        await session.update(watched, next_at=earliest)
+    return earliest

@@ -59,21 +59,6 @@ async def lock(session: TenantSession, model: type[Record], ids: Sequence[str]) 
     return {row.id: row for row in rows}
 
 
-_TURNS = 0x75707365
-"""The family of the locks by which upserts take turns; the rest of a lock's number stands for whose they are."""
-
-
-async def take_turn(session: TenantSession, model: type[Record]) -> None:
-    """Let the upserts of one kind of an organization come one after the other, until the transaction ends.
-
-    No index says that an address or a domain has one record, so that two which both find none would both make it.
-    SQLite has one writer anyway.
-    """
-    if session.dialect == "postgresql":
-        own = func.hashtext(bindparam(None, f"{session.org_id}:{model.__tablename__}", type_=Text()))
-        await session.rows(select(func.pg_advisory_xact_lock(_TURNS, own)))
-
-
 def among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
     """Whether the column has one of the values, which are one parameter however many they are."""
     return any_of(column, bindparam(None, list(values), type_=TextList()))

@@ -1,6 +1,7 @@
-"""Statements on when processes are to look after an organization's runs: a moment for each, in tables of the directory.
+"""Statements on when processes are to look after what an organization has due: a moment for each, in tables of the
+directory.
 
-Each kind of runs has a table; an organization without unfinished runs has no row there.
+Each kind of work has a table; an organization that has nothing due has no row there.
 """
 
 from collections.abc import Sequence
@@ -11,21 +12,31 @@ from sqlmodel import col
 
 from storage.new_rows import new_row
 from storage.queries.records import insert_missing
-from storage.tables import AnalyticsWatch, ChatWatch
+from storage.tables import AnalyticsWatch, ChatWatch, ReminderWatch, ReportWatch
 from storage.tenancy.sessions import TenantSession
 
-Watch = type[AnalyticsWatch] | type[ChatWatch]
+Watch = type[AnalyticsWatch] | type[ChatWatch] | type[ReminderWatch] | type[ReportWatch]
 
 
 async def watch(session: TenantSession, table: Watch, moment: datetime) -> None:
-    """Have processes look at the organization's runs at this moment, unless they will sooner; under its lock."""
+    """Have processes look at the organization at this moment, unless they will sooner.
+
+    It comes under the organization's lock, which an event takes too: that keeps the reckoning of those who look
+    (`put_off`) before or behind this transaction.
+    """
     if not await insert_missing(session, new_row(table, org_id=session.org_id, next_at=moment)):
         own = col(table.org_id) == session.org_id, col(table.next_at) > moment
         await session.execute(update(table).where(*own).values(next_at=moment))
 
 
+async def is_watched(session: TenantSession, table: Watch, moment: datetime) -> bool:
+    """Whether processes look at the organization at this moment, or sooner."""
+    own = col(table.org_id) == session.org_id, col(table.next_at) <= moment
+    return bool(await session.rows(select(col(table.org_id)).where(*own)))
+
+
 async def organizations_to_look_at(session: TenantSession, table: Watch, moment: datetime) -> Sequence[str]:
-    """The organizations that may have a run to look after by then (a session of the directory)."""
+    """The organizations that may have something due by then (a session of the directory)."""
     rows = await session.rows(select(col(table.org_id)).where(col(table.next_at) <= moment))
     return [row.org_id for row in rows]
 

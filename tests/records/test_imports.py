@@ -569,9 +569,11 @@ async def test_what_was_exported_and_imported_elsewhere_is_exported_alike(one: T
         ],
         "leads": [Lead(name=t.strip(), notes=t, source="manual", external_key=f"l{n}") for n, t in enumerate(odd)],
     }
-    tag = Tag(name="=vip")
-    await one.add(tag, *(record for each in records.values() for record in each))
-    await one.add(TagLink(kind="account", record_id=records["accounts"][0].id, tag_id=tag.id))
+    tags = [Tag(name=name) for name in ("=vip", "b;c", "d\\", '"e"', "f, g", "\\;")]
+    await one.add(*tags, *(record for each in records.values() for record in each))
+    for kind in ("account", "contact", "deal", "lead"):
+        linked = records[f"{kind}s"][0].id
+        await one.add(*(TagLink(kind=kind, record_id=linked, tag_id=tag.id, position=n) for n, tag in enumerate(tags)))
     for noun, kept in records.items():
         content, rows = await exported(one, noun)
         left_out = NOT_CARRIED - {"id", "created_at", "updated_at", "version", "converted_at", "closed_at"}

@@ -158,6 +158,21 @@ async def test_only_members_are_written_to_unless_an_administrator_says_otherwis
     assert (done["mail"]["status"], done["mail"]["to"]) == ("SENT", to)
 
 
+async def test_a_name_or_an_address_like_an_encoded_word_makes_no_header(one: Tenant) -> None:
+    """Decision 953: in the outbox, as it would go to a mail server; the odd address is refused, the other gets it."""
+    odd = "=?utf-8?q?a=0D=0ABcc:_x@evil.example?="
+    report = await saved(one, name=odd)
+    run = await asked(one, report, role="admin", to=["viewer@example.com", "=?utf-8?q?a?=@example.com"])
+    done = await settled(one, run)
+    assert done["mail"]["status"] == "SENT"
+    assert done["mail"]["error"] == "Refused: =?utf-8?q?a?=@example.com (not an address for this mail server)"
+    message = outbox(one)[done["mail"]["id"]]
+    assert (message["To"], message["Bcc"]) == ("viewer@example.com", None)
+    assert message["Subject"].replace("\u2060", "") == odd
+    [file] = message.iter_attachments()
+    assert file.keys() == ["Content-Type", "Content-Transfer-Encoding", "Content-Disposition", "MIME-Version"]
+
+
 async def test_who_is_no_member_any_more_when_it_is_sent_gets_nothing_and_it_is_told(one: Tenant) -> None:
     run = await asked(one, await saved(one), to=["viewer@example.com", "admin@example.com"])
     gone = f'mutation {{ memberDeactivate(id: "{one.subject("viewer")}") {{ {ERRORS} }} }}'

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.csv_cells import looks_like_number, plain_text, text_cell
+from reports.csv_cells import joined, looks_like_number, parted, plain_text, text_cell
 from resolvers.import_csv import Broken, FileRow, Form, Reader, found_delimiter, found_encoding
 
 ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "windows-1252", "gb18030", "shift_jis")
@@ -63,6 +63,30 @@ def test_a_text_comes_back_as_it_was(text: str) -> None:
     line = text_cell(text, is_number=looks_like_number(text)) + ",end"
     [[cell, _]] = csv.reader(io.StringIO(line, newline=""), strict=True)
     assert plain_text(cell) == text
+
+
+@given(st.lists(st.text(st.sampled_from("a;\\=' ,\n"), min_size=1).filter(lambda name: name == name.strip())))
+def test_names_of_a_list_come_back_whatever_is_in_them(names: list[str]) -> None:
+    """Decision 951: a sign between names, or a backslash, that is part of a name."""
+    [[cell, _]] = csv.reader(io.StringIO(f"{text_cell(joined(names))},end", newline=""), strict=True)
+    assert parted(plain_text(cell), ";") == names
+
+
+@pytest.mark.parametrize(
+    ("cell", "between", "names"),
+    [
+        ("a; b ;;c", ";", ["a", "b", "c"]),
+        ("R\\D;x", ";", ["R\\D", "x"]),
+        ("a\\;b;c", ";", ["a;b", "c"]),
+        ("a\\\\;b", ";", ["a\\", "b"]),
+        ("a\\, b, c;d", ", ", ["a, b", "c;d"]),
+        ("a\\b\\c", "\\", ["a", "b", "c"]),
+        ("", ";", []),
+        ("\\", ";", ["\\"]),
+    ],
+)
+def test_lists_are_parted(cell: str, between: str, names: list[str]) -> None:
+    assert parted(cell, between) == names
 
 
 @pytest.mark.parametrize("text", ["'=1+1", "''-x", "=1+1", "'", "-5", "'-5", "@x", " =x", "\t", "'\r"])

@@ -215,6 +215,25 @@ async def test_an_owner_who_may_not_read_any_more_pauses_it(one: Tenant, how: st
     assert resumed["report"]["schedule"]["nextAt"] is not None
 
 
+async def test_a_time_zone_that_is_gone_pauses_it_and_stops_no_other(one: Tenant, two: Tenant) -> None:
+    """Decision 952: a worker with another database of time zones goes on with all that it can."""
+    gone, other, theirs = await saved(one), await saved(one), await saved(two)
+    async with one.gateway.world.database.writing(one.id) as session:
+        found = await session.find(Report, id=gone["id"], lock=True)
+        assert found is not None
+        assert found.schedule is not None
+        await session.update(found, schedule={**found.schedule, "time_zone": "Atlantis/Poseidonis"})
+    for tenant, report in ((one, gone), (one, other), (two, theirs)):
+        await make_due(tenant, report["id"], now() - timedelta(seconds=1))
+    await fire(one)
+    paused = (await one.ask(READ, id=gone["id"]))["schedule"]
+    assert (paused["nextAt"], paused["pausedReason"]) == (None, "Its time zone is not known here any more")
+    assert await runs(one, gone["id"]) == []
+    assert [len(await runs(*each)) for each in ((one, other["id"]), (two, theirs["id"]))] == [1, 1]
+    resumed = await one.ask(UPDATE, id=gone["id"], i={"schedule": DAILY})
+    assert resumed["report"]["schedule"]["nextAt"] is not None
+
+
 async def test_a_schedule_needs_an_owner_who_may_read_what_it_tells(one: Tenant) -> None:
     await one.scoped("api:read", name="reader")
     report = await saved(one, kind="ACTIVITY_BY_OWNER")

@@ -120,6 +120,7 @@ def test_package_locks_hold_no_download_address() -> None:
         "examples/chat/package-lock.json",
         "examples/typescript/package-lock.json",
         "tests/chat/npm/package-lock.json",
+        "tests/files/npm/package-lock.json",
         "tests/gateway/audits/package-lock.json",
         "tests/identity/oidc_provider/package-lock.json",
         "tests/mcp/npm/package-lock.json",
