@@ -1,7 +1,7 @@
 """Integrations with third-party accounts: the vocabularies, the catalogue of providers, and the limits."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -163,27 +163,50 @@ class ProviderInfo:
     permissions: tuple[str, ...] = ()
     is_built: bool = False
     settings: tuple[str, ...] = ()
+    of_kind: Mapping[IntegrationStreamKind, str] = field(default_factory=dict)
+    """The permissions that one kind of stream alone needs; a provider without has one kind."""
+    folders: tuple[tuple[str, str], ...] = ()
+    """The folders whose e-mail is followed, as the provider and as members call them."""
+
+    def asked_for(self, kinds: Collection[IntegrationStreamKind]) -> tuple[str, ...]:
+        """The permissions that these kinds of streams need."""
+        others = {permission for kind, permission in self.of_kind.items() if kind not in kinds}
+        return tuple(permission for permission in self.permissions if permission not in others)
+
+    def usual(self, kinds: Sequence[IntegrationStreamKind] | None) -> tuple[IntegrationStreamKind, ...]:
+        """The kinds that a connection follows: those that are named, else all but e-mail."""
+        every = (kind for kind in self.kinds if kind is not IntegrationStreamKind.MAIL)
+        return tuple(dict.fromkeys(kinds)) if kinds else tuple(every)
 
 
 _MEMBER, _CALENDAR, _MAIL = IntegrationOwnership.MEMBER, IntegrationStreamKind.CALENDAR, IntegrationStreamKind.MAIL
 GOOGLE_CALENDAR = "https://www.googleapis.com/auth/calendar.readonly"
-"""The permission without which there is nothing to read of a Google account."""
+GOOGLE_MAIL = "https://www.googleapis.com/auth/gmail.metadata"
+"""The permissions to read the calendars and the headers of mail of a Google account."""
+MICROSOFT_CALENDAR, MICROSOFT_MAIL, MICROSOFT_PROFILE = "Calendars.Read", "Mail.ReadBasic", "User.Read"
+"""The same of a Microsoft account, and the one that says whose it is."""
 CATALOGUE: Sequence[ProviderInfo] = (
     ProviderInfo(
         IntegrationProvider.GOOGLE,
         "Google",
         _MEMBER,
-        (_CALENDAR,),
-        ("openid", "email", GOOGLE_CALENDAR),
+        (_CALENDAR, _MAIL),
+        ("openid", "email", GOOGLE_CALENDAR, GOOGLE_MAIL),
         is_built=True,
         settings=("CRM_GOOGLE_CLIENT_ID", "CRM_GOOGLE_CLIENT_SECRET", "CRM_PUBLIC_URL"),
+        of_kind={_CALENDAR: GOOGLE_CALENDAR, _MAIL: GOOGLE_MAIL},
+        folders=(("mail", "Mail"),),
     ),
     ProviderInfo(
         IntegrationProvider.MICROSOFT,
         "Microsoft 365",
         _MEMBER,
         (_CALENDAR, _MAIL),
-        ("Calendars.Read", "Mail.ReadBasic"),
+        ("offline_access", MICROSOFT_PROFILE, MICROSOFT_CALENDAR, MICROSOFT_MAIL),
+        is_built=True,
+        settings=("CRM_MICROSOFT_CLIENT_ID", "CRM_MICROSOFT_CLIENT_SECRET", "CRM_PUBLIC_URL"),
+        of_kind={_CALENDAR: MICROSOFT_CALENDAR, _MAIL: MICROSOFT_MAIL},
+        folders=(("inbox", "Inbox"), ("sentitems", "Sent items")),
     ),
     ProviderInfo(
         IntegrationProvider.ZOOM,
@@ -238,6 +261,9 @@ CONFIRM_SECONDS = 600
 LARGE_REMOVAL = 20
 """The number of items from which on a removal of more than half is confirmed first."""
 PROGRESS_SECONDS = 5.0
+
+ADDRESSES_OF_A_MAIL_MAX = 500
+"""The addresses of an e-mail that are kept."""
 
 CONSENT_SECONDS = 600
 """How long a consent may take, and again its completion."""

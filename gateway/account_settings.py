@@ -26,6 +26,28 @@ class AccountSettings(BaseSettings):
         description="Where Google's interfaces lie instead, by https or on this machine; for tests.",
         examples=["http://127.0.0.1:9000"],
     )
+    microsoft_client_id: str = Field(
+        default="",
+        description="The application by which members connect Microsoft accounts.",
+        examples=["00001111-aaaa-2222-bbbb-3333cccc4444"],
+    )
+    microsoft_client_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="A client secret of that application.",
+        examples=["the-secret-of-the-application"],
+    )
+    microsoft_tenant: str = Field(
+        default="common",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$",
+        description="Whose accounts may sign in there: `common` everybody's, `organizations` those of work and school, "
+        "`consumers` personal ones, or the tenant of one organization, by its identifier or domain.",
+        examples=["organizations"],
+    )
+    microsoft_base_url: str | None = Field(
+        default=None,
+        description="Where Microsoft's interfaces lie instead, by https or on this machine; for tests.",
+        examples=["http://127.0.0.1:9000"],
+    )
     sync_poll_seconds: int = Field(
         default=POLL_SECONDS,
         ge=30,
@@ -34,7 +56,7 @@ class AccountSettings(BaseSettings):
         json_schema_extra={"unit": "seconds"},
     )
 
-    @field_validator("google_client_id", "google_client_secret")
+    @field_validator("google_client_id", "google_client_secret", "microsoft_client_id", "microsoft_client_secret")
     @classmethod
     def _visible(cls, value: SecretStr | str) -> SecretStr | str:
         text = value if isinstance(value, str) else value.get_secret_value()
@@ -42,7 +64,7 @@ class AccountSettings(BaseSettings):
             raise ValueError("must be visible ASCII, without blanks")
         return value
 
-    @field_validator("google_base_url")
+    @field_validator("google_base_url", "microsoft_base_url")
     @classmethod
     def _unheard(cls, value: str | None) -> str | None:
         """Tokens go there, so nobody may listen in."""
@@ -54,3 +76,9 @@ class AccountSettings(BaseSettings):
         if parts.scheme != "https" and not is_loopback_name(parts.hostname or ""):
             raise ValueError("must be https, or on this machine")
         return value
+
+
+def is_given(settings: AccountSettings, variable: str) -> bool:
+    """Whether the variable is set."""
+    value = getattr(settings, variable.removeprefix("CRM_").lower())
+    return bool(value.get_secret_value() if isinstance(value, SecretStr) else value)

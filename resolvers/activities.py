@@ -23,7 +23,7 @@ from storage.base import JsonDict, now
 from storage.expressions import AnyColumn
 from storage.new_rows import new_row
 from storage.queries import activities as statements
-from storage.queries import files, listables, records, tags
+from storage.queries import files, listables, records, sync, tags
 from storage.queries.listable import Listable
 from storage.queries.watches import watch
 from storage.rows import ActivityRow
@@ -237,6 +237,8 @@ async def delete_activity(ctx: Context, activity_id: str) -> str:
     """Delete an activity of any type."""
     async with ctx.writing() as session:
         activity = await to_change(session, activity_id)
+        if activity.source != ActivitySource.MANUAL or activity.message_id is not None:
+            await sync.forget_meeting(session, activity.id)
         await tags.unlink(session, [activity.id])
         await files.unlink_record(session, "activity", activity.id)
         await session.delete(activity)

@@ -116,7 +116,7 @@ async def connect_integration(ctx: Context, input: IntegrationConnect) -> Consen
             **chosen_settings(policy, input.settings),
         )
         [integration] = await session.insert(drafted)
-        begun = await _asked(ctx, session, integration, provider, input.return_to)
+        begun = await _asked(ctx, session, integration, provider, input.return_to, info.usual(input.kinds))
     ctx.forget()
     return begun
 
@@ -134,10 +134,23 @@ async def reconnect_integration(ctx: Context, integration_id: str, return_to: st
             raise InvalidState("A feed needs no consent: connect its address anew", field=("id",))
         if integration.status == IntegrationStatus.DISCONNECTING.value:
             raise InvalidState("The connection is being removed", field=("id",))
-        provider = _provider(ctx, BY_PROVIDER[IntegrationProvider(integration.provider)])
-        begun = await _asked(ctx, session, integration, provider, return_to)
+        info = BY_PROVIDER[IntegrationProvider(integration.provider)]
+        provider = _provider(ctx, info)
+        kinds = info.usual(await _followed_kinds(ctx, session, integration))
+        begun = await _asked(ctx, session, integration, provider, return_to, kinds)
     ctx.forget()
     return begun
+
+
+async def _followed_kinds(
+    ctx: Context, session: TenantSession, integration: Integration
+) -> list[IntegrationStreamKind]:
+    """The kinds of streams that the connection has, or that were to be followed where none are there yet."""
+    found = [IntegrationStreamKind(each.kind) for each in await sync.streams(session, integration.id)]
+    if found or integration.grant_sealed is None:
+        return found
+    grant = opened_grant(ctx.services.identity.pepper, integration.id, integration.grant_sealed)
+    return [IntegrationStreamKind(each) for each in grant.kinds]
 
 
 def _provider(ctx: Context, info: ProviderInfo) -> AccountProvider:
@@ -177,14 +190,19 @@ def _check_return(ctx: Context, return_to: str | None, at: Path) -> None:
 
 
 async def _asked(
-    ctx: Context, session: TenantSession, integration: Integration, provider: AccountProvider, return_to: str | None
+    ctx: Context,
+    session: TenantSession,
+    integration: Integration,
+    provider: AccountProvider,
+    return_to: str | None,
+    kinds: Sequence[IntegrationStreamKind],
 ) -> Consent:
     """The consent that is under way from now on; one before it is no longer."""
     pepper, verifier, nonce = ctx.services.identity.pepper, new_verifier(), secrets.token_urlsafe(32)
     expires_at = now() + timedelta(seconds=CONSENT_SECONDS)
     integration = await session.update(
         integration,
-        grant_sealed=sealed_grant(pepper, integration.id, Grant(verifier, return_to)),
+        grant_sealed=sealed_grant(pepper, integration.id, Grant(verifier, return_to, kinds=kinds)),
         grant_state=stored(nonce, pepper),
         grant_code=None,
         grant_expires_at=expires_at,
@@ -195,7 +213,8 @@ async def _asked(
     which = IntegrationProvider(integration.provider)
     state = new_state(pepper, ctx.org_id, integration.id, which, nonce)
     redirect = ctx.services.accounts.redirect(which)
-    return Consent(integration, provider.oauth.address(redirect, state, verifier), expires_at)
+    scope = " ".join(BY_PROVIDER[which].asked_for(kinds))
+    return Consent(integration, provider.oauth.address(redirect, state, verifier, scope=scope), expires_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +252,7 @@ async def complete_integration(ctx: Context, integration_id: str, input: Integra
         words = f"{info.name} did not complete the consent: begin again. {error.words}"
         raise ProviderFailed(words, field=("input", "completion_code")) from None
     try:
-        completed = await _kept(ctx, integration.id, info, given)
+        completed = await _kept(ctx, integration.id, info, given, _needed(ctx, info, grant))
     except (Duplicate, Conflict, InvalidState):
         await _give_up(ctx, integration)
         raise
@@ -246,9 +265,21 @@ async def _exchanged(ctx: Context, info: ProviderInfo, grant: Grant) -> _Given:
     provider = _provider(ctx, info)
     redirect = ctx.services.accounts.redirect(info.provider)
     tokens = await provider.oauth.exchanged(grant.code, grant.verifier, redirect, now())
-    if not provider.needed <= tokens.scopes:
+    if not _needed(ctx, info, grant) <= tokens.scopes:
         return _Given(tokens, Who("", ""), ())
-    return _Given(tokens, await provider.who(tokens.access), await provider.calendars(tokens.access))
+    who = await provider.who(tokens.access)
+    is_mail_alone = set(grant.kinds) == {IntegrationStreamKind.MAIL}
+    found = [] if is_mail_alone else await provider.calendars(tokens.access)
+    mail = IntegrationStreamKind.MAIL
+    if mail in grant.kinds:
+        found += [CalendarInfo(key, name, is_primary=True, kind=mail) for key, name in info.folders]
+    return _Given(tokens, who, found)
+
+
+def _needed(ctx: Context, info: ProviderInfo, grant: Grant) -> frozenset[str]:
+    """The permissions without which what is to be followed cannot be read."""
+    own = frozenset(permission for kind, permission in info.of_kind.items() if kind in grant.kinds)
+    return own or _provider(ctx, info).needed
 
 
 async def _give_up(ctx: Context, integration: Integration) -> None:
@@ -263,13 +294,15 @@ async def _give_up(ctx: Context, integration: Integration) -> None:
     ctx.forget()
 
 
-async def _kept(ctx: Context, integration_id: str, info: ProviderInfo, given: _Given) -> Integration:
+async def _kept(
+    ctx: Context, integration_id: str, info: ProviderInfo, given: _Given, needed: frozenset[str]
+) -> Integration:
     """The connection with its tokens, to be read at once. Raises NotFound, InvalidState, Duplicate or Conflict.
 
     A permission that was not ticked connects nothing (decision 572).
     """
-    provider, pepper = _provider(ctx, info), ctx.services.identity.pepper
-    if missing := sorted(provider.needed - given.tokens.scopes):
+    pepper = ctx.services.identity.pepper
+    if missing := sorted(needed - given.tokens.scopes):
         words = f"{info.name} was not permitted to show what is read: connect again, and tick {', '.join(missing)}"
         raise InvalidState(words, field=("input", "completion_code"))
     async with ctx.writing() as session:
@@ -328,12 +361,19 @@ async def _followed(
 
     A calendar's identifier is often an address, so that what stands in a stream is a keyed hash (decision 576).
     """
-    there = {stream.external_id for stream in await sync.streams(session, integration_id)}
+    there = {(stream.kind, stream.external_id) for stream in await sync.streams(session, integration_id)}
     named = {each.id if each.is_primary else stored(each.id, bytes(pepper)): each for each in calendars}
     new = [
-        new_row(SyncStream, integration_id=integration_id, external_id=key, name=each.name, enabled=each.is_primary)
+        new_row(
+            SyncStream,
+            integration_id=integration_id,
+            kind=each.kind.value,
+            external_id=key,
+            name=each.name,
+            enabled=each.is_primary,
+        )
         for key, each in named.items()
-        if key not in there
+        if (each.kind.value, key) not in there
     ]
     for row in new:  # a few, and rows with bytes are inserted one at a time
         await session.insert(row)

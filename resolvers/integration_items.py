@@ -9,11 +9,13 @@ from contract.integrations import (
     IntegrationItemOutcome,
     IntegrationSkipReason,
     IntegrationStatus,
+    IntegrationStreamKind,
 )
 from contract.scopes import ScopeGroup
 from jobs.queue import hasten
 from jobs.sync.again import decide
 from jobs.sync.events import IDS_MAX
+from jobs.sync.mail_leaving import leave_out
 from jobs.sync.rules import rules_of
 from jobs.sync.run import KIND
 from jobs.sync.writing import Outcome
@@ -36,6 +38,7 @@ _FIXED = {
     IntegrationSkipReason.OUTSIDE_WINDOW: "The item lies outside of the days that are followed",
     IntegrationSkipReason.TOO_MANY: "The series is not followed, so there is no single meeting to take",
 }
+_NOT_KEPT = "Nothing of the e-mail is kept: it is taken with a full synchronisation once somebody in it is a contact"
 
 
 @requires(ScopeGroup.MEETINGS_READ)
@@ -144,7 +147,11 @@ async def _decided(
         if integration.status == IntegrationStatus.DISCONNECTING.value:
             raise InvalidState("The connection is being removed", field=("id",))
         _check(item, decision)
-        if item.decision != decision.value:
+        if item.kind == IntegrationStreamKind.MAIL:
+            if decision is IntegrationItemDecision.IGNORE and item.decision != decision.value:
+                await _log(ctx, session, integration, await leave_out(session, item), item.kind)
+                item = await session.find(SyncOccurrence, id=canonical) or item
+        elif item.decision != decision.value:
             connection, rules = await rules_of(session, integration, policy, now())
             outcome = await decide(session, connection, rules, item, decision, now())
             if is_private and outcome.created:
@@ -158,12 +165,17 @@ async def _decided(
 def _check(item: SyncOccurrence, decision: IntegrationItemDecision) -> None:
     """Raise InvalidState where the item cannot be taken (decision 366)."""
     words = _FIXED.get(IntegrationSkipReason(item.reason)) if item.reason is not None else None
+    if item.kind == IntegrationStreamKind.MAIL and item.reason is not None:
+        words = _NOT_KEPT
     if decision is IntegrationItemDecision.TAKE and words is not None:
         raise InvalidState(words, field=("id",))
 
 
-async def _log(ctx: Context, session: TenantSession, integration: Integration, outcome: Outcome) -> None:
+async def _log(
+    ctx: Context, session: TenantSession, integration: Integration, outcome: Outcome, kind: str | None = None
+) -> None:
     kinds = {"created": outcome.created, "updated": outcome.updated, "removed": outcome.removed}
     if any(kinds.values()):
         data = {"integration_id": integration.id, **{name: ids[:IDS_MAX] for name, ids in kinds.items()}}
-        await changes.append_event(ctx, session, "meetings_synced", data)
+        type = "emails_synced" if kind == IntegrationStreamKind.MAIL else "meetings_synced"
+        await changes.append_event(ctx, session, type, data)

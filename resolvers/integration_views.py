@@ -12,6 +12,7 @@ from contract.integrations import (
     IntegrationProvider,
     IntegrationRunMode,
     IntegrationSkipReason,
+    IntegrationStreamKind,
     SyncVisibility,
 )
 from contract.scopes import ScopeGroup
@@ -76,19 +77,25 @@ async def counts_of_integration(ctx: Context, integration_id: str) -> Counts:
     async def load(ids: list[str]) -> list[Counts]:
         async with ctx.reading() as session:
             rows = await statements.counts(session, ids)
-        found: dict[str, list[tuple[str, str | None, int, int]]] = {i: [] for i in ids}
+        found: dict[str, list[tuple[str, str | None, int, int, bool]]] = {i: [] for i in ids}
         for row in rows:
-            found[row.integration_id].append((row.outcome, row.reason, row.items, row.shown))
+            is_mail = row.kind == IntegrationStreamKind.MAIL
+            found[row.integration_id].append((row.outcome, row.reason, row.items, row.shown, is_mail))
         return [_counted(found[i]) for i in ids]
 
     return await ctx.loader("integration_counts", load).load(integration_id)
 
 
-def _counted(rows: Sequence[tuple[str, str | None, int, int]]) -> Counts:
+def _counted(rows: Sequence[tuple[str, str | None, int, int, bool]]) -> Counts:
     skipped = [each for each in rows if each[0] == IntegrationItemOutcome.SKIPPED]
-    ordered = sorted(skipped, key=lambda each: (-each[2], each[1] or ""))
-    by = tuple(SkipCount(IntegrationSkipReason(reason), items) for _, reason, items, _ in ordered if reason)
-    return Counts(sum(each[3] for each in rows), 0, sum(each[2] for each in skipped), by)
+    reasons: dict[str, int] = {}
+    for _, reason, items, _, _ in skipped:
+        if reason is not None:
+            reasons[reason] = reasons.get(reason, 0) + items
+    ordered = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+    by = tuple(SkipCount(IntegrationSkipReason(reason), items) for reason, items in ordered)
+    meetings, emails = (sum(each[3] for each in rows if each[4] is is_mail) for is_mail in (False, True))
+    return Counts(meetings, emails, sum(each[2] for each in skipped), by)
 
 
 def problem_of(integration: Connected) -> IntegrationProblemView | None:

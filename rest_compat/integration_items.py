@@ -8,7 +8,12 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from contract.criteria import Op
-from contract.integrations import IntegrationItemOutcome, IntegrationSkipReason, SyncedField
+from contract.integrations import (
+    IntegrationItemOutcome,
+    IntegrationSkipReason,
+    IntegrationStreamKind,
+    SyncedField,
+)
 from contract.vocabulary import ActivityType
 from resolvers import integration_items, meeting_sync
 from resolvers.integration_items import Item
@@ -79,6 +84,8 @@ async def release(call: RestRequest) -> RestResponse:
 
 async def _shown(ctx: Context, item: Item) -> JsonObject:
     document = {key: getattr(item, key) for key in _KEYS}
+    if item.kind == IntegrationStreamKind.MAIL:  # whose e-mail is no meeting
+        document["meeting_id"] = None
     subject = await integration_items.subject_of_item(ctx, item.id)
     return {**{key: document[key] for key in _KEYS[:6]}, "subject": subject, **{k: document[k] for k in _KEYS[6:]}}
 

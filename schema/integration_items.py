@@ -62,7 +62,7 @@ class IntegrationItem(Node):
 
     @guarded_field(meetings.get_meeting, "The meeting that it is, or that it is a duplicate of.", "meeting_id")
     async def meeting(root: strawberry.Parent[Item], info: Info) -> MeetingLink | None:
-        if root.meeting_id is None:
+        if root.meeting_id is None or root.kind == IntegrationStreamKind.MAIL:
             return None
         return await meetings.get_meeting(info.context, root.meeting_id, selected(info))
 

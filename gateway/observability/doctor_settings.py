@@ -4,11 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from contract.integrations import BY_PROVIDER, IntegrationProvider
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
+from gateway.account_settings import is_given
 from gateway.addresses import is_loopback_name
 from gateway.setting_sources import Stranger
 from gateway.settings import Settings, unfit_to_serve
 
+_PUBLIC = "CRM_PUBLIC_URL"
 BEAT_LEAST = STATEMENT_SECONDS + 2 * CONNECTION_SECONDS
 """Seconds of a job's lease below which one slow statement costs a worker its jobs."""
 
@@ -64,7 +67,9 @@ def of_settings(settings: Settings, strangers: Sequence[Stranger]) -> Iterator[F
         f"set CRM_JOB_LEASE_SECONDS to {BEAT_LEAST:g} at least: a statement may take {STATEMENT_SECONDS} s and "
         f"a connection {CONNECTION_SECONDS} s, and a worker that is late loses its jobs to another",
     )
-    yield _of_google(settings)
+    note = "; while its consent screen is «in testing», consents end after seven days"
+    yield _of_accounts(settings, IntegrationProvider.GOOGLE, note)
+    yield _of_accounts(settings, IntegrationProvider.MICROSOFT)
     yield Finding(
         "outbound",
         not settings.outbound_allow_loopback,
@@ -73,19 +78,17 @@ def of_settings(settings: Settings, strangers: Sequence[Stranger]) -> Iterator[F
     )
 
 
-def _of_google(settings: Settings) -> Finding:
-    """Whether members can connect Google accounts, or the operator has left out a part of what it takes."""
-    given = {"ID": bool(settings.google_client_id), "SECRET": bool(settings.google_client_secret.get_secret_value())}
-    if not any(given.values()):
-        return Finding("google", True, "not set up: members cannot connect Google accounts")
-    missing = [f"CRM_GOOGLE_CLIENT_{name}" for name, there in given.items() if not there]
+def _of_accounts(settings: Settings, provider: IntegrationProvider, note: str = "") -> Finding:
+    """Whether members can connect accounts there, or the operator has left out a part of what it takes."""
+    info = BY_PROVIDER[provider]
+    name, own = provider.value, [each for each in info.settings if each != _PUBLIC]
+    lacking = [each for each in info.settings if not is_given(settings, each)]
+    if not set(own) - set(lacking):
+        return Finding(name, True, f"not set up: members cannot connect {info.name} accounts")
+    if lacking:
+        return Finding(name, False, f"half set up: {', '.join(lacking)} not set", f"set {' and '.join(lacking)}")
     public = urlsplit(settings.public_url or "")
-    if missing or settings.public_url is None:
-        missing += [] if settings.public_url else ["CRM_PUBLIC_URL"]
-        return Finding("google", False, f"half set up: {', '.join(missing)} not set", f"set {' and '.join(missing)}")
-    reached = public.scheme == "https" or is_loopback_name(public.hostname or "")
-    message = f"members are sent back to {settings.public_url.rstrip('/')}/integrations/callback/google"
-    if not reached:
-        return Finding("google", False, message, "use https in CRM_PUBLIC_URL: Google sends nobody back to http")
-    note = "; while its consent screen is «in testing», consents end after seven days"
-    return Finding("google", True, message + note)
+    message = f"members are sent back to {(settings.public_url or '').rstrip('/')}/integrations/callback/{name}"
+    if public.scheme != "https" and not is_loopback_name(public.hostname or ""):
+        return Finding(name, False, message, f"use https in CRM_PUBLIC_URL: {info.name} sends nobody back to http")
+    return Finding(name, True, message + note)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from contract.integrations import IntegrationStreamKind
 from contract.vocabulary import SYSTEM_ACTOR
 from jobs.sync.writing import Outcome
 from storage.base import JsonDict
@@ -29,13 +30,20 @@ async def happened(
 
 
 async def synchronised(
-    session: TenantSession, integration: Integration, request_id: str, outcome: Outcome, others: Sequence[Event] = ()
+    session: TenantSession,
+    integration: Integration,
+    request_id: str,
+    outcome: Outcome,
+    others: Sequence[Event] = (),
+    *,
+    kind: str = IntegrationStreamKind.CALENDAR,
 ) -> None:
-    """Append the events on the meetings that a transaction made, changed and removed, after those others."""
+    """Append the events on the meetings or messages that a transaction made, changed, removed, after those others."""
+    type = "emails_synced" if kind == IntegrationStreamKind.MAIL else "meetings_synced"
     events = list(others)
     kinds = {"created": outcome.created, "updated": outcome.updated, "removed": outcome.removed}
     for place in range(0, max(map(len, kinds.values())), IDS_MAX):
         part = {name: ids[place : place + IDS_MAX] for name, ids in kinds.items()}
-        events.append(draft(integration, "meetings_synced", request_id, **part))
+        events.append(draft(integration, type, request_id, **part))
     if events:
         await append_events(session, events)

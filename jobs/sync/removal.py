@@ -4,8 +4,9 @@ import asyncio
 
 from cryptography.exceptions import InvalidTag
 
-from contract.integrations import IntegrationProvider
+from contract.integrations import IntegrationProvider, IntegrationStreamKind
 from jobs.sync.events import synchronised
+from jobs.sync.mail_leaving import let_go
 from jobs.sync.meetings import Meetings
 from jobs.sync.rules import rules_of
 from jobs.sync.sources import opened_revocation
@@ -14,7 +15,7 @@ from providers.accounts.calls import Refused
 from providers.accounts.ports import AccountError
 from storage.base import FIRST_ID, now
 from storage.queries import jobs, sync
-from storage.tables import Integration, SyncItem
+from storage.tables import Integration, SyncItem, SyncStream
 
 KIND = "integration_removal"
 _TRIES, _PAUSE = 3, 0.5
@@ -33,7 +34,7 @@ async def remove(
     async with run.reading() as session:
         streams = await sync.streams(session, integration_id)
     for stream in streams:
-        while await _batch(run, integration_id, stream.id, delete_synced=delete_synced):
+        while await _batch(run, integration_id, stream, delete_synced=delete_synced):
             pass
     async with run.finishing() as session:
         await sync.lock(session)
@@ -65,16 +66,21 @@ async def _revoke(run: Run, integration_id: str, provider: str, revoking: str) -
             return
 
 
-async def _batch(run: Run, integration_id: str, stream_id: str, *, delete_synced: bool) -> bool:
+async def _batch(run: Run, integration_id: str, stream: SyncStream, *, delete_synced: bool) -> bool:
     """A batch in a transaction; whether there was any. What another connection shows goes on with that one."""
     async with run.writing() as session:
         policy = await sync.lock(session)
         integration = await session.find(Integration, id=integration_id, lock=True)
-        items = await sync.items_behind(session, stream_id, FIRST_ID)
+        items = await sync.items_behind(session, stream.id, FIRST_ID)
         if integration is None or not items:
             return False
         ids = [item.id for item in items]
         rows = await sync.occurrences(session, "item_id", ids)
+        if stream.kind == IntegrationStreamKind.MAIL:
+            outcome = await let_go(session, rows, deletes=delete_synced)
+            await sync.delete_each(session, SyncItem, ids)
+            await synchronised(session, integration, run.job_id, outcome, kind=stream.kind)
+            return True
         connection, rules = await rules_of(session, integration, policy, now())
         shared = await sync.shown_elsewhere(session, integration_id, [r.meeting_id for r in rows if r.meeting_id])
         kept = {each.meeting_id for each in await sync.worked_on(session, [r.meeting_id for r in rows if r.meeting_id])}

@@ -15,7 +15,9 @@ from contract.integrations import (
     PROGRESS_SECONDS,
     VISIBILITY_WIDTH,
     IntegrationProblemCode,
+    IntegrationProvider,
     IntegrationRunMode,
+    IntegrationStreamKind,
     SyncVisibility,
 )
 from jobs.sync import sources
@@ -23,19 +25,24 @@ from jobs.sync.again import narrow
 from jobs.sync.events import happened, synchronised
 from jobs.sync.judge import Rules
 from jobs.sync.lifecycle import Begun, begin, end_where_gone, failed, succeeded
+from jobs.sync.mail import keep_mail
+from jobs.sync.mail_leaving import narrow_mail
+from jobs.sync.mail_rules import MAIL_SOURCES
 from jobs.sync.meetings import Connection, Meetings
 from jobs.sync.pages import Pass, keep
 from jobs.sync.refresh import Renewal
 from jobs.sync.rules import rules_of, window_of
 from jobs.sync.writing import Outcome
 from jobs.work import Retry, Run, work
-from providers.accounts.ports import AccountError, Asked, Cursor, Gone, More, Reader, Seen, StartOver, Told
+from providers.accounts.ports import AccountError, Asked, Cursor, Gone, Mail, More, Reader, Seen, StartOver, Told
 from storage.base import FIRST_ID, now
 from storage.queries import integrations, sync
 from storage.tables import Integration, SyncItem, SyncRun, SyncStream
 from storage.tenancy.sessions import TenantSession
 
 KIND = "integration_sync"
+_MAIL = IntegrationStreamKind.MAIL
+_Change = Seen | Gone | Mail
 _ENOUGH = 10_000  # attempts of a job: a first run that is killed often goes on all the same
 _SECONDS = 3_600.0
 _ANEW = timedelta(days=1)
@@ -96,8 +103,11 @@ async def _narrow(run: Run, begun: Begun) -> None:
         while after is not None:  # a transaction for each batch
             async with run.writing() as session:
                 integration, connection, rules = await _locked(run, session, begun)
-                after, outcome = await narrow(session, connection, rules, stream.id, after, now())
-                await synchronised(session, integration, begun.run.id, outcome)
+                if stream.kind == _MAIL:
+                    after, outcome = await narrow_mail(session, connection, stream.id, after, now())
+                else:
+                    after, outcome = await narrow(session, connection, rules, stream.id, after, now())
+                await synchronised(session, integration, begun.run.id, outcome, kind=stream.kind)
     async with run.writing() as session:
         integration, _, _ = await _locked(run, session, begun)
         await session.update(integration, shown=begun.visibility.value)
@@ -150,7 +160,7 @@ def _reader(run: Run, begun: Begun, stream: SyncStream) -> Reader:
         return sources.reader_of(run.ports, secret, content, now)
     provider = sources.provider_of(run.ports, integration.provider)
     renewal = Renewal(run.reading, run.apart, pepper, provider.oauth, integration.id)
-    return sources.account_reader(provider, secret.account, stream.external_id, renewal.token)
+    return sources.account_reader(provider, secret.account, stream, renewal.token)
 
 
 async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> None:
@@ -158,6 +168,7 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
     present = now()
     window_from, window_until = window_of(present)
     anew = stream.confirmed_at is None or stream.confirmed_at < present - _ANEW or stream.window_from != window_from
+    anew = anew and stream.kind != _MAIL  # which never changes, and may take a call for each message
     thorough = stream.wants_full or anew or begun.run.mode == IntegrationRunMode.FULL.value
     cursor = sources.opened_cursor(run.ports.pepper, stream.id, stream.cursor)
     asked = Asked(None if thorough else cursor, thorough, window_from, window_until)
@@ -166,7 +177,7 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
     generation, shown, end = stream.generation, 0, None
     try:
         async for changes in reader.read(asked, told):
-            page = [each for each in changes if isinstance(each, Seen | Gone)]
+            page = [each for each in changes if isinstance(each, Seen | Gone | Mail)]
             expected = next((each.expected for each in changes if isinstance(each, More)), None)
             end = next((each for each in changes if isinstance(each, Cursor)), None)
             if any(isinstance(each, StartOver) for each in changes):
@@ -187,9 +198,9 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
     await _ended(run, begun, stream, generation, end, asked)
 
 
-def _parts(page: Sequence[Seen | Gone]) -> Sequence[Sequence[Seen | Gone]]:
+def _parts(page: Sequence[_Change]) -> Sequence[Sequence[_Change]]:
     """The page in parts, none of which has too many occurrences for a transaction."""
-    parts: list[list[Seen | Gone]] = []
+    parts: list[list[_Change]] = []
     number = 0
     for each in page:
         size = len(each.occurrences) if isinstance(each, Seen) else 1
@@ -206,7 +217,7 @@ async def _page(
     begun: Begun,
     stream: SyncStream,
     generation: int,
-    page: Sequence[Seen | Gone],
+    page: Sequence[_Change],
     expected: int | None,
     told: Told,
     so_far: _Sum,
@@ -214,7 +225,13 @@ async def _page(
     async with run.writing() as session:
         integration, connection, rules = await _locked(run, session, begun, told)
         going = Pass(stream.id, generation, run.ports.pepper, rules, now(), begun.run.id)
-        done = await keep(session, connection, going, page)
+        if stream.kind == _MAIL:
+            mails = [each for each in page if isinstance(each, Mail)]
+            source = MAIL_SOURCES[IntegrationProvider(integration.provider)].value
+            done = await keep_mail(session, connection, going, mails, source)
+        else:
+            events = [each for each in page if not isinstance(each, Mail)]
+            done = await keep(session, connection, going, events)
         if generation != stream.generation:
             await _update(session, stream, generation=generation)
         so_far.processed += done.processed
@@ -232,7 +249,7 @@ async def _page(
             removed=current.removed + len(outcome.removed),
             skipped=current.skipped + done.skipped,
         )
-        await synchronised(session, integration, begun.run.id, outcome, done.events)
+        await synchronised(session, integration, begun.run.id, outcome, done.events, kind=stream.kind)
         if time.monotonic() - so_far.told_at >= PROGRESS_SECONDS:
             so_far.told_at = time.monotonic()
             await _progressed(session, integration, begun, so_far.processed, expected)
@@ -330,8 +347,8 @@ async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, en
             generation=generation,
             doubted=None,
             wants_full=False,
-            window_from=asked.window_from,
-            window_until=asked.window_until,
+            window_from=None if stream.kind == _MAIL else asked.window_from,
+            window_until=None if stream.kind == _MAIL else asked.window_until,
             synced_at=moment,
             confirmed_at=confirmed,
         )

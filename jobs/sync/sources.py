@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 import orjson
 from cryptography.exceptions import InvalidTag
 
-from contract.integrations import IntegrationProblemCode, IntegrationProvider
+from contract.integrations import IntegrationProblemCode, IntegrationProvider, IntegrationStreamKind
 from identity.encryption import opened, seal
 from identity.secrets import peppers
-from providers.accounts.consents import Access, AccountProvider
+from providers.accounts.consents import Access, AccountProvider, Mailing
 from providers.accounts.ical import FeedReader, Source
 from providers.accounts.ports import AccountError, Reader
 from providers.ports import Ports
 from storage.base import JsonDict
-from storage.tables import Integration
+from storage.tables import Integration, SyncStream
 
 _AWAY_SECONDS = 3_600.0
 _LOST = "What is secret of the connection cannot be opened any more. Disconnect it, and connect it again."
@@ -137,9 +137,11 @@ def provider_of(ports: Ports, name: str) -> AccountProvider:
     return found
 
 
-def account_reader(provider: AccountProvider, account: Account, stream: str, access: Access) -> Reader:
+def account_reader(provider: AccountProvider, account: Account, stream: SyncStream, access: Access) -> Reader:
     """The reader of a stream of an account. Raises AccountError for a calendar that it has no more."""
-    calendar = account.calendars.get(stream)
+    if stream.kind == IntegrationStreamKind.MAIL and isinstance(provider, Mailing):
+        return provider.mail(stream.external_id, account.label, access)
+    calendar = account.calendars.get(stream.external_id)
     if calendar is None:
         words = "The calendar is not there any more: follow another one, or reconnect."
         raise AccountError(IntegrationProblemCode.FORBIDDEN, words, is_final=True)

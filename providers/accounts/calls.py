@@ -5,7 +5,7 @@ Neither a token nor what a provider says of an error is part of ours, or of the 
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -30,6 +30,10 @@ TRIES: Final = 3
 """How often an answer that breaks off is asked for, where asking changes nothing."""
 _RETRY_MOST: Final = 3_600.0
 _CODE = IntegrationProblemCode
+
+
+Params = Mapping[str, str | Sequence[str]]
+"""What is asked, by name; a name with several values is there several times."""
 
 
 class Refused(AccountError):
@@ -70,11 +74,18 @@ class AccountApi:
             trust_env=False,
         )
 
-    async def get(self, url: str, token: str, params: Mapping[str, str] | None = None) -> Json:
+    async def get(
+        self,
+        url: str,
+        token: str,
+        params: Params | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Json:
         """The answer's object. Raises AccountError, Refused among them."""
+        sent = {**(headers or {}), "Authorization": f"Bearer {token}"}
         for number in range(1, TRIES + 1):
             try:
-                return await self._call("GET", url, {"Authorization": f"Bearer {token}"}, params=params)
+                return await self._call("GET", url, sent, params=params)
             except Broken:
                 if number == TRIES:
                     raise
@@ -90,7 +101,7 @@ class AccountApi:
         url: str,
         headers: Mapping[str, str],
         *,
-        params: Mapping[str, str] | None = None,
+        params: Params | None = None,
         form: Mapping[str, str] | None = None,
     ) -> Json:
         words = f"{self.name} cannot be reached, or does not answer in time; it is asked again by itself."
@@ -148,6 +159,9 @@ class AccountApi:
         if status == 403 and reasons & _SCOPES:
             words = f"{self.name} was not permitted to show this: reconnect, and tick every permission."
             return Refused(_CODE.SCOPES_MISSING, words, status, reasons, is_final=True)
+        if reasons & _NO_MAILBOX:
+            words = f"{self.name} has no mailbox or calendar of this account that can be read: connect another account."
+            return Refused(_CODE.FORBIDDEN, words, status, reasons, is_final=True)
         if status in (401, 403):
             words = f"{self.name} refuses, whatever the consent says: ask the administrator of the account there."
             return Refused(_CODE.FORBIDDEN, words, status, reasons, is_final=True)
@@ -163,17 +177,22 @@ _EXPECTED = frozenset({400, 401, 410})
 """The answers that say something of a token or a cursor alone; who asked makes of them what they are."""
 _LIMITS = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"})
 _SCOPES = frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"})
+_NO_MAILBOX = frozenset({"MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI"})
+_SCOPES |= {"ErrorAccessDenied", "Authorization_RequestDenied"}
 
 
 def _reasons(answer: object) -> frozenset[str]:
-    """The words for programs in an error of OAuth (`error: "…"`) or of Google's interfaces (`error: {errors: …}`)."""
+    """The words for programs in an error of OAuth (`error: "…"`) or of an interface.
+
+    Google's are `error: {status, errors, details}`, Microsoft's `error: {code, innerError}`.
+    """
     error = answer.get("error") if isinstance(answer, dict) else None
     if isinstance(error, str):
         return frozenset({error})
     if not isinstance(error, dict):
         return frozenset()
     listed = [*_objects(error.get("errors")), *_objects(error.get("details"))]
-    found = [error.get("status"), *(each.get("reason") for each in listed)]
+    found = [error.get("status"), error.get("code"), *(each.get("reason") for each in listed)]
     return frozenset(each for each in found if isinstance(each, str))
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from contract.integrations import POLL_SECONDS, IntegrationProvider
+from contract.integrations import POLL_SECONDS, IntegrationProvider, IntegrationStreamKind
 from providers.accounts.oauth import OAuth
 from providers.accounts.ports import Reader
 
@@ -22,11 +22,12 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class CalendarInfo:
-    """A calendar of an account."""
+    """A calendar of an account, or what else it has to be followed."""
 
     id: str = field(repr=False)
     name: str
     is_primary: bool
+    kind: IntegrationStreamKind = IntegrationStreamKind.CALENDAR
 
 
 class AccountProvider(Protocol):
@@ -47,6 +48,14 @@ class AccountProvider(Protocol):
 
     async def close(self) -> None:
         """End the connections."""
+
+
+@runtime_checkable
+class Mailing(Protocol):
+    """A provider whose accounts have e-mail."""
+
+    def mail(self, folder: str, label: str, access: Access) -> Reader:
+        """The reader of a folder of the account with this label."""
 
 
 @dataclass(frozen=True, slots=True)

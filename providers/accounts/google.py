@@ -4,12 +4,22 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from urllib.parse import quote
 
-from contract.integrations import CALENDARS_MAX, GOOGLE_CALENDAR, PASS_PAGES_MAX, IntegrationProblemCode
+from contract.integrations import (
+    BY_PROVIDER,
+    CALENDARS_MAX,
+    GOOGLE_CALENDAR,
+    PASS_PAGES_MAX,
+    IntegrationProblemCode,
+    IntegrationProvider,
+)
+from providers.accounts.asking import Asker
 from providers.accounts.calls import AccountApi, Json, Refused
 from providers.accounts.consents import Access, CalendarInfo, Who
+from providers.accounts.gmail import MailboxReader
 from providers.accounts.google_events import change_of, zone_of
 from providers.accounts.oauth import Client, OAuth
 from providers.accounts.ports import AccountError, Asked, Change, Cursor, More, Reader, StartOver, Told
+from providers.accounts.shown import objects
 from providers.calls import Calls
 
 PAGE = 250
@@ -33,13 +43,14 @@ class GoogleAccounts:
         self._api = AccountApi("Google", calls=calls)
         self._who = f"{base or 'https://openidconnect.googleapis.com'}/v1/userinfo"
         self._calendar = f"{base or 'https://www.googleapis.com'}/calendar/v3"
+        self._mail = f"{base or 'https://gmail.googleapis.com'}/gmail/v1"
         client = Client(
             id=client_id,
             secret=secret,
             authorize_url=f"{base or 'https://accounts.google.com'}/o/oauth2/v2/auth",
             token_url=f"{base or 'https://oauth2.googleapis.com'}/token",
             revoke_url=f"{base or 'https://oauth2.googleapis.com'}/revoke",
-            scopes=("openid", "email", GOOGLE_CALENDAR),
+            scopes=BY_PROVIDER[IntegrationProvider.GOOGLE].permissions,
             more=_CONSENT,
         )
         self.oauth = OAuth(self._api, client)
@@ -56,7 +67,7 @@ class GoogleAccounts:
         """The calendars whose events can be read, the primary one first; at most so many. Raises AccountError."""
         params = {"maxResults": str(PAGE)}
         answer = await self._api.get(f"{self._calendar}/users/me/calendarList", token, params)
-        found = [made for each in _objects(answer.get("items")) if (made := _calendar(each)) is not None]
+        found = [made for each in objects(answer.get("items")) if (made := _calendar(each)) is not None]
         found.sort(key=lambda each: not each.is_primary)
         if not found or not found[0].is_primary:
             found.insert(0, CalendarInfo(PRIMARY, "Calendar", is_primary=True))
@@ -66,6 +77,10 @@ class GoogleAccounts:
         """The reader of a calendar of the account with this label, which is its owner's address."""
         url = f"{self._calendar}/calendars/{quote(calendar, safe='')}/events"
         return CalendarReader(self._api, url, label, access)
+
+    def mail(self, folder: str, label: str, access: Access) -> Reader:
+        """The reader of the headers of the account's mail, which is one folder."""
+        return MailboxReader(Asker(self._api, access), f"{self._mail}/users/me", label)
 
     async def close(self) -> None:
         """End the connections."""
@@ -88,11 +103,9 @@ class CalendarReader:
     """Reads one calendar: all of the days that are followed, or what changed since."""
 
     def __init__(self, api: AccountApi, url: str, label: str, access: Access) -> None:
-        self._api = api
+        self._asker = Asker(api, access)
         self._url = url
         self._label = label
-        self._access = access
-        self._token: str | None = None
 
     async def read(self, asked: Asked, told: Told) -> AsyncIterator[Sequence[Change]]:
         """The changes, page by page. Raises AccountError."""
@@ -107,14 +120,14 @@ class CalendarReader:
         is_unchanged = asked.cursor is not None
         while True:
             try:
-                answer = await self._answer(params, told)
+                answer = await self._asker.get(self._url, told, params)
             except Refused as error:
                 if error.status != 410 or asked.cursor is None:
                     raise
                 yield [StartOver()]
                 return
             zone = zone_of(answer.get("timeZone"))
-            changes = [found for each in _objects(answer.get("items")) if (found := change_of(each, zone)) is not None]
+            changes = [found for each in objects(answer.get("items")) if (found := change_of(each, zone)) is not None]
             is_unchanged = is_unchanged and not changes
             following, token = answer.get("nextPageToken"), answer.get("nextSyncToken")
             if not isinstance(following, str) or not following:
@@ -130,23 +143,6 @@ class CalendarReader:
             been.add(following)
             params["pageToken"] = following
 
-    async def _answer(self, params: dict[str, str], told: Told) -> Json:
-        """A page; with another token where this one is accepted no more. Raises AccountError."""
-        token = self._token = self._token or await self._access(None)
-        told.calls += 1
-        try:
-            return await self._api.get(self._url, token, params)
-        except Refused as error:
-            if error.status != 401:
-                raise
-        self._token = await self._access(token)
-        told.calls += 1
-        return await self._api.get(self._url, self._token, params)
-
 
 def _stamp(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _objects(value: object) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -8,16 +8,14 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from contract.integrations import PARTICIPANTS_MAX, PLACE_KEPT, SUBJECT_KEPT, TEXT_KEPT, ParticipantResponse
-from contract.normal_form import ordered
+from contract.integrations import PLACE_KEPT, SUBJECT_KEPT, TEXT_KEPT, ParticipantResponse
 from contract.web_address import is_web_address
 from providers.accounts.calls import Json
-from providers.accounts.ical_events import ADDRESS_MAX, YEARS, joining, plain
+from providers.accounts.ical_events import YEARS, joining, plain
 from providers.accounts.ports import Gone, Guest, Occurrence, Said, Seen
 from providers.accounts.recurrence import as_midnight, moment
+from providers.accounts.shown import People, changed, identifier_of, objects, text_of
 
-_ID_MAX = 1_100
-"""The characters of an identifier: 1,024, and the start of an occurrence behind it."""
 _NO_MEETING = frozenset({"birthday", "focusTime", "outOfOffice", "workingLocation"})
 _RESPONSES = {
     "accepted": ParticipantResponse.ACCEPTED,
@@ -40,13 +38,12 @@ def zone_of(name: object) -> tzinfo:
 
 def change_of(event: Json, zone: tzinfo) -> Seen | Gone | None:
     """Read the event; None for what has no identifier, and so can never be found again."""
-    identifier = event.get("id")
-    if not isinstance(identifier, str) or not 0 < len(identifier) <= _ID_MAX:
+    identifier = identifier_of(event.get("id"))
+    if identifier is None:
         return None
     if event.get("status") == "cancelled":  # of one that was deleted nothing else need be there
         return Gone(identifier)
-    uid = event.get("iCalUID")
-    uid = uid if isinstance(uid, str) and 0 < len(uid) <= _ID_MAX else identifier
+    uid = identifier_of(event.get("iCalUID")) or identifier
     said = _said(event)
     seen = Seen(
         identifier,
@@ -54,7 +51,7 @@ def change_of(event: Json, zone: tzinfo) -> Seen | Gone | None:
         said,
         is_recurring=isinstance(event.get("recurringEventId"), str),
         sequence=_sequence(event.get("sequence")),
-        changed_at=_changed(event.get("updated")),
+        changed_at=changed(event.get("updated")),
     )
     try:
         occurrence = _occurrence(event, zone)
@@ -95,14 +92,14 @@ def _time(value: object, zone: tzinfo) -> tuple[datetime, bool]:
 
 
 def _said(event: Json) -> Said:
-    text = _text(event.get("description"), 4 * TEXT_KEPT)
-    place = _text(event.get("location"), PLACE_KEPT)
-    url = _text(event.get("htmlLink"), PLACE_KEPT)
+    text = text_of(event.get("description"), 4 * TEXT_KEPT)
+    place = text_of(event.get("location"), PLACE_KEPT)
+    url = text_of(event.get("htmlLink"), PLACE_KEPT)
     start = event.get("start")
     zone = start.get("timeZone") if isinstance(start, dict) else None
-    own = [each for each in _objects(event.get("attendees")) if each.get("self") is True]
+    own = [each for each in objects(event.get("attendees")) if each.get("self") is True]
     return Said(
-        subject=_text(event.get("summary"), SUBJECT_KEPT),
+        subject=text_of(event.get("summary"), SUBJECT_KEPT),
         text=None if text is None else plain(text)[:TEXT_KEPT] or None,
         place=place,
         conference_url=_conference(event) or joining(place, text),
@@ -117,7 +114,7 @@ def _said(event: Json) -> Said:
 
 def _conference(event: Json) -> str | None:
     data = event.get("conferenceData")
-    entries = _objects(data.get("entryPoints")) if isinstance(data, dict) else []
+    entries = objects(data.get("entryPoints")) if isinstance(data, dict) else []
     videos = [each.get("uri") for each in entries if each.get("entryPointType") == "video"]
     for found in (*videos, event.get("hangoutLink")):
         if isinstance(found, str) and len(found) <= PLACE_KEPT and is_web_address(found):
@@ -127,49 +124,22 @@ def _conference(event: Json) -> str | None:
 
 def _guests(event: Json) -> tuple[Guest, ...]:
     """Who takes part, each address once, the organizer first; rooms and resources are nobody."""
-    found: dict[str, Guest] = {}
+    people = People()
     organizer = event.get("organizer")
-    attendees = [each for each in _objects(event.get("attendees")) if each.get("resource") is not True]
+    attendees = [each for each in objects(event.get("attendees")) if each.get("resource") is not True]
     if isinstance(organizer, dict) and attendees:
-        _add(found, organizer, ParticipantResponse.ACCEPTED, is_organizer=True)
+        _add(people, organizer, ParticipantResponse.ACCEPTED, is_organizer=True)
     for each in attendees:
         response = _RESPONSES.get(str(each.get("responseStatus")), ParticipantResponse.NO_RESPONSE)
-        _add(found, each, response, is_organizer=each.get("organizer") is True)
-    return tuple(found.values())
+        _add(people, each, response, is_organizer=each.get("organizer") is True)
+    return people.guests
 
 
-def _add(found: dict[str, Guest], person: Json, response: ParticipantResponse, *, is_organizer: bool) -> None:
+def _add(people: People, person: Json, response: ParticipantResponse, *, is_organizer: bool) -> None:
     email = str(person.get("email", "")).strip()
-    if "@" not in email or len(email) > ADDRESS_MAX or any(c.isspace() for c in email) or not email.isprintable():
-        return
-    if email.lower().endswith("@group.calendar.google.com"):  # a calendar that has events of its own is nobody
-        return
-    key, name = email.lower(), _text(person.get("displayName"), 200)
-    there = found.get(key)
-    if there is None and len(found) >= PARTICIPANTS_MAX:
-        return
-    is_organizer = is_organizer or (there is not None and there.is_organizer)
-    named = name if name and name.lower() != key else None
-    found[key] = Guest(email, named or (there.name if there else None), response, is_organizer)
-
-
-def _text(value: object, longest: int) -> str | None:
-    if not isinstance(value, str):
-        return None
-    return ordered("".join(c for c in value.strip()[:longest] if not "\ud800" <= c <= "\udfff")) or None
+    if not email.lower().endswith("@group.calendar.google.com"):  # a calendar that has events of its own is nobody
+        people.add(email, person.get("displayName"), response, is_organizer=is_organizer)
 
 
 def _sequence(value: object) -> int:
     return min(max(value, 0), 2**31 - 1) if isinstance(value, int) else 0
-
-
-def _changed(value: object) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return found.astimezone(UTC) if found is not None and found.tzinfo and found.year in YEARS else None
-
-
-def _objects(value: object) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

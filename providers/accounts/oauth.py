@@ -16,6 +16,8 @@ from providers.accounts.calls import AccountApi, Json, Refused
 from providers.accounts.ports import AccountError
 
 _TOKEN_MAX = 20_000
+_ENDED = frozenset({"invalid_grant", "interaction_required", "consent_required", "login_required"})
+"""The refusals of a token after which nothing but a new consent helps."""
 _USUAL, _LONGEST = 3_600, 30 * 86_400
 
 
@@ -37,9 +39,11 @@ class Client:
     secret: str = field(repr=False)
     authorize_url: str
     token_url: str
-    revoke_url: str
+    revoke_url: str | None
     scopes: tuple[str, ...]
     more: Mapping[str, str]
+    prefix: str = ""
+    """What the provider puts before the names of some permissions when it says which were given."""
 
 
 class OAuth:
@@ -75,15 +79,16 @@ class OAuth:
         try:
             answer = await self._api.post(self._client.token_url, form | self._own())
         except Refused as error:
-            if "invalid_grant" not in error.reasons:
+            if not error.reasons & _ENDED:
                 raise
             words = f"{self._api.name} does not accept the consent any more: connect again, by reconnecting."
             raise AccountError(IntegrationProblemCode.REAUTHORIZE, words, is_final=True) from None
         return self._tokens(answer, present)
 
     async def revoked(self, token: str) -> None:
-        """Have the provider forget the consent. Raises AccountError."""
-        await self._api.post(self._client.revoke_url, {"token": token})
+        """Have the provider forget the consent, where it can be asked to. Raises AccountError."""
+        if self._client.revoke_url is not None:
+            await self._api.post(self._client.revoke_url, {"token": token})
 
     def _own(self) -> dict[str, str]:
         return {"client_id": self._client.id, "client_secret": self._client.secret}
@@ -95,7 +100,10 @@ class OAuth:
             raise AccountError(IntegrationProblemCode.PROVIDER_ANSWER, words)
         seconds = lasts if isinstance(lasts, int) and 0 < lasts <= _LONGEST else _USUAL
         kept = refresh if isinstance(refresh, str) and 0 < len(refresh) <= _TOKEN_MAX else None
-        scopes = frozenset(str(answer.get("scope", "")).split())
+        given = str(answer.get("scope", "")).split()
+        named = {each.lower(): each for each in self._client.scopes}  # Microsoft's are the same in either case
+        plain = (each.removeprefix(self._client.prefix) for each in given)
+        scopes = frozenset(named.get(each.lower(), each) for each in plain)
         return Tokens(access, kept, present + timedelta(seconds=seconds), scopes)
 
 

@@ -98,6 +98,21 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
+class Mail:
+    """An e-mail by its headers, which never change. The rest are addresses, as they are written there."""
+
+    external_id: str
+    sent_at: datetime
+    message_id: str | None = None
+    thread_id: str | None = None
+    subject: str | None = None
+    sender: str | None = None
+    to: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    is_private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class More:
     """How much there is, as far as the provider says; the pages go on."""
 
@@ -117,7 +132,7 @@ class StartOver:
     """The provider does not know the cursor any more: everything is read again, and what is there stays meanwhile."""
 
 
-Change = Seen | Gone | More | Cursor | StartOver
+Change = Seen | Gone | Mail | More | Cursor | StartOver
 
 
 @dataclass(frozen=True, slots=True)

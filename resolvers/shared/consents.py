@@ -5,6 +5,7 @@ Both are sealed, and hold once (decision 570).
 
 import base64
 import binascii
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 import orjson
@@ -20,11 +21,15 @@ STATE_MAX = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The secrets of a consent: PKCE's verifier, and the provider's code once it is there."""
+    """The secrets of a consent: PKCE's verifier, and the provider's code once it is there.
+
+    `kinds` are the kinds of streams to be followed.
+    """
 
     verifier: str = field(repr=False)
     return_to: str | None = None
     code: str = field(default="", repr=False)
+    kinds: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,10 @@ async def forget_runs(session: TenantSession, integration_id: str) -> None:
 
 async def counts(session: TenantSession, ids: Collection[str]) -> Sequence[AnyRow]:
     """How many occurrences each connection has of each outcome and reason, and of how many there is a meeting."""
-    columns = (col(SyncOccurrence.integration_id), col(SyncOccurrence.outcome), col(SyncOccurrence.reason))
+    columns = (
+        *(col(SyncOccurrence.integration_id), col(SyncOccurrence.kind)),
+        *(col(SyncOccurrence.outcome), col(SyncOccurrence.reason)),
+    )
     own = col(SyncOccurrence.org_id) == session.org_id, among(col(SyncOccurrence.integration_id), ids)
     counted = select(*columns, func.count().label("items"), func.count(col(SyncOccurrence.meeting_id)).label("shown"))
     return await session.rows(counted.where(*own).group_by(*columns))

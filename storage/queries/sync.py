@@ -6,7 +6,7 @@ Whoever writes any of them holds the organization's lock of synchronisation (`lo
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import and_, bindparam, delete, func, select, update
+from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 from sqlmodel import col
 
 from contract.integrations import (
@@ -15,7 +15,7 @@ from contract.integrations import (
     IntegrationProvider,
     IntegrationSkipReason,
 )
-from contract.vocabulary import DealStatus
+from contract.vocabulary import ActivitySource, DealStatus
 from storage.base import Record, now
 from storage.expressions import AnyColumn
 from storage.new_rows import new_row
@@ -90,6 +90,15 @@ async def meetings(session: TenantSession, ids: Collection[str]) -> dict[str, Ac
     own = col(Activity.org_id) == session.org_id, among(col(Activity.id), ids)
     wanted = select(Activity).where(*own).order_by(col(Activity.id)).with_for_update()
     return {meeting.id: meeting for meeting in await session.find_all(wanted)}
+
+
+async def mails(session: TenantSession, message_ids: Collection[str], keys: Collection[str]) -> Sequence[Activity]:
+    """The messages that have one of these Message-IDs, or that were brought under one of these keys; locked."""
+    brought = [source.value for source in (ActivitySource.GMAIL, ActivitySource.OUTLOOK)]
+    of_key = and_(col(Activity.source).in_(brought), among(col(Activity.external_id), keys))
+    of_name = among(col(Activity.message_id), message_ids)
+    own = col(Activity.org_id) == session.org_id, or_(of_name, of_key)
+    return await session.find_all(select(Activity).where(*own).order_by(col(Activity.id)).with_for_update())
 
 
 async def connections(session: TenantSession, ids: Collection[str]) -> dict[str, Integration]:
@@ -297,7 +306,7 @@ async def want_again(session: TenantSession, meeting_id: str) -> None:
 
 
 async def forget_meeting(session: TenantSession, meeting_id: str) -> None:
-    """A member deletes the meeting here: it does not come back, and its items say why."""
+    """A member deletes the meeting or the message here: it does not come back, and its items say why."""
     reason = IntegrationSkipReason.REMOVED_HERE.value
     own = col(SyncOccurrence.org_id) == session.org_id, col(SyncOccurrence.meeting_id) == meeting_id
     await session.execute(
@@ -307,7 +316,7 @@ async def forget_meeting(session: TenantSession, meeting_id: str) -> None:
             meeting_id=None,
             outcome=IntegrationItemOutcome.SKIPPED.value,
             reason=reason,
-            explanation="A member deleted the meeting here.",
+            explanation="A member deleted it here.",
             decision=None,
         )
     )

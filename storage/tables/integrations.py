@@ -28,6 +28,7 @@ class Integration(Record, table=True):
     __events__ = {
         "integration": "connected updated paused resumed disconnected failed synced progressed policy_updated",
         "meetings": "synced held",
+        "emails": "synced",
     }
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
@@ -138,7 +139,7 @@ class SyncOccurrence(Record, table=True):
     """One meeting to be: an occurrence of an item, which has one or, where it is a series, several.
 
     `recurrence` is the start that it had at first, or empty. `subject` is empty for what is private. `meeting_id` is
-    the meeting that it is, or that it is a duplicate of.
+    the meeting that it is, or that it is a duplicate of; of the kind `mail` the e-mail.
     """
 
     __tablename__ = "sync_occurrences"

@@ -42,6 +42,7 @@ CHECKS = [
     "public_url",
     "job_lease",
     "google",
+    "microsoft",
     "outbound",
     "row_security",
     "clock",

@@ -260,7 +260,7 @@ async def test_what_cannot_be_connected_says_so(one: Tenant) -> None:
     unbuilt = await rest("POST", "/integrations", one.headers(), {"provider": "zoom"})
     assert (unbuilt.status_code, unbuilt.json()["code"]) == (409, "invalid_state")
     assert (await rest("POST", "/integrations", one.headers(), {"provider": "slack"})).status_code == 403
-    kinds = {"provider": "google", "kinds": ["calendar", "mail"]}
+    kinds = {"provider": "google", "kinds": ["mail", "recordings"]}
     refused = await rest("POST", "/integrations", one.headers(), kinds)
     assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["body", "kinds", 1])
     listed = (await rest("GET", "/integrations/providers", one.headers())).json()

@@ -20,6 +20,7 @@ from storage.tables import Event, Integration
 from tests.support.consents import come_back, complete, connected
 from tests.support.feeds import at, connection, meetings, work
 from tests.support.google import Google, meeting
+from tests.support.provider_server import Provider
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -32,7 +33,7 @@ async def secret(tenant: Tenant, identifier: str) -> sources.Account:
     return account
 
 
-async def ended(tenant: Tenant, google: Google, identifier: str) -> None:
+async def ended(tenant: Tenant, provider: Provider, identifier: str) -> None:
     """The token that is kept ends now, by the service's word and by the provider's."""
     account = await secret(tenant, identifier)
     sealed = sources.sealed_secret(
@@ -44,7 +45,7 @@ async def ended(tenant: Tenant, google: Google, identifier: str) -> None:
         found = await session.find(Integration, id=identifier, lock=True)
         assert found is not None
         await session.update(found, sealed=sealed)
-    google.expire()
+    provider.expire()
 
 
 async def sync(tenant: Tenant, identifier: str, **body: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Connecting a Google account as a member does: begin, permit at the provider, come back, complete."""
+"""Connecting an account as a member does: begin, permit at the provider, come back, complete."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from typing import Any
 import httpx
 
 from tests.support.feeds import work
-from tests.support.google import Account, Google
+from tests.support.google import Google
+from tests.support.microsoft import Microsoft
+from tests.support.provider_server import Account
 from tests.support.tenants import Tenant
 
 CALLBACK = "/integrations/callback/google"
+Elsewhere = Google | Microsoft
 JSON = {"Accept": "application/json"}
+
+
+def named(provider: Elsewhere) -> str:
+    """What the provider is called."""
+    return type(provider).__name__.lower()
 
 
 async def begin(tenant: Tenant, role: str = "member", **more: Any) -> Any:
@@ -34,10 +42,11 @@ async def complete(tenant: Tenant, told: Any, role: str = "member", **headers: s
     return await tenant.gateway.rest("POST", path, tenant.headers(role) | headers, body)
 
 
-async def connected(tenant: Tenant, google: Google, account: Account, role: str = "member", **more: Any) -> str:
+async def connected(tenant: Tenant, provider: Elsewhere, account: Account, role: str = "member", **more: Any) -> str:
     """Connect the account, and have it read; the connection's identifier."""
-    begun = await begin(tenant, role, **more)
-    told = (await come_back(tenant, google.consent(begun["authorization_url"], account))).json()
+    begun = await begin(tenant, role, provider=named(provider), **more)
+    asked = provider.consent(begun["authorization_url"], account)
+    told = (await come_back(tenant, asked, f"/integrations/callback/{named(provider)}")).json()
     response = await complete(tenant, told, role)
     assert response.status_code == 200, response.text
     await work(tenant)

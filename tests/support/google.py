@@ -1,84 +1,42 @@
 """A Google on loopback: consent, tokens, and calendars with pages and changes, by the fields of its documentation.
 
-It runs in a thread of its own, so that several processes can ask it. Series are kept as their occurrences, which is how
-they are shown to who asks for single events. Each fault is given once, in the order in which they were put.
+Series are kept as their occurrences, which is how they are shown to who asks for single events.
 """
 
 from __future__ import annotations
 
-import asyncio
-import base64
 import secrets
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.support.provider_server import Account, Fault, Grant, Letter, Provider, served
+
+__all__ = ["Account", "Fault", "Grant"]
 CLIENT_ID, CLIENT_SECRET = "client-of-the-operator", "CanaryOfTheClientSecret"
+MAIL = "https://www.googleapis.com/auth/gmail.metadata"
 CALENDAR = "https://www.googleapis.com/auth/calendar.readonly"
 ALL = ("openid", "https://www.googleapis.com/auth/userinfo.email", CALENDAR)
 
 
-@dataclass(frozen=True)
-class Account:
-    """An account, and what it permits."""
-
-    sub: str
-    email: str
-
-
 @dataclass
-class Grant:
-    """What a code or token stands for."""
+class Google(Provider):
+    """The provider, with its accounts and their calendars."""
 
-    account: Account
-    scopes: tuple[str, ...]
-    challenge: str = ""
-    redirect: str = ""
-    expires_at: float = 0.0
-
-
-@dataclass
-class Fault:
-    """What is answered in place of the answer to the next request on such a path."""
-
-    path: str
-    status: int = 200
-    body: bytes = b"{}"
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class Google:
-    """The provider; `secrets` are all that it ever gave out and nobody may find lying about."""
-
-    url: str = ""
-    lasts: int = 3_600
-    rotates: bool = True
     page: int = 250
-    slow: float = 0.0
-    secrets: set[str] = field(default_factory=set)
-    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
     calendars: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
     listed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     forgets_before: int = 0
-    codes: dict[str, Grant] = field(default_factory=dict)
-    access: dict[str, Grant] = field(default_factory=dict)
-    refresh: dict[str, Grant] = field(default_factory=dict)
-    number: int = 0
+    mailboxes: dict[str, dict[str, tuple[int, Letter]]] = field(default_factory=dict)
 
     def account(self, name: str | None = None) -> Account:
         """A new account with an empty calendar."""
@@ -86,6 +44,7 @@ class Google:
         email = f"canary-{name or self.number}-{secrets.token_hex(4)}@crm.example"
         made = Account(f"1080{secrets.randbelow(10**16):016d}", email)
         self.calendars[made.sub] = {}
+        self.mailboxes[made.sub] = {}
         self.listed[made.sub] = [
             {"id": email, "summary": email, "primary": True, "accessRole": "owner", "timeZone": "Europe/Berlin"}
         ]
@@ -102,42 +61,41 @@ class Google:
                 told["organizer"] = {"email": account.email, "self": True}
             self.calendars[account.sub][event["id"]] = (self.number, told)
 
+    def send(self, account: Account, *letters: Letter) -> None:
+        """Have these messages be in the mailbox."""
+        for letter in letters:
+            self.number += 1
+            self.mailboxes[account.sub][letter.id] = (self.number, letter)
+
+    def discard(self, account: Account, *ids: str) -> None:
+        """Have these messages be deleted."""
+        for identifier in ids:
+            del self.mailboxes[account.sub][identifier]
+
     def cancel(self, account: Account, *ids: str) -> None:
         """Have these events be deleted."""
         for identifier in ids:
             self.put(account, {"id": identifier, "status": "cancelled"})
 
     def consent(
-        self, address: str, account: Account, scopes: tuple[str, ...] = ALL, error: str | None = None
+        self, address: str, account: Account, scopes: tuple[str, ...] | None = None, error: str | None = None
     ) -> dict[str, str]:
         """A person follows the address and permits, or refuses: what the callback is called with."""
         asked = dict(parse_qsl(urlsplit(address).query))
         assert address.startswith(f"{self.url}/o/oauth2/v2/auth?")
         assert (asked["client_id"], asked["response_type"], asked["access_type"]) == (CLIENT_ID, "code", "offline")
-        assert (asked["code_challenge_method"], CALENDAR in asked["scope"].split()) == ("S256", True)
+        assert (asked["code_challenge_method"], {"openid", "email"} <= set(asked["scope"].split())) == ("S256", True)
+        if scopes is None:
+            scopes = tuple(each for each in (*ALL, MAIL) if each in (*ALL[:2], *asked["scope"].split()))
         if error is not None:
             return {"state": asked["state"], "error": error}
-        code = self._secret("4/0Canary")
+        code = self.secret("4/0Canary")
         self.codes[code] = Grant(account, scopes, asked["code_challenge"], asked["redirect_uri"])
         return {"state": asked["state"], "code": code, "scope": " ".join(scopes)}
 
-    def expire(self) -> None:
-        """All access tokens end now."""
-        for grant in self.access.values():
-            grant.expires_at = 0.0
-
-    def count(self, path: str) -> int:
-        """How often a path was asked."""
-        return sum(asked.endswith(path) for asked, _ in list(self.asked))
-
-    def _secret(self, prefix: str) -> str:
-        made = prefix + secrets.token_urlsafe(24)
-        self.secrets.add(made)
-        return made
-
     def tokens(self, grant: Grant, *, refresh: bool) -> dict[str, Any]:
         """The answer of the token endpoint."""
-        access = self._secret("ya29.Canary")
+        access = self.secret("ya29.Canary")
         self.access[access] = Grant(grant.account, grant.scopes, expires_at=time.time() + self.lasts)
         told = {
             "access_token": access,
@@ -146,7 +104,7 @@ class Google:
             "token_type": "Bearer",
         }
         if refresh:
-            told["refresh_token"] = self._secret("1//Canary")
+            told["refresh_token"] = self.secret("1//Canary")
             self.refresh[told["refresh_token"]] = Grant(grant.account, grant.scopes)
         return told
 
@@ -159,25 +117,16 @@ class Google:
                 Route("/v1/userinfo", self._userinfo),
                 Route("/calendar/v3/users/me/calendarList", self._list),
                 Route("/calendar/v3/calendars/{calendar}/events", self._events),
+                Route("/gmail/v1/users/me/profile", self._profile),
+                Route("/gmail/v1/users/me/messages", self._messages),
+                Route("/gmail/v1/users/me/messages/{id}", self._message),
+                Route("/gmail/v1/users/me/history", self._histories),
             ]
         )
 
-    async def _begin(self, request: Request, asked: dict[str, str]) -> Response | None:
-        path = request.url.path
-        self.asked.append((path, asked))
-        await asyncio.sleep(self.slow)
-        for fault in self.faults:
-            if path.endswith(fault.path):
-                self.faults.remove(fault)
-                return Response(fault.body, fault.status, fault.headers, "application/json")
-        return None
-
-    async def _form(self, request: Request) -> dict[str, str]:
-        return {name: values[0] for name, values in parse_qs((await request.body()).decode()).items()}
-
     async def _token(self, request: Request) -> Response:
-        form = await self._form(request)
-        if (answer := await self._begin(request, {"grant_type": form["grant_type"]})) is not None:
+        form = await self.form(request)
+        if (answer := await self.begin(request, {"grant_type": form["grant_type"]})) is not None:
             return answer
         if (form.get("client_id"), form.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
             return JSONResponse({"error": "invalid_client"}, 401)
@@ -187,15 +136,14 @@ class Google:
             if grant is None:
                 return _gone()
             return JSONResponse(self.tokens(grant, refresh=self.rotates))
-        grant = self.codes.pop(form["code"], None)
-        challenge = base64.urlsafe_b64encode(sha256(form["code_verifier"].encode()).digest()).rstrip(b"=").decode()
-        if grant is None or (grant.challenge, grant.redirect) != (challenge, form["redirect_uri"]):
+        grant = self.redeemed(form)
+        if grant is None:
             return _gone()
         return JSONResponse(self.tokens(grant, refresh=True))
 
     async def _revoke(self, request: Request) -> Response:
-        form = await self._form(request)
-        if (answer := await self._begin(request, {})) is not None:
+        form = await self.form(request)
+        if (answer := await self.begin(request, {})) is not None:
             return answer
         return JSONResponse({}) if self.refresh.pop(form["token"], None) else _gone("invalid_token")
 
@@ -212,11 +160,10 @@ class Google:
         return JSONResponse({"kind": "calendar#calendarList", "items": self.listed[grant.account.sub]})
 
     async def _granted(self, request: Request, asked: dict[str, str]) -> Grant | Response:
-        if (answer := await self._begin(request, asked)) is not None:
+        if (answer := await self.begin(request, asked)) is not None:
             return answer
-        token = request.headers.get("authorization", "").removeprefix("Bearer ")
-        grant = self.access.get(token)
-        if grant is None or grant.expires_at < time.time():
+        grant = self.granted(request)
+        if grant is None:
             errors = [{"domain": "global", "reason": "authError", "message": "Invalid Credentials"}]
             return JSONResponse({"error": {"code": 401, "errors": errors, "status": "UNAUTHENTICATED"}}, 401)
         return grant
@@ -245,6 +192,86 @@ class Google:
         else:
             answer["nextSyncToken"] = f"CPsync-{self.number}"
         return JSONResponse(answer)
+
+    async def _mailbox(self, request: Request) -> dict[str, tuple[int, Letter]] | Response:
+        asked = dict(request.query_params)
+        grant = await self._granted(request, asked)
+        if isinstance(grant, Response):
+            return grant
+        if MAIL not in grant.scopes:
+            return _refusal(403, "insufficientPermissions", "PERMISSION_DENIED")
+        if "q" in asked:  # which the permission of headers alone does not allow
+            return _refusal(403, "forbidden", "PERMISSION_DENIED")
+        return self.mailboxes[grant.account.sub]
+
+    async def _profile(self, request: Request) -> Response:
+        box = await self._mailbox(request)
+        return box if isinstance(box, Response) else JSONResponse({"historyId": str(self.number)})
+
+    async def _messages(self, request: Request) -> Response:
+        box = await self._mailbox(request)
+        if isinstance(box, Response):
+            return box
+        newest = sorted(box.values(), key=lambda each: each[1].sent_at, reverse=True)
+        first, size = int(request.query_params.get("pageToken", "0")), min(self.page, 100)
+        shown = [{"id": letter.id, "threadId": f"t-{letter.id}"} for _, letter in newest]
+        answer: dict[str, Any] = {"messages": shown[first : first + size], "resultSizeEstimate": len(shown)}
+        if first + size < len(shown):
+            answer["nextPageToken"] = str(first + size)
+        return JSONResponse(answer)
+
+    async def _message(self, request: Request) -> Response:
+        box = await self._mailbox(request)
+        if isinstance(box, Response):
+            return box
+        assert request.query_params["format"] == "metadata"
+        wanted = {each.lower() for each in request.query_params.getlist("metadataHeaders")}
+        there = box.get(request.path_params["id"])
+        if there is None:
+            return _refusal(404, "notFound", "NOT_FOUND")
+        number, letter = there
+        headers = [
+            *(("From", letter.sender), ("To", ", ".join(letter.to)), ("Cc", ", ".join(letter.copies))),
+            *(("Subject", letter.subject), ("Message-ID", letter.name), ("X-Other", "CanaryOfAHeader")),
+            *letter.headers,
+        ]
+        return JSONResponse(
+            {
+                "id": letter.id,
+                "threadId": f"t-{letter.id}",
+                "labelIds": list(letter.labels or (("SENT",) if letter.is_outgoing else ("INBOX", "UNREAD"))),
+                "snippet": "CanaryOfASnippet",
+                "historyId": str(number),
+                "internalDate": str(int(letter.sent_at.timestamp() * 1_000)),
+                "payload": {
+                    "mimeType": "text/plain",
+                    "headers": [{"name": k, "value": v} for k, v in headers if v and k.lower() in wanted],
+                },
+            }
+        )
+
+    async def _histories(self, request: Request) -> Response:
+        box = await self._mailbox(request)
+        if isinstance(box, Response):
+            return box
+        asked = request.query_params
+        assert asked["historyTypes"] == "messageAdded"
+        since = int(asked["startHistoryId"])
+        if since < self.forgets_before:
+            return _refusal(404, "notFound", "NOT_FOUND")
+        added = sorted((number, letter.id) for number, letter in box.values() if number > since)
+        first = int(asked.get("pageToken", "0"))
+        shown = added[first : first + self.page]
+        answer: dict[str, Any] = {"historyId": str(self.number)}
+        if shown:
+            answer["history"] = [{"id": str(n), "messagesAdded": [{"message": {"id": i}}]} for n, i in shown]
+        if first + self.page < len(added):
+            answer["nextPageToken"] = str(first + self.page)
+        return JSONResponse(answer)
+
+
+def _refusal(code: int, reason: str, status: str) -> Response:
+    return JSONResponse({"error": {"code": code, "status": status, "errors": [{"reason": reason}]}}, code)
 
 
 def _gone(error: str = "invalid_grant") -> Response:
@@ -298,14 +325,5 @@ def occurrence(series: str, first: datetime, start: datetime | None = None, **mo
 def google_server() -> Iterator[Google]:
     """The provider, on a port of its own."""
     google = Google()
-    listening = socket.create_server(("127.0.0.1", 0))
-    google.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server = uvicorn.Server(uvicorn.Config(google.app(), log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    try:
+    with served(google, google.app()):
         yield google
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listening.close()
