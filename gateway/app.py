@@ -25,6 +25,7 @@ from gateway.graphql.persisted_documents import read_manifest
 from gateway.graphql.ws import WebSocketEndpoint
 from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
+from gateway.login.routes import login_routes
 from gateway.mcp.routes import mcp_routes
 from gateway.middleware.compression import Compression
 from gateway.middleware.cross_origin import cross_origin
@@ -41,7 +42,7 @@ from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
 from gateway.settings import Settings
-from identity.tokens import DISCOVERY_PATH, JWKS_PATH
+from identity.tokens import DISCOVERY_PATH, JWKS_PATH, SERVER_METADATA_PATH
 from providers.accounts.ical import LocalFeed
 from rest_compat.openapi import openapi_compressed
 from rest_compat.routes import rest_routes
@@ -160,21 +161,24 @@ def _routes(
     runtime: Runtime, schema: Schema, openapi: Endpoint, metrics: MetricsEndpoint, streams: Streams
 ) -> list[BaseRoute]:
     public_url = runtime.settings.public_url
+    rest = rest_routes(runtime.services, runtime.readiness, streams)
+    [exchange] = [route.app for route in rest if route.path == "/pat/exchange"]
     routes: list[BaseRoute] = [
         Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
         Route("/openapi.json", openapi),
-        Route("/docs", _made(lambda request: placed(docs_page(), has_slash=had_slash(request.scope)))),
+        Route("/docs", _made(partial(_docs, signs_in=runtime.keys is None))),
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         *([Route("/metrics", metrics.answer)] if runtime.settings.metrics_port is None else []),
         static_mount(),
+        *login_routes(runtime, exchange),
         *mcp_routes(runtime, streams),
-        *rest_routes(runtime.services, runtime.readiness, streams),
+        *rest,
     ]
     if runtime.keys is None:
         routes += [
             Route(JWKS_PATH, _fixed(orjson.dumps(runtime.issuer.jwks()), "application/json")),
-            Route(DISCOVERY_PATH, _made(partial(_discovery, runtime))),
+            *(Route(path, _made(partial(_discovery, runtime))) for path in (DISCOVERY_PATH, SERVER_METADATA_PATH)),
         ]
     return routes
 
@@ -212,6 +216,10 @@ def _unpacked(kept: bytes, media_type: str) -> Endpoint:
     """An endpoint of what stays as it is: kept compressed, since most of it is megabytes that few ask for."""
     headers = {"Cache-Control": "no-cache"}
     return _made(lambda _request: Response(zlib.decompress(kept), headers=headers, media_type=media_type))
+
+
+def _docs(request: Request, *, signs_in: bool) -> Response:
+    return placed(docs_page(signs_in=signs_in), has_slash=had_slash(request.scope))
 
 
 def _discovery(runtime: Runtime, request: Request) -> Response:

@@ -54,14 +54,15 @@ _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = "no-cache"
 
 
-def graphiql_page(hosts: Iterable[str] = (), led_by: str = "") -> Response:
+def graphiql_page(hosts: Iterable[str] = (), led_by: str = "", *, signs_in: bool = False) -> Response:
     """GraphiQL, for ``GET /graphql`` of a browser; it posts to the address that served it.
 
     It may open sockets to these hosts, the names that it is reached under. `led_by` is what the browser's
     `Sec-Fetch-Site` says of who led here: a page that hides where its links come from cannot hide that (decision 166).
+    It offers to sign in where the embedded identity provider does.
     """
     content = _text("graphiql/index.html").replace(b"{{site}}", led_by.encode() if led_by in _SITES else b"")
-    page = _page(content, vary="Accept, Sec-Fetch-Site")
+    page = _page(_offering(content, signs_in=signs_in), vary="Accept, Sec-Fetch-Site")
     # Spelled out for browsers that do not count a socket to the same host as 'self' (decision 169).
     sockets = dict.fromkeys(source for host in hosts for source in sockets_at(host))
     page.headers["Content-Security-Policy"] = _CONTENT_SECURITY_POLICY.format(
@@ -70,9 +71,9 @@ def graphiql_page(hosts: Iterable[str] = (), led_by: str = "") -> Response:
     return page
 
 
-def docs_page() -> Response:
+def docs_page(*, signs_in: bool = False) -> Response:
     """Swagger UI over ``openapi.json``, for ``GET /docs``; what becomes of its credential is decision 94."""
-    return _page(_text("swagger/index.html"))
+    return _page(_offering(_text("swagger/index.html"), signs_in=signs_in))
 
 
 def first_page(address: str) -> Response:
@@ -128,7 +129,12 @@ def _files() -> dict[str, _File]:
             media_type=_MEDIA_TYPES.get(path.suffix, "text/plain"),
             cache_control=_FOR_GOOD if path.parent.name == "assets" else _ASK_AGAIN,
         )
-        for path in (_STATIC / "first.css", *(_STATIC / "graphiql").rglob("*"), *(_STATIC / "swagger").rglob("*"))
+        for path in (
+            _STATIC / "first.css",
+            _STATIC / "login.css",
+            *(_STATIC / "graphiql").rglob("*"),
+            *(_STATIC / "swagger").rglob("*"),
+        )
         # The pages have addresses of their own; their relative links lead nowhere from here.
         if path.is_file() and path.suffix != ".html"
     }
@@ -148,6 +154,10 @@ async def _static_file(request: Request) -> Response:
     # Not on the event loop: to compress the largest takes a while, once.
     body = await run_in_threadpool(lambda: file.compressed if compressed else file.read())
     return Response(body, media_type=file.media_type, headers=headers)
+
+
+def _offering(content: bytes, *, signs_in: bool) -> bytes:
+    return content.replace(b"{{sign-in}}", b"on" if signs_in else b"off")
 
 
 @cache

@@ -18,6 +18,7 @@ from contract.limits import (
     RUN_RETENTION_DAYS,
 )
 from gateway.account_settings import AccountSettings
+from gateway.login_settings import LoginSettings
 from gateway.mail_settings import MailSettings
 from gateway.setting_checks import Checks, SequencingProvider, with_driver
 from providers.model_stream import SILENCE_SECONDS
@@ -40,7 +41,7 @@ class McpMode(StrEnum):
     OFF = "off"
 
 
-class Settings(MailSettings, AccountSettings, Checks):
+class Settings(LoginSettings, MailSettings, AccountSettings, Checks):
     """Everything that can be set from outside; docs/settings.md is made of it.
 
     A description says what a setting means, `unit` in what a number is counted, and an example what one may look like

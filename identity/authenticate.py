@@ -42,11 +42,13 @@ class Identity:
     _proven: Proven = field(default_factory=Proven, init=False)
     _credentials: CoalescedReads[directory.Row] = field(init=False)
     _memberships: CoalescedReads[directory.Row] = field(init=False)
+    _grants: CoalescedReads[directory.Row] = field(init=False)
 
     def __post_init__(self) -> None:
         """Have what is asked for at the same time read together."""
         self._credentials = CoalescedReads(partial(exchange.known, self.database), attrgetter("key_id"))
         self._memberships = CoalescedReads(partial(directory.known, self.database), attrgetter("subject"))
+        self._grants = CoalescedReads(partial(directory.live_grants, self.database), attrgetter("id"))
 
     async def authenticate(
         self, authorization: str | None, service_org: str | None, address: str | None = None
@@ -143,6 +145,8 @@ class Identity:
         claims = await self._own(token)
         if claims.credential_id is not None:
             return claims, ()
+        if claims.grant_id is not None and not await self._grants.of(claims.grant_id):
+            raise Unauthenticated()
         rows = directory.current(await self._memberships.of(claims.subject))
         if not rows:
             raise Unauthenticated()

@@ -45,6 +45,8 @@ class Claims:
     credential_id: str | None = None
     kind: str | None = None
     lists_organizations: bool = False
+    grant_id: str | None = None
+    """The grant of a login that the embedded issuer's token belongs to, and ends with (decision 891)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Rules:
             issuer=self.issuer,
             credential_id=_identifier(payload, CREDENTIAL_CLAIM) if self.own_claims else None,
             kind=_identifier(payload, KIND_CLAIM) if self.own_claims else None,
+            grant_id=_grant(payload) if self.own_claims else None,
         )
 
 
@@ -132,6 +135,11 @@ def _required_identifier(payload: dict[str, object], claim: str) -> str:
     if not value:
         raise InvalidToken(f"{claim} is empty")
     return value
+
+
+def _grant(payload: dict[str, object]) -> str | None:
+    """What stands before the point of `jti`; other tokens of the embedded issuer have none there."""
+    return (_identifier(payload, "jti") or "").rpartition(".")[0] or None
 
 
 def _label(payload: dict[str, object], claim: str) -> str | None:

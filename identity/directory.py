@@ -11,7 +11,7 @@ from identity.principal import Belonging, Organization
 from identity.tokens import Claims
 from storage.base import is_identifier, new_id
 from storage.database import Database
-from storage.queries import members
+from storage.queries import logins, members
 from storage.queries import organizations as statements
 
 Row: TypeAlias = Any  # its columns follow from the statement
@@ -41,6 +41,15 @@ async def known(database: Database, subjects: Sequence[str]) -> Sequence[Row]:
     """The memberships of these subjects, those that ended among them, by the organizations' names."""
     async with database.directory() as session:
         return await statements.memberships(session, subjects)
+
+
+async def live_grants(database: Database, grant_ids: Sequence[str]) -> Sequence[Row]:
+    """Those of the grants of logins that have not ended."""
+    known = [grant_id for grant_id in grant_ids if is_identifier(grant_id)]
+    if not known:
+        return []
+    async with database.directory() as session:
+        return await logins.live_grants(session, known)
 
 
 async def learn(database: Database, reads: CoalescedReads[Row], claims: Claims) -> tuple[Belonging, ...]:

@@ -20,15 +20,19 @@ from identity.claims import (
 )
 from identity.signatures import InvalidToken, PublicKey, parse
 
-__all__ = ["DEFAULT_ISSUER", "DISCOVERY_PATH", "EXCHANGE_PATH", "JWKS_PATH", "Claims", "EmbeddedIssuer", "InvalidToken"]
+__all__ = ["DEFAULT_ISSUER", "DISCOVERY_PATH", "JWKS_PATH", "Claims", "EmbeddedIssuer", "InvalidToken"]
 
 DEFAULT_ISSUER = "urn:crm-gateway"
 DISCOVERY_PATH = "/.well-known/openid-configuration"
 JWKS_PATH = "/.well-known/jwks.json"
-EXCHANGE_PATH = "/pat/exchange"
+SERVER_METADATA_PATH = "/.well-known/oauth-authorization-server"
+AUTHORIZATION_PATH = "/oauth/authorize"
+TOKEN_PATH = "/oauth/token"
+REVOCATION_PATH = "/oauth/revoke"
+LOGOUT_PATH = "/oauth/logout"
 
 ALGORITHM = "ES256"
-_TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 
 
 class EmbeddedIssuer:
@@ -72,11 +76,13 @@ class EmbeddedIssuer:
         email: str | None = None,
         credential_id: str | None = None,
         kind: str | None = None,
+        client_id: str | None = None,
+        grant_id: str | None = None,
     ) -> str:
         """A token that is valid for `ttl` seconds from now; absent claims are left out.
 
-        The `client_id` that RFC 9068 asks for is the credential the token was exchanged for, or the issuer itself,
-        whose sessions no client stands behind.
+        The `client_id` that RFC 9068 asks for is the application that a member signed in to, the credential the token
+        was exchanged for, or the issuer itself. A token of a login has its grant in `jti` (decision 891).
         """
         if ttl < 1:
             raise ValueError("ttl: at least one second")
@@ -85,11 +91,11 @@ class EmbeddedIssuer:
             "iss": self.issuer,
             "sub": subject,
             "aud": self.audience,
-            "client_id": credential_id or self.issuer,
+            "client_id": client_id or credential_id or self.issuer,
             "iat": issued,
             "nbf": issued,
             "exp": issued + ttl,
-            "jti": secrets.token_urlsafe(16),
+            "jti": ("" if grant_id is None else f"{grant_id}.") + secrets.token_urlsafe(16),
             ORGANIZATION_CLAIM: organization,
             SCOPE_CLAIM: " ".join(sorted(set(scopes))),
             "name": name,
@@ -115,19 +121,26 @@ class EmbeddedIssuer:
         return {"keys": [_member(public) for public in self._public.values()]}
 
     def discovery(self, base_url: str) -> dict[str, object]:
-        """The OpenID provider metadata of a service that is reached at `base_url`.
+        """The metadata of a service that is reached at `base_url`, as OpenID Connect and RFC 8414 have it.
 
-        There is no page to sign in at, so no authorization endpoint and no response type: the latter's member is
-        there, empty, because clients take a document without it for broken.
+        There are no ID tokens: what a client gets is a session token.
         """
         base = base_url.rstrip("/")
         return {
             "issuer": self.issuer,
             "jwks_uri": base + JWKS_PATH,
-            "token_endpoint": base + EXCHANGE_PATH,
+            "authorization_endpoint": base + AUTHORIZATION_PATH,
+            "token_endpoint": base + TOKEN_PATH,
             "token_endpoint_auth_methods_supported": ["none"],
-            "grant_types_supported": [_TOKEN_EXCHANGE],
-            "response_types_supported": [],
+            "revocation_endpoint": base + REVOCATION_PATH,
+            "revocation_endpoint_auth_methods_supported": ["none"],
+            "end_session_endpoint": base + LOGOUT_PATH,
+            "grant_types_supported": ["authorization_code", "refresh_token", TOKEN_EXCHANGE],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "code_challenge_methods_supported": ["S256"],
+            "prompt_values_supported": ["none", "login"],
+            "authorization_response_iss_parameter_supported": True,
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": [ALGORITHM],
             "claims_supported": ["iss", "sub", "aud", "exp", "iat", ORGANIZATION_CLAIM, SCOPE_CLAIM, "name", "email"],

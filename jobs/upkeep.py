@@ -1,7 +1,7 @@
 """Looks after what a worker has beside the jobs that are due: reminders, schedules of reports, webhooks that are
 behind, answers whose process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and
-uploads, old runs of reports, exports and messages, bytes that no file has, watches that are missing, and
-idempotency keys that have expired.
+uploads, old runs of reports, exports and messages, bytes that no file has, watches that are missing, logins that
+are over, and idempotency keys that have expired.
 """
 
 import time
@@ -14,6 +14,7 @@ from jobs import (
     chat_upkeep,
     exports_upkeep,
     files_upkeep,
+    logins_upkeep,
     mails,
     reminders,
     report_runs,
@@ -57,6 +58,7 @@ class Upkeep:
         self._chat_days = chat_days
         self._waiting: list[str] = []
         self._has_keys = False
+        self._has_logins = False
         self._next_round = 0.0
 
     async def turn(self) -> float:
@@ -71,12 +73,14 @@ class Upkeep:
         await self._prune()
         if self._has_keys:
             self._has_keys = await forget_keys(self._database)
+        if self._has_logins:
+            self._has_logins = await logins_upkeep.forget(self._database)
         return TURN_SECONDS
 
     async def _prune(self) -> None:
         if not self._waiting and time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND_SECONDS
-            self._has_keys = True
+            self._has_keys = self._has_logins = True
             async with self._database.directory() as session:
                 self._waiting = list(await all_ids(session))
         if self._waiting:

@@ -609,6 +609,34 @@ class LeftoverRow(Row):
     storage_name: str
     gone_after: datetime.datetime
 
+class LoginGrantRow(Row):
+    id: str
+    subject: str
+    session_id: str
+    client_id: str
+    created_at: datetime.datetime
+    expires_at: datetime.datetime
+    ended_at: datetime.datetime | None
+
+class LoginSessionRow(Row):
+    id: str
+    hash: str
+    subject: str
+    created_at: datetime.datetime
+    expires_at: datetime.datetime
+    ended_at: datetime.datetime | None
+
+class LoginTicketRow(Row):
+    hash: str
+    kind: str
+    subject: str
+    grant_id: str | None
+    redirect_uri: str | None
+    challenge: str | None
+    created_at: datetime.datetime
+    expires_at: datetime.datetime
+    used_at: datetime.datetime | None
+
 class MailRow(RecordRow):
     subject: str
     recipients: list[str]
@@ -752,6 +780,12 @@ class OutreachMessageRow(RecordRow):
     subject: str
     body: str
     noted_at: datetime.datetime
+
+class PasswordRow(Row):
+    subject: str
+    hash: str
+    created_at: datetime.datetime
+    changed_at: datetime.datetime
 
 class PersonRow(RecordRow):
     name: str | None

@@ -8,6 +8,7 @@ import typer
 from contract.limits import SUBJECT_MAX
 from contract.scopes import Role, Scope
 from contract.vocabulary import SYSTEM_ACTOR, OwnedKind
+from gateway.commands import login
 from gateway.commands.before import Before, DryRun, FromFile, Of, key_of, needed_key, parsed
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
 from gateway.made import embedded_issuer
@@ -164,6 +165,11 @@ def resume(org: OrganizationId, user: Subject) -> None:
     if not with_database(work):
         fail(f"{user} is not suspended in {org}.")
     say(f"{user} is a member of {org} again.")
+
+
+members.command("login-link")(login.login_link)
+members.command("password-link")(login.password_link)
+members.command("logout")(login.logout)
 
 
 def token(

@@ -98,6 +98,8 @@ def doctor(
 
 async def _examine(configuration: "Settings", token: str | None) -> "list[Finding]":
     from gateway.observability import doctor, doctor_token
+    from gateway.observability.doctor_settings import Finding
+    from gateway.observability.readiness import migrations
     from gateway.runtime import Runtime
     from gateway.setting_sources import strangers
 
@@ -107,6 +109,9 @@ async def _examine(configuration: "Settings", token: str | None) -> "list[Findin
             return await doctor.examine(runtime, strangers())
         if runtime.keys is not None:
             await runtime.keys.refresh()
+        migrated = await migrations(configuration.database_url.get_secret_value())
+        if not migrated.ok:
+            return [Finding(migrated.name, False, migrated.message, doctor.ADVICE[migrated.name])]
         return await doctor_token.explain(runtime, token)
 
 

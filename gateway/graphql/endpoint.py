@@ -62,7 +62,8 @@ class GraphQLEndpoint:
         headers = headers_of(scope)
         if scope["method"] in _READING and self.settings.graphiql and _is_page(scope, headers):
             led_by = header(headers, b"sec-fetch-site") or ""
-            page = graphiql_page(self._hosts(headers), led_by)
+            signs_in = self.settings.oidc_issuer is None
+            page = graphiql_page(self._hosts(headers), led_by, signs_in=signs_in)
             await placed(page, has_slash=had_slash(scope))(scope, receive, send)
             return
         answer = await self.serve(scope, receive, headers)

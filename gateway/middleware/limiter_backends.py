@@ -8,11 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gateway.settings import Settings
-from identity import anonymous_budget, budget
+from identity import anonymous_budget, budget, login_limits
 from identity import auth_failures as failures
 from identity.anonymous_budget import AnonymousBudget
 from identity.auth_failures import Failures
 from identity.budget import Budget, Metered, Unmetered
+from identity.login_limits import LoginLimits
 from identity.pairs import MemoryPairs, Pairs, Sizes
 from identity.token_buckets import Buckets, MemoryBuckets, Size
 from transport.readiness import Check
@@ -28,6 +29,7 @@ class LimiterBackends:
     budget: Budget
     failures: Failures | None
     anonymous: AnonymousBudget | None
+    logins: LoginLimits | None
     link: RedisLink | None
 
     async def check(self) -> Check:
@@ -44,11 +46,15 @@ class LimiterBackends:
 def limiter_backends(settings: Settings, pepper: bytes) -> LimiterBackends:
     """Makes the backends that the settings ask for."""
     if not settings.rate_limit:
-        return LimiterBackends(Unmetered(), None, None, None)
+        return LimiterBackends(Unmetered(), None, None, None, None)
     buckets, pairs, link = _counted(settings.redis_url.get_secret_value())
     refused = Failures(buckets("key", failures.KEY_SIZE), buckets("address", failures.ADDRESS_SIZE), pepper)
     unknown = AnonymousBudget(buckets("anonymous", anonymous_budget.SIZE))
-    return LimiterBackends(Metered(pairs(budget.sizes_of(settings.organization_budget))), refused, unknown, link)
+    attempts = LoginLimits(
+        buckets("login", login_limits.ACCOUNT_SIZE), buckets("login-address", login_limits.ADDRESS_SIZE)
+    )
+    member = Metered(pairs(budget.sizes_of(settings.organization_budget)))
+    return LimiterBackends(member, refused, unknown, attempts, link)
 
 
 def _counted(address: str) -> tuple[Callable[[str, Size], Buckets], Callable[[Sizes], Pairs], RedisLink | None]:

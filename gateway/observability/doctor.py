@@ -46,7 +46,7 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
         await runtime.keys.refresh()
     checks = await runtime.readiness()
     asked = ("artifacts", "mail", "model")  # below, by using them
-    findings = [Finding(c.name, c.ok, c.message, _ADVICE.get(c.name, "")) for c in checks if c.name not in asked]
+    findings = [Finding(c.name, c.ok, c.message, ADVICE.get(c.name, "")) for c in checks if c.name not in asked]
     found = {check.name: check.ok for check in checks}
     findings += _of_files(settings)
     findings += of_settings(settings, strangers)
@@ -71,13 +71,14 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
     return findings
 
 
-_ADVICE = {
+ADVICE = {
     "database": "look at CRM_DATABASE_URL, and whether the server runs and lets this machine in",
     "migrations": "run `crm-gateway migrate`",
     "worker": "look at its log; it may not reach the database",
     "identity_provider": "look at CRM_OIDC_ISSUER and CRM_OIDC_JWKS_URL, and whether this machine may call there; "
     "session tokens are refused until then",
 }
+"""What to do about a check of /ready that fails."""
 
 
 def _of_files(settings: Settings) -> Iterator[Finding]:

@@ -174,12 +174,20 @@ async def _verdict(runtime: Runtime, token: str) -> list[Finding]:
         except InvalidToken as error:
             refused = refused or str(error)
             continue
-        return [Finding("signature", True, "holds"), await _subject(runtime, claims)]
+        found = [Finding("signature", True, "holds"), await _subject(runtime, claims)]
+        return found if claims.grant_id is None else [*found, await _login(runtime, claims.grant_id)]
     return [
         Finding(
             "verdict", False, f"refused: {refused}", "mend what is wrong above; the key must be one of the issuer's"
         )
     ]
+
+
+async def _login(runtime: Runtime, grant_id: str) -> Finding:
+    """Whether the login that gave the token goes on."""
+    lives = bool(await directory.live_grants(runtime.database, (grant_id,)))
+    message = "goes on" if lives else "has ended: by signing out, a new password, or a code or refresh token used twice"
+    return Finding("login", lives, message, "sign in again")
 
 
 async def _subject(runtime: Runtime, claims: Claims) -> Finding:

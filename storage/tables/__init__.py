@@ -40,6 +40,7 @@ from storage.tables.integrations import (
 )
 from storage.tables.jobs import Job, JobWorker, QueuedJob
 from storage.tables.leads import Lead
+from storage.tables.logins import LoginGrant, LoginSession, LoginTicket, Password
 from storage.tables.mailboxes import Mailbox
 from storage.tables.mails import Mail
 from storage.tables.members import Person
@@ -111,6 +112,9 @@ __all__ = [
     "JobWorker",
     "Lead",
     "Leftover",
+    "LoginGrant",
+    "LoginSession",
+    "LoginTicket",
     "Mail",
     "Mailbox",
     "MatchGroup",
@@ -127,6 +131,7 @@ __all__ = [
     "Organization",
     "OutreachDomain",
     "OutreachMessage",
+    "Password",
     "Person",
     "PipelineStage",
     "QueuedJob",

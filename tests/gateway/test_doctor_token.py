@@ -106,6 +106,13 @@ async def test_keys_and_sessions_of_the_service(gateway: Gateway) -> None:
     assert _wrong(await explain(runtime, _token(session))).keys() == {"member"}
 
 
+def test_a_database_that_was_not_migrated_is_named(command: Callable[..., Outcome]) -> None:
+    said = command("doctor", "--token", "pat_0.0")
+    assert (said.code, said.err) == (1, "")
+    assert "PROBLEM  migrations: " in said.out
+    assert "crm-gateway migrate" in said.out
+
+
 def test_the_command_never_prints_it(command: Callable[..., Outcome]) -> None:
     command("org", "create", "Acme", "--id", "acme")
     command("member", "add", "--org", "acme", "--user", "u", "--email", "e", "--name", "n", "--role", "viewer")

@@ -22,7 +22,7 @@ from tests.support.service import Outcome
 
 __all__ = ["gateway", "run"]
 Command = Callable[..., Outcome]
-KEPT = {"job_workers", "members", "organizations"}
+KEPT = {"job_workers", "members", "organizations", "passwords", "login_sessions", "login_grants", "login_tickets"}
 """The tables whose rows belong to no organization by a key."""
 
 

@@ -25,7 +25,8 @@ const files = [
 let page = readFileSync(join(here, "docs/index.html"), "utf8");
 for (const file of files) {
   // The source maps are not shipped: without their address no developer console asks for them.
-  const content = readFileSync(file, "utf8").replace(/^\/[/*]# sourceMappingURL=.*$/gm, "").trimEnd() + "\n";
+  const above = basename(file) === "init.js" ? readFileSync(join(here, "src/signin.js"), "utf8").replace(/^export /gm, "") : "";
+  const content = (above + readFileSync(file, "utf8")).replace(/^\/[/*]# sourceMappingURL=.*$/gm, "").trimEnd() + "\n";
   const hash = createHash("sha256").update(content).digest("base64url").slice(0, 8);
   const extension = extname(file);
   const name = `assets/${basename(file, extension)}-${hash}${extension}`;

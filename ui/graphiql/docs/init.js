@@ -1,4 +1,4 @@
-/* global SwaggerUIBundle */
+/* global SwaggerUIBundle, canSignIn, exchange, signIn, takeAnswer */
 // The token and the organization of this browser tab, under the names that GraphiQL has for them. Session storage only:
 // they end with the tab, and what Swagger UI itself could keep would outlive it.
 const fields = { token: document.getElementById("token"), organization: document.getElementById("organization") };
@@ -27,6 +27,22 @@ addEventListener("pageshow", ({ persisted }) => {
 });
 document.getElementById("credential").addEventListener("submit", (event) => event.preventDefault());
 show();
+
+// src/signin.js stands above this file in what the page loads (build-docs.js).
+const button = document.getElementById("sign-in");
+button.hidden = !canSignIn;
+button.addEventListener("click", async () => {
+  kept.textContent = (await signIn("docs", "docs")).problem ?? "";
+});
+const signedIn = takeAnswer();
+if (signedIn) {
+  exchange(signedIn).then(({ token, problem }) => {
+    if (token) {
+      fields.token.value = token;
+      fields.token.dispatchEvent(new Event("input"));
+    } else kept.textContent = problem;
+  });
+}
 
 function withCredential(request) {
   // Nothing is sent to another host, whatever the description should come to say.

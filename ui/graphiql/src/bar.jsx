@@ -1,7 +1,8 @@
 import { useId, useState } from "react";
+import { canSignIn } from "./signin.js";
 import { Who } from "./who.jsx";
 
-export function Bar({ credentials, answer, notice, onChange, onForget }) {
+export function Bar({ credentials, answer, notice, onChange, onForget, onSignIn }) {
   const { token, organization } = credentials;
   return (
     <header className="bar">
@@ -11,6 +12,11 @@ export function Bar({ credentials, answer, notice, onChange, onForget }) {
         </a>
       </h1>
       <Token value={token} onChange={(value) => onChange({ token: value, organization })} />
+      {canSignIn && (!token || answer.state === "refused") && (
+        <button type="button" className="bar-sign-in" onClick={onSignIn}>
+          Sign in
+        </button>
+      )}
       <Organizations
         viewer={answer.viewer}
         chosen={organization}

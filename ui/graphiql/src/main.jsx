@@ -20,6 +20,7 @@ import { EXAMPLES } from "./examples.js";
 import { createFetcher } from "./fetcher.js";
 import { judge, outcome, redeem, takeFromAddress } from "./link.js";
 import { refusalInWords } from "./refusal.js";
+import { exchange, signIn, takeAnswer } from "./signin.js";
 import { endStreams } from "./streams.js";
 import { useViewer } from "./viewer.js";
 
@@ -69,11 +70,17 @@ function Page() {
 
   useEffect(() => {
     receive(LINK);
+    if (SIGNED_IN) {
+      exchange(SIGNED_IN).then(({ token, problem }) => {
+        if (problem) setNotice({ kind: "refused", text: problem });
+        else change({ token, organization: credentials.load().organization });
+      });
+    }
     // A link opened in a tab that shows the page already changes nothing but the fragment.
     const another = () => receive(takeFromAddress());
     addEventListener("hashchange", another);
     return () => removeEventListener("hashchange", another);
-  }, [receive]);
+  }, [receive, change]);
   useEffect(() => {
     // The browser's "back" may show the page as it was left, with what was forgotten since.
     const back = ({ persisted }) => {
@@ -89,9 +96,21 @@ function Page() {
     return () => clearTimeout(timer);
   }, [notice]);
 
+  const leave = async () => {
+    const { problem } = await signIn("graphiql", "graphql");
+    if (problem) setNotice({ kind: "refused", text: problem });
+  };
+
   return (
     <>
-      <Bar credentials={current} answer={answer} notice={notice} onChange={change} onForget={forget} />
+      <Bar
+        credentials={current}
+        answer={answer}
+        notice={notice}
+        onChange={change}
+        onForget={forget}
+        onSignIn={leave}
+      />
       {asked && (
         <Ask
           link={asked}
@@ -148,4 +167,5 @@ function forget() {
 
 // At once, before anything else is drawn or asked for.
 const LINK = takeFromAddress();
+const SIGNED_IN = takeAnswer();
 createRoot(document.getElementById("page")).render(<Page />);

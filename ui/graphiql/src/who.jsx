@@ -1,3 +1,5 @@
+import { canSignIn } from "./signin.js";
+
 const KINDS = {
   SESSION: "session token",
   ORGANIZATION_KEY: "organization key",
@@ -49,6 +51,11 @@ export function Who({ viewer, onForget }) {
         <button type="button" onClick={onForget}>
           Forget the token
         </button>
+        {canSignIn && (
+          <p>
+            <a href="oauth/logout">Sign out of this browser</a>
+          </p>
+        )}
       </section>
     </>
   );

@@ -1,0 +1,154 @@
+"""Statements on logins: passwords, browsers, grants, and what is good once (all in sessions of the directory)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import ColumnElement, Text, bindparam, cast, delete, func, literal, or_, select, update
+from sqlmodel import col
+
+from contract.login import TicketKind
+from storage.base import Identifier
+from storage.expressions import AnySelect
+from storage.new_rows import AnyRow
+from storage.queries.list_conditions import TextList, any_of
+from storage.queries.records import insert_missing
+from storage.tables import LoginGrant, LoginSession, LoginTicket, Member, Password
+from storage.tenancy.sessions import TenantSession
+
+_BATCH = 1_000
+
+
+async def live_grants(session: TenantSession, grant_ids: Sequence[str]) -> Sequence[AnyRow]:
+    """Those of the grants that have not ended."""
+    if len(grant_ids) == 1:  # like that of credentials
+        own = bindparam("grant_id", type_=Identifier)
+        return await session.fetch("live_grant", partial(_live, col(LoginGrant.id) == own), grant_id=grant_ids[0])
+    listed = bindparam("grant_ids", type_=TextList())
+    is_meant = any_of(cast(col(LoginGrant.id), Text), listed)
+    return await session.fetch("live_grants", partial(_live, is_meant), grant_ids=list(grant_ids))
+
+
+def _live(is_meant: ColumnElement[bool]) -> AnySelect:
+    return select(col(LoginGrant.id)).where(is_meant, col(LoginGrant.ended_at).is_(None))
+
+
+async def account(session: TenantSession, name: str) -> AnyRow:
+    """The member who signs in by this name, with the password; None for nobody.
+
+    The name is an e-mail address, of which letters of ASCII have no case, or else a subject. Of members with one
+    address the one counts whose password is the oldest (decision 896).
+    """
+
+    def build() -> AnySelect:
+        given = bindparam("name", type_=Text)
+        by_address = func.lower(col(Member.email)) == func.lower(given)
+        return (
+            select(col(Member.subject), col(Member.name), col(Member.email), col(Password.hash))
+            .join(Password, col(Password.subject) == Member.subject)
+            .where(or_(by_address, col(Member.subject) == given))
+            .order_by(func.coalesce(by_address, literal(False)).desc(), col(Password.created_at), col(Member.subject))
+            .limit(1)
+        )
+
+    rows = await session.fetch("login_account", build, name=name)
+    return rows[0] if rows else None
+
+
+async def put_password(session: TenantSession, subject: str, password_hash: str, moment: datetime) -> None:
+    """Keep the member's password, in place of one that is there."""
+    fresh = Password(subject=subject, hash=password_hash, created_at=moment, changed_at=moment)
+    if not await insert_missing(session, fresh):
+        own = update(Password).where(col(Password.subject) == subject)
+        await session.execute(own.values(hash=password_hash, changed_at=moment))
+
+
+async def rehash(session: TenantSession, subject: str, before: str, after: str) -> None:
+    """Keep the same password under other parameters, unless it was changed meanwhile."""
+    own = update(Password).where(col(Password.subject) == subject, col(Password.hash) == before)
+    await session.execute(own.values(hash=after))
+
+
+async def forget_password(session: TenantSession, subject: str) -> bool:
+    """Delete the member's password; False where there is none."""
+    return bool(await session.execute(delete(Password).where(col(Password.subject) == subject)))
+
+
+async def with_password(session: TenantSession, subjects: Sequence[str]) -> set[str]:
+    """Those of the members who have a password."""
+    rows = await session.rows(select(col(Password.subject)).where(col(Password.subject).in_(subjects)))
+    return {row.subject for row in rows}
+
+
+async def member(session: TenantSession, subject: str) -> Member | None:
+    """The person, whether a member of anything or not."""
+    return await session.find(Member, subject=subject)
+
+
+async def live_session(session: TenantSession, hashed: str, moment: datetime) -> LoginSession | None:
+    """The browser's session, unless it has ended."""
+    found = await session.find(LoginSession, hash=hashed)
+    return None if found is None or found.ended_at is not None or found.expires_at <= moment else found
+
+
+async def is_live(session: TenantSession, grant: LoginGrant, moment: datetime) -> bool:
+    """Whether a grant has not ended, nor the browser's session that it was given in."""
+    if grant.ended_at is not None or grant.expires_at <= moment:
+        return False
+    found = await session.find(LoginSession, id=grant.session_id)
+    return found is not None and found.ended_at is None
+
+
+async def ticket(session: TenantSession, hashed: str, *kinds: TicketKind, lock: bool = False) -> LoginTicket | None:
+    """Find what is good once, used or not; `lock` keeps others off it until the transaction ends."""
+    found = await session.find(LoginTicket, hash=hashed, lock=lock)
+    return found if found is not None and found.kind in kinds else None
+
+
+async def grant(session: TenantSession, grant_id: str, *, lock: bool = False) -> LoginGrant | None:
+    """Find a grant, ended or not."""
+    return await session.find(LoginGrant, id=grant_id, lock=lock)
+
+
+async def end_grant(session: TenantSession, grant_id: str, moment: datetime) -> None:
+    """End a grant with all its tokens."""
+    own = (col(LoginGrant.id) == grant_id, col(LoginGrant.ended_at).is_(None))
+    await session.execute(update(LoginGrant).where(*own).values(ended_at=moment))
+
+
+async def end_session(session: TenantSession, session_id: str, moment: datetime) -> None:
+    """End a browser's session, and the grants that were given in it."""
+    own = (col(LoginSession.id) == session_id, col(LoginSession.ended_at).is_(None))
+    await session.execute(update(LoginSession).where(*own).values(ended_at=moment))
+    given = (col(LoginGrant.session_id) == session_id, col(LoginGrant.ended_at).is_(None))
+    await session.execute(update(LoginGrant).where(*given).values(ended_at=moment))
+
+
+async def end_all(session: TenantSession, subject: str, moment: datetime) -> int:
+    """End all that the member is signed in with, links that were not used among it; how many browsers that were."""
+    own = (col(LoginSession.subject) == subject, col(LoginSession.ended_at).is_(None))
+    living = await session.scalar(
+        select(func.count()).select_from(LoginSession).where(*own, col(LoginSession.expires_at) > moment)
+    )
+    await session.execute(update(LoginSession).where(*own).values(ended_at=moment))
+    grants = (col(LoginGrant.subject) == subject, col(LoginGrant.ended_at).is_(None))
+    await session.execute(update(LoginGrant).where(*grants).values(ended_at=moment))
+    tickets = (col(LoginTicket.subject) == subject, col(LoginTicket.used_at).is_(None))
+    await session.execute(update(LoginTicket).where(*tickets).values(used_at=moment))
+    return int(living)
+
+
+async def over(session: TenantSession, moment: datetime) -> tuple[Sequence[str], Sequence[str]]:
+    """A batch of the browsers' sessions and of the links that were over before then."""
+    sessions = select(col(LoginSession.id)).where(col(LoginSession.expires_at) <= moment).limit(_BATCH)
+    links = select(col(LoginTicket.hash)).where(
+        col(LoginTicket.expires_at) <= moment, col(LoginTicket.grant_id).is_(None)
+    )
+    found = await session.rows(sessions), await session.rows(links.limit(_BATCH))
+    return [row.id for row in found[0]], [row.hash for row in found[1]]
+
+
+async def forget(session: TenantSession, sessions: Sequence[str], links: Sequence[str]) -> None:
+    """Delete these, and what was given in those sessions."""
+    await session.execute(delete(LoginSession).where(col(LoginSession.id).in_(sessions)))
+    await session.execute(delete(LoginTicket).where(col(LoginTicket.hash).in_(links)))
