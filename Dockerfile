@@ -1,4 +1,4 @@
-# The gateway as an image: locked dependencies and extras (s3, redis) with their hashes, an ordinary user, data in /data.
+# The gateway as an image: locked dependencies and extras (s3, redis, otel, sentry) with their hashes, an ordinary user, data in /data.
 # docs/operations.md says how it is run; nothing secret belongs in here.
 FROM python:3.13-slim AS build
 

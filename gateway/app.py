@@ -42,6 +42,8 @@ from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
 from gateway.settings import Settings
+from gateway.tracing.documents import TracedExecutor, note_fallback
+from gateway.tracing.requests import TracedRequests
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH, SERVER_METADATA_PATH
 from providers.accounts.ical import LocalFeed
 from rest_compat.openapi import openapi_compressed
@@ -88,15 +90,7 @@ def application(
     path = settings.persisted_documents
     registered = read_manifest(path) if path else {}
     catalogue = Catalogue(schema.graphql)
-    executor = Executor(
-        schema.graphql,
-        introspection=settings.introspection,
-        budget=runtime.services.budget,
-        anonymous_budget=runtime.limiting.anonymous,
-        document_bytes=settings.document_cache_bytes,
-        registered=[*registered.values(), *catalogue.texts],
-        fallen_back=count_fallback,
-    )
+    executor = _executor(runtime, schema, [*registered.values(), *catalogue.texts])
     runtime.services = replace(runtime.services, tools=ToolCalls(executor, catalogue))
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
     metrics = MetricsEndpoint(runtime, places, executor.documents)
@@ -112,6 +106,7 @@ def application(
         routes=[*_routes(runtime, schema, openapi, metrics, streams), *(_of_demo(runtime) if demo else ())],
         lifespan=lambda _app: _living(runtime, metrics, working=working, taking=taking),
         middleware=[
+            *([] if runtime.tracer is None else [Middleware(TracedRequests, tracer=runtime.tracer)]),
             *_middleware(settings, hosts, runtime.stopping),
             *_apart(runtime, metrics),
             Middleware(LoadShedding, places=places),
@@ -122,6 +117,28 @@ def application(
     )
     app.router.redirect_slashes = False  # one slash is ignored before this (decision 208)
     return app
+
+
+def _executor(runtime: Runtime, schema: Schema, registered: list[str]) -> Executor:
+    """The executor of the schema, which tells of what it runs where the process traces."""
+    tracer, settings = runtime.tracer, runtime.settings
+    executor = (Executor if tracer is None else TracedExecutor)(
+        schema.graphql,
+        introspection=settings.introspection,
+        budget=runtime.services.budget,
+        anonymous_budget=runtime.limiting.anonymous,
+        document_bytes=settings.document_cache_bytes,
+        registered=registered,
+        fallen_back=count_fallback if tracer is None else _noted_fallback,
+    )
+    if tracer is not None and isinstance(executor, TracedExecutor):
+        executor.tracer = tracer
+    return executor
+
+
+def _noted_fallback(reason: str) -> None:
+    count_fallback(reason)
+    note_fallback(reason)
 
 
 @asynccontextmanager

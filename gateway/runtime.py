@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
@@ -13,6 +14,7 @@ from contract.web_address import origin_of_address
 from gateway.account_settings import is_given
 from gateway.made import database_of, embedded_issuer, mail_of, store_of
 from gateway.middleware.limiter_backends import limiter_backends
+from gateway.observability.error_reports import reports_of
 from gateway.observability.metrics import (
     CHAT_STREAMS,
     count_call,
@@ -28,6 +30,8 @@ from gateway.observability.statement_times import StatementTimes
 from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.setting_checks import SequencingProvider
 from gateway.settings import Settings
+from gateway.tracing.choice import tracer_of
+from gateway.tracing.outside import TracedCalls, TracedStatements
 from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
@@ -62,6 +66,9 @@ from storage.base import now
 from storage.change_feed import ChangeFeed
 from storage.queries import jobs
 from transport.readiness import Check
+
+if TYPE_CHECKING:
+    from gateway.tracing.library import Tracer
 
 _log = logging.getLogger(__name__)
 
@@ -141,34 +148,24 @@ def _chat_options(settings: Settings) -> ChatOptions:
 class Runtime:
     """Everything that lives as long as the process; made inside or outside the event loop, started inside it."""
 
-    def __init__(self, settings: Settings, *, feeds: Mapping[str, LocalFeed] | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, feeds: Mapping[str, LocalFeed] | None = None, tracer: "Tracer | None" = None
+    ) -> None:
+        """`tracer` stands for the one that the settings ask for."""
         self.settings = settings
+        self.tracer = tracer or tracer_of(settings)
         certificates = wire.create_ssl_context()
         self.http = wire.AsyncClient(timeout=_HTTP, follow_redirects=False, verify=certificates)
-        self.calls = Calls(count_call, note_breaker)
+        self.calls = self._calls()
         self.outbound = Outbound(
             allow_loopback=settings.outbound_allow_loopback, certificates=certificates, calls=self.calls
         )
         self.database = database_of(settings)
-        self.database.timed = StatementTimes(settings.slow_statement_seconds)
+        self.database.timed = self._timed()
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         secret = pepper(settings.data_dir)
-        self.ports = Ports(
-            http=self.http,
-            notifications=self._notifications(),
-            sequencing=sequencing_of(settings, self.calls),
-            outbound=self.outbound,
-            artifacts=store_of(settings),
-            children=Children(),
-            files_quota=settings.files_quota_bytes,
-            pepper=secret,
-            accounts=accounts_of(settings, self.calls),
-            feeds=feeds or {},
-            mail=mail_of(settings, self.calls),
-            mails_per_day=settings.mail_per_day,
-            public_url=(settings.public_url or "").rstrip("/"),
-        )
+        self.ports = self._ports(secret, feeds or {})
         self.limiting = limiter_backends(settings, secret)
         self.services = Services(
             database=self.database,
@@ -199,6 +196,36 @@ class Runtime:
         self.worker: Worker | None = None
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Ends what others have begun in this process, before its services close."""
+        self.errors = reports_of(settings)
+        self.reporting = [one.close for one in (self.errors, self.tracer) if one is not None]
+        """Ends what tells others of this process, after all else; each waits for a bounded time."""
+
+    def _ports(self, secret: bytes, feeds: Mapping[str, LocalFeed]) -> Ports:
+        settings = self.settings
+        return Ports(
+            http=self.http,
+            notifications=self._notifications(),
+            sequencing=sequencing_of(settings, self.calls),
+            outbound=self.outbound,
+            artifacts=store_of(settings),
+            children=Children(),
+            files_quota=settings.files_quota_bytes,
+            pepper=secret,
+            accounts=accounts_of(settings, self.calls),
+            feeds=feeds,
+            mail=mail_of(settings, self.calls),
+            mails_per_day=settings.mail_per_day,
+            public_url=(settings.public_url or "").rstrip("/"),
+        )
+
+    def _calls(self) -> Calls:
+        if self.tracer is None:
+            return Calls(count_call, note_breaker)
+        return TracedCalls(count_call, note_breaker, tracer=self.tracer)
+
+    def _timed(self) -> StatementTimes:
+        slow = self.settings.slow_statement_seconds
+        return StatementTimes(slow) if self.tracer is None else TracedStatements(slow, self.database.dialect)
 
     def _notifications(self) -> WorkflowActors:
         url, key = self.settings.notifications_url, self.settings.notifications_secret.get_secret_value()
@@ -223,6 +250,8 @@ class Runtime:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Start what works in the background; at the end, let it finish and close everything."""
+        if self.errors is not None:
+            logging.getLogger().addHandler(self.errors)
         if self.keys is not None:
             self.keys.start()
         try:
@@ -266,6 +295,11 @@ class Runtime:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(end):
                     await close()
+        await self._reported()
+
+    async def _reported(self) -> None:
+        """Have what tells of this process taken, for as long as that may wait."""
+        await asyncio.gather(*(asyncio.to_thread(close) for close in self.reporting))
 
     async def ending(self) -> None:
         """Ends what runs soon, once the service has to end."""
@@ -287,6 +321,7 @@ class Runtime:
             lease=self._lease,
             question_days=settings.analytics_retention_days,
             chat_days=settings.chat_retention_days,
+            tracer=self.tracer,
         )
         self.worker.start()
         try:

@@ -21,6 +21,7 @@ from gateway.account_settings import AccountSettings
 from gateway.login_settings import LoginSettings
 from gateway.mail_settings import MailSettings
 from gateway.setting_checks import Checks, SequencingProvider, with_driver
+from gateway.telemetry_settings import TelemetrySettings
 from providers.model_stream import SILENCE_SECONDS
 from providers.models import ModelKind
 from storage.migrate import check_address
@@ -41,7 +42,7 @@ class McpMode(StrEnum):
     OFF = "off"
 
 
-class Settings(LoginSettings, MailSettings, AccountSettings, Checks):
+class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, Checks):
     """Everything that can be set from outside; docs/settings.md is made of it.
 
     A description says what a setting means, `unit` in what a number is counted, and an example what one may look like

@@ -33,6 +33,7 @@ def shown(settings: Settings) -> dict[str, str]:
     return result
 
 
+_WEB = {"http", "https"}
 _TELLING = {"host", "port", "ssl", "starttls"}
 """Parameters of an address that say where a database is, or how it is spoken to; any other may be a secret."""
 
@@ -45,6 +46,8 @@ def _masked(text: str) -> str:
     scheme, separator, rest = address.partition("://")
     credentials, at, host = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")
+    if at and scheme in _WEB:  # all of it is a credential: a key, of Sentry's for one
+        user, colon = "***", ""
     parameters = [pair.partition("=") for pair in query.split("&")]
     hidden = "&".join(n + e + (v if n in _TELLING else "***" if v else "") for n, e, v in parameters)
     return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{host}{question}{hidden}"

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from contract.error_origin import origin_of
 from contract.errors import GatewayError
+from contract.tracing import TRACEPARENT, Facts, Span, SpanKind, Tracer
 from contract.vocabulary import JobStatus
 from jobs.work import KINDS, LeaseLost, NotYet, Retry, Run, Work, WorkFailed, finish
 from providers.ports import Ports
@@ -60,8 +61,10 @@ def pause(attempt: int) -> timedelta:
 class Attempt:
     """One run of a claimed job."""
 
-    def __init__(self, database: Database, ports: Ports, claim: Claim) -> None:
+    def __init__(self, database: Database, ports: Ports, claim: Claim, tracer: Tracer | None = None) -> None:
         self._database = database
+        self._tracer = tracer
+        self._span: Span | None = None
         self._claim = claim
         self._ports = ports
         self.kind = "unknown"
@@ -90,6 +93,27 @@ class Attempt:
             await self._release()
             raise
 
+    def ended(self, outcome: Outcome) -> None:
+        """Note what became of it, where the process traces: nothing of this attempt follows."""
+        if self._span is not None:
+            self._span.note({"crm.job.outcome": outcome.value})
+            if outcome in (Outcome.FAILED, Outcome.RETRIED):
+                self._span.fail()
+            self._span.end()
+
+    def _trace(self, run: Run, asked_by: object) -> None:
+        """Begin a span within that which asked for the job, where the process traces."""
+        if self._tracer is None:
+            return
+        facts: Facts = {
+            "crm.job.kind": self.kind,
+            "crm.job.id": run.job_id,
+            "crm.job.attempt": run.attempt,
+            "crm.organization.id": run.org_id,
+        }
+        parent = asked_by if isinstance(asked_by, str) else None
+        self._span = self._tracer.root(f"job {self.kind}", SpanKind.JOB, facts, parent=parent)
+
     async def _begin(self) -> tuple[Work, Run, dict[str, object]] | None:
         """Note that it runs; None where it must not: no such work, or its attempts are used up by crashes."""
         async with self._database.writing(self._claim.org_id) as session:
@@ -107,7 +131,9 @@ class Attempt:
             )
             is_last = job.attempts >= work.attempts
             run = Run(job.org_id, job.id, job.attempts, is_last, self._ports, self._database, self._claim.holder)
-            return work, run, dict(job.arguments)
+            arguments = dict(job.arguments)
+        self._trace(run, arguments.pop(TRACEPARENT, None))
+        return work, run, arguments
 
     async def _do(self, work: Work, run: Run, arguments: dict[str, object]) -> _Failure | None:
         limit = asyncio.timeout(work.seconds)

@@ -1,9 +1,14 @@
-"""The port to what runs later: enqueue, schedule and status, inside the transaction of the business (decision 32)."""
+"""The port to what runs later: enqueue, schedule and status, inside the transaction of the business (decision 32).
+
+While the process traces, a job carries the span that asks for it (decision 882); one that is scheduled carries none.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
+from contract.tracing import TRACEPARENT
+from contract.tracing import current as running_span
 from storage.base import Record, new_id, now
 from storage.new_rows import new_row
 from storage.queries import jobs, listables, records
@@ -30,7 +35,7 @@ async def enqueue(
     and key is unfinished there is no second one, and the row is that job's.
     """
     return await _put(
-        session, new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=dict(arguments)), delay
+        session, new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=_carried(arguments)), delay
     )
 
 
@@ -49,7 +54,7 @@ async def enqueue_for(
 
 async def enqueue_each(session: TenantSession, kind: str, arguments: Sequence[Mapping[str, object]]) -> list[Job]:
     """The same for many at once, in as many statements as for one; their rows."""
-    made = [new_row(Job, org_id=session.org_id, kind=kind, arguments=dict(each)) for each in arguments]
+    made = [new_row(Job, org_id=session.org_id, kind=kind, arguments=_carried(each)) for each in arguments]
     await jobs.put(session, *made, due_at=now())
     return made
 
@@ -57,7 +62,8 @@ async def enqueue_each(session: TenantSession, kind: str, arguments: Sequence[Ma
 async def enqueue_missing(session: TenantSession, kind: str, arguments: Mapping[str, Mapping[str, object]]) -> None:
     """The same for those of these keys under which no job of the kind is unfinished."""
     made = [
-        new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=dict(each)) for key, each in arguments.items()
+        new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=_carried(each))
+        for key, each in arguments.items()
     ]
     await jobs.put_missing(session, *made, due_at=now())
 
@@ -75,6 +81,12 @@ async def schedule(
         new_row(Job, org_id=session.org_id, kind=kind, key=key, arguments=dict(arguments), repeat_seconds=seconds),
         AT_ONCE,
     )
+
+
+def _carried(arguments: Mapping[str, object]) -> dict[str, object]:
+    """What the work is told, and the span that asks for it, which the worker takes out again."""
+    span = running_span()
+    return dict(arguments) if span is None else {**arguments, TRACEPARENT: span.traceparent}
 
 
 async def _put(session: TenantSession, job: Job, delay: timedelta) -> Job:

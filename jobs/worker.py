@@ -15,6 +15,7 @@ from datetime import timedelta
 from contract.chat import CHAT_RETENTION_DAYS
 from contract.error_origin import origin_of
 from contract.limits import RUN_RETENTION_DAYS
+from contract.tracing import Tracer
 from jobs.attempts import Attempt, Claim, Outcome
 from jobs.kinds import KINDS
 from jobs.upkeep import Upkeep
@@ -50,8 +51,10 @@ class Worker:
         lease: timedelta = LEASE,
         question_days: int = RUN_RETENTION_DAYS,
         chat_days: int = CHAT_RETENTION_DAYS,
+        tracer: Tracer | None = None,
     ) -> None:
         self._database = database
+        self._tracer = tracer
         self._ports = ports
         self._count = count
         self._lease = lease
@@ -157,7 +160,7 @@ class Worker:
         return 0
 
     async def _run(self, claim: Claim) -> None:
-        attempt, began = Attempt(self._database, self._ports, claim), time.monotonic()
+        attempt, began = Attempt(self._database, self._ports, claim, self._tracer), time.monotonic()
         self._attempts.add(attempt)
         outcome = Outcome.LOST
         try:
@@ -177,6 +180,7 @@ class Worker:
             self._count(attempt.kind, outcome.value, seconds)
             line = "job job=%s organization=%s kind=%s outcome=%s ms=%.1f"
             _log.info(line, claim.job_id, claim.org_id, attempt.kind, outcome, seconds * 1000)
+            attempt.ended(outcome)
 
 
 async def _ended(tasks: Collection[asyncio.Task[None]], seconds: float) -> None:

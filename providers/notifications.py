@@ -14,6 +14,7 @@ from typing import Protocol
 
 import orjson
 
+from contract import tracing
 from providers import wire
 from providers.breaker import Breaker
 from providers.calls import Calls
@@ -59,6 +60,7 @@ class Notifications(Protocol):
         """Give what was taken a last short chance."""
 
 
+_Queue = asyncio.Queue[tuple[Notification, tracing.Span | None]]
 Deliver = Callable[[Notification], Awaitable[None]]
 """The function by which an actor hands a notification on; any exception is a failure."""
 
@@ -72,14 +74,14 @@ class WorkflowActors:
     def __init__(self, deliver: Deliver, count: Callable[[str, Fate], None] = lambda _type, _fate: None) -> None:
         self._deliver = deliver
         self._count = count
-        self._actors: dict[str, tuple[asyncio.Queue[Notification], asyncio.Task[None]]] = {}
+        self._actors: dict[str, tuple[_Queue, asyncio.Task[None]]] = {}
         self._closed = False
 
     def hand(self, notification: Notification) -> None:
         try:
             if self._closed:
                 raise asyncio.QueueFull
-            self._queue(notification.organization).put_nowait(notification)
+            self._queue(notification.organization).put_nowait((notification, tracing.current()))
         except asyncio.QueueFull:
             self._settle(notification, Fate.DROPPED)
 
@@ -95,24 +97,25 @@ class WorkflowActors:
         await asyncio.gather(*(task for _, task in actors), return_exceptions=True)
         for queue, _ in actors:
             while not queue.empty():
-                self._settle(queue.get_nowait(), Fate.DROPPED)
+                self._settle(queue.get_nowait()[0], Fate.DROPPED)
         self._actors.clear()
 
-    def _queue(self, organization: str) -> asyncio.Queue[Notification]:
+    def _queue(self, organization: str) -> _Queue:
         if organization not in self._actors:
-            queue: asyncio.Queue[Notification] = asyncio.Queue(_QUEUE)
+            queue: _Queue = asyncio.Queue(_QUEUE)
             self._actors[organization] = (queue, asyncio.create_task(self._work(organization, queue)))
         return self._actors[organization][0]
 
-    async def _work(self, organization: str, queue: asyncio.Queue[Notification]) -> None:
+    async def _work(self, organization: str, queue: _Queue) -> None:
         while True:
             try:
-                notification = await asyncio.wait_for(queue.get(), _IDLE_SECONDS)
+                notification, span = await asyncio.wait_for(queue.get(), _IDLE_SECONDS)
             except TimeoutError:
                 if queue.empty():
                     del self._actors[organization]
                     return
                 continue
+            tracing.running.set(span)  # of the request that hands it over, which need not be that which made the actor
             try:
                 await self._deliver(notification)
             except asyncio.CancelledError:

@@ -4,9 +4,11 @@ Its names are few, and those of version 0.28, which pyproject.toml bounds: anoth
 a client, is a change of this module (decision 875).
 """
 
+from typing import TYPE_CHECKING
+
+import httpx
 from httpx import (
     URL,
-    AsyncClient,
     AsyncHTTPTransport,
     ConnectError,
     ConnectTimeout,
@@ -25,6 +27,9 @@ from httpx import (
     TransportError,
     create_ssl_context,
 )
+
+from contract.tracing import TRACEPARENT
+from contract.tracing import current as running_span
 
 __all__ = [
     "URL",
@@ -47,3 +52,24 @@ __all__ = [
     "TransportError",
     "create_ssl_context",
 ]
+
+
+async def _carry(request: Request) -> None:
+    """Say within which span the process calls, where it traces."""
+    span = running_span()
+    if span is not None:
+        request.headers[TRACEPARENT] = span.traceparent
+
+
+if TYPE_CHECKING:
+    AsyncClient = httpx.AsyncClient
+else:
+
+    class AsyncClient(httpx.AsyncClient):
+        """The client of a service that the operator has named, which is told the span that it is called in.
+
+        `AsyncHTTPTransport` alone, which calls what members have named, tells nothing of it (decision 882).
+        """
+
+        def __init__(self, **options: object) -> None:
+            super().__init__(**options, event_hooks={"request": [_carry]})

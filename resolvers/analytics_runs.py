@@ -106,7 +106,7 @@ async def ask(ctx: Context, input: AnalyticsAsk, key: Key | None = None) -> Anal
         if mine >= RUNS_PER_CALLER or everybodys >= RUNS_PER_ORGANIZATION:
             raise TooManyRuns()
         run = await _begun(ctx, session, input, marks)
-    ctx.services.runs.start(Work(ctx, run, input).run())
+    ctx.services.runs.start(Work(ctx, run, input).run(), "analytics run")
     return run
 
 

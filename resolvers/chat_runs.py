@@ -90,7 +90,7 @@ async def send(ctx: Context, thread_id: str, input: ChatSend, *, field: Path = (
         reserved = await reserved_at_the_door(ctx, session, input.text)
         run = await _begun(ctx, session, thread, input, reserved)
     work = Work(services, run)
-    ctx.after_commit(lambda: services.chat_runs.start(work.run()))
+    ctx.after_commit(lambda: services.chat_runs.start(work.run(), "chat run"))
     ctx.forget()
     return run
 

@@ -71,7 +71,7 @@ async def _take(services: Services, org_id: str) -> None:
     for provider, used in given_up:
         services.chat_counts.ended(provider, ChatErrorCode.INTERRUPTED, used.read, used.written)
     for run, is_resumed in begun:
-        services.chat_runs.start(Work(services, run, is_resumed=is_resumed).run())
+        services.chat_runs.start(Work(services, run, is_resumed=is_resumed).run(), "chat run")
 
 
 async def _interrupt(session: TenantSession, run: ChatRun) -> Used:

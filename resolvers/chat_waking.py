@@ -29,4 +29,4 @@ async def wake(ctx: Context, session: TenantSession, run: ChatRun) -> Work | Non
 def begin(ctx: Context, work: Work | None) -> None:
     """Begin the work once what it follows from is committed."""
     if work is not None:
-        ctx.after_commit(lambda: ctx.services.chat_runs.start(work.run()))
+        ctx.after_commit(lambda: ctx.services.chat_runs.start(work.run(), "chat run"))

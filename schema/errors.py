@@ -8,6 +8,7 @@ from typing import TypeVar
 import strawberry
 from graphql import DirectiveNode, GraphQLError, GraphQLSyntaxError, ValueNode
 
+from contract.error_origin import origin_of
 from contract.errors import (
     AnalyticsRefused,
     CostExceeded,
@@ -176,19 +177,11 @@ def _of_values(error: GraphQLError) -> bool:
     return bool(nodes) and all(isinstance(node, ValueNode | DirectiveNode) for node in nodes or ())
 
 
-def _place_of(error: BaseException) -> tuple[str, int]:
-    """The module and the line that raised it."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    return (str(place.tb_frame.f_globals.get("__name__")), place.tb_lineno) if place else ("unknown", 0)
-
-
 def _report(error: GraphQLError, request_id: str) -> None:
     """One line that says where it broke, and no value of a statement or a row."""
     cause: BaseException = error.original_error or error
-    where = "{}:{}".format(*_place_of(cause))
-    _log.error("internal error %s at %s path=%s request_id=%s", type(cause).__name__, where, error.path, request_id)
+    line = "internal error request_id=%s type=%s at=%s path=%s"
+    _log.error(line, request_id, type(cause).__name__, origin_of(cause), error.path)
 
 
 def refusal(error: GatewayError, request_id: str) -> JsonDict:

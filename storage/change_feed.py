@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import Context
 from itertools import takewhile
 
 from sqlalchemy.engine import make_url
@@ -43,7 +44,8 @@ class Channel:
         self._is_log_read = False
         self.chat_runs: WatchedRows[ChatRunRow] = WatchedRows(chat_runs.heads, self.wake, self._check)
         """Those runs of chats that somebody waits for."""
-        self.reading = asyncio.create_task(self._read_on())
+        # In nobody's context: it serves all readers, and the request of the first is not what it is a part of.
+        self.reading = asyncio.create_task(self._read_on(), context=Context())
 
     def wake(self) -> None:
         """Something may be new."""

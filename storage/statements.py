@@ -8,7 +8,8 @@ import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from hashlib import sha256
 from operator import itemgetter
 from typing import Any
 
@@ -109,6 +110,16 @@ class CompiledStatement:
         decoders = tuple(_decoder(c.type, dialect, whole=whole or kind is not None) for c in columns)
         self.rows = _reader_of(kind or _row_kind(tuple(c.key for c in columns)), decoders)
         """Turns the driver's records into rows."""
+
+    @cached_property
+    def summary(self) -> str:
+        """What it does, and to which table first."""
+        return guard.summary(self._compiled.text, writes=self.writes)
+
+    @cached_property
+    def digest(self) -> str:
+        """Stands for its text, in fewer characters."""
+        return sha256(self.text.encode()).hexdigest()[:16]
 
     def parameters(self, organization: str, values: Mapping[str, AnyValue]) -> list[AnyValue]:
         """The driver's parameters; the organization is always the session's.

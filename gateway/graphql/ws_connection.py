@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from contract.limits import (
     STREAM_SEND_SECONDS,
     STREAMS_PER_CONNECTION,
 )
+from contract.tracing import Span, SpanKind
 from gateway.graphql.encoding import encoded
 from gateway.graphql.operations import Operations, key_of
 from gateway.graphql.ws_messages import Closed, identifier_of, payload_of, read_message
@@ -22,6 +23,7 @@ from gateway.observability import logs
 from gateway.observability.metrics import count_request
 from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
+from gateway.tracing.requests import BEGUN, tell
 from resolvers.shared.context import Context, Services
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
@@ -66,6 +68,7 @@ class Connection:
         self._shared = shared
         self._record: RequestLog = scope["state"]["record"]
         self._request_id = self._record.request_id
+        self._traced: Callable[[str, SpanKind], Span] | None = scope["state"].get(BEGUN)
         self._address = address_of(scope)
         self._headers = headers
         self._receive = receive
@@ -218,6 +221,7 @@ class Connection:
     async def _run(self, identifier: str, request: Request, context: Context, watch: CredentialWatch) -> None:
         """One operation, from its request to its last message, and its line in the log."""
         record, began = RequestLog(self._request_id, "graphql", principal=context.principal), time.perf_counter()
+        span = None if self._traced is None else self._traced("WEBSOCKET /graphql", SpanKind.SERVED)
         status = 0
         try:
             try:
@@ -240,6 +244,9 @@ class Connection:
             seconds = time.perf_counter() - began
             count_request(record, status, seconds)
             logs.access.write("WEBSOCKET", _PATH, status, seconds, record)
+            if span is not None:
+                tell(span, record, status, _PATH)
+                span.end()
             watch.done(context)
             self._idle_since = time.monotonic()
             self._streams.discard(asyncio.current_task())

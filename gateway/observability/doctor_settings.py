@@ -1,5 +1,6 @@
 """Looks at the settings for `doctor`, without calling anything."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -70,12 +71,26 @@ def of_settings(settings: Settings, strangers: Sequence[Stranger]) -> Iterator[F
     note = "; while its consent screen is «in testing», consents end after seven days"
     yield _of_accounts(settings, IntegrationProvider.GOOGLE, note)
     yield _of_accounts(settings, IntegrationProvider.MICROSOFT)
+    yield from _of_telemetry(settings)
     yield Finding(
         "outbound",
         not settings.outbound_allow_loopback,
         "may call this machine" if settings.outbound_allow_loopback else "calls the public internet alone",
         "unset CRM_OUTBOUND_ALLOW_LOOPBACK, which is for tests: webhooks and research could call what listens here",
     )
+
+
+def _of_telemetry(settings: Settings) -> Iterator[Finding]:
+    """Say what leaves the service about itself, and where to; without its extra a process does not even start."""
+    way = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
+    names = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    address = next(filter(None, map(os.environ.get, names)), "http://localhost:4318")
+    host = urlsplit(address).hostname if way == "otlp" else None
+    yield Finding("traces", True, f"told to {host or way}" if settings.otel else "off")
+    dsn = urlsplit(settings.sentry_dsn.get_secret_value())
+    secure = dsn.scheme != "http" or is_loopback_name(dsn.hostname or "")
+    advice = "use https in CRM_SENTRY_DSN: what is told of errors would cross the network readable"
+    yield Finding("errors", secure, f"told to {dsn.hostname}" if dsn.hostname else "told to nobody", advice)
 
 
 def _of_accounts(settings: Settings, provider: IntegrationProvider, note: str = "") -> Finding:

@@ -1,5 +1,6 @@
 """Makes fields of what a line of the log says in words, for logs that programs read (decision 874)."""
 
+import logging
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -7,6 +8,8 @@ from typing import Final
 from structlog.typing import EventDict
 
 from contract.error_origin import Where, frames_of
+from contract.tracing import current as running_span
+from contract.tracing import ids_of
 
 _ASKED: Final = re.compile(r"(?:\s*\b(?P<name>[a-z_]+)=)?%(?P<form>[-+# 0-9.]*[a-zA-Z%])")
 """A placeholder of a template, with its name where it has one: `organization=%s`."""
@@ -37,20 +40,42 @@ def named_arguments(_logger: object, _method: str, event: EventDict) -> EventDic
     return event
 
 
+def fields_of(record: logging.LogRecord) -> dict[str, object]:
+    """What a line's template names, by these names."""
+    asked = [one for one in _ASKED.finditer(str(record.msg)) if one["form"] != "%"]
+    values = record.args if isinstance(record.args, tuple) else ()
+    if len(asked) != len(values):
+        return {}
+    return {one["name"]: value for one, value in zip(asked, values, strict=True) if one["name"]}
+
+
+def words_of(record: logging.LogRecord) -> str:
+    """The fixed words of a line."""
+    return _ASKED.sub("", str(record.msg)).strip()
+
+
 def error_fields(_logger: object, _method: str, event: EventDict) -> EventDict:
     """Say of an exception that was logged what it is and where it came from, and none of its words."""
     given = event.pop("exc_info", None)
     error = given[1] if isinstance(given, tuple) else given
     if isinstance(error, BaseException):
         event["type"] = type(error).__name__
-        event["frames"] = [frame for one in _chain(error) for frame in frames_of(one)]
+        event["frames"] = [frame for one in chain(error) for frame in frames_of(one)]
     return event
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def trace_fields(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Say within which span of which trace the line was written, where there is one."""
+    span = running_span()
+    if span is not None:
+        event.update(ids_of(span))
+    return event
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
     """The error, and before it what it was raised from."""
     if error.__cause__ is not None and error.__cause__ is not error:
-        yield from _chain(error.__cause__)
+        yield from chain(error.__cause__)
     yield error
 
 

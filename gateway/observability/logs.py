@@ -13,8 +13,10 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor
 
+from contract.tracing import current as running_span
+from contract.tracing import ids_of
 from gateway.observability import terminal_log
-from gateway.observability.log_fields import error_fields, named_arguments
+from gateway.observability.log_fields import error_fields, named_arguments, trace_fields
 from gateway.observability.redaction import redact
 from gateway.settings import LogFormat, Settings
 from transport.request_log import RequestLog
@@ -39,6 +41,7 @@ class AccessLog:
         self._watched = False
         self._colored = False
         self._probes = False
+        self._traced = False
 
     def configure(self, settings: Settings, handler: "logging.StreamHandler[TextIO]") -> None:
         """Write where the handler writes, if the level lets the lines through."""
@@ -47,6 +50,7 @@ class AccessLog:
         self._watched = not self._as_json and terminal_log.is_watched(handler.stream)
         self._colored = self._watched and terminal_log.has_colors(handler.stream)
         self._probes = settings.log_level == "DEBUG"
+        self._traced = settings.otel
 
     def write(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
         """One line, with the fields of any other log line and always the same ones of its own (decision 122)."""
@@ -71,6 +75,8 @@ class AccessLog:
             "code": record.code or None,
             "request_id": redact(record.request_id),
         }
+        if self._traced and (span := running_span()) is not None:
+            fields |= ids_of(span)
         if self._as_json:
             fields |= {"level": "info", "logger": "gateway.access", "timestamp": timestamp, "event": "request"}
             line = _as_json(fields)
@@ -119,6 +125,8 @@ def configure(settings: Settings) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    if settings.otel and not (settings.log_format is not LogFormat.JSON and terminal_log.is_watched(sys.stderr)):
+        shared.append(trace_fields)
     renderer = _finished(structlog.processors.KeyValueRenderer(key_order=_TEXT_ORDER))
     if settings.log_format is LogFormat.JSON:
         renderer = _finished(structlog.processors.JSONRenderer())
@@ -160,4 +168,7 @@ _QUIET = {
     "gateway.server.websocket_protocol": logging.WARNING,
     "alembic": logging.WARNING,
     "sqlalchemy": logging.WARNING,
+    "opentelemetry": logging.CRITICAL,  # a line for each batch that is not taken; the gateway says it once
+    "sentry_sdk": logging.CRITICAL,
+    "urllib3": logging.ERROR,  # a line for each retry of these two
 }

@@ -23,8 +23,8 @@ class StatementTimes:
         """Note the time of a statement, and what it raised, if it did."""
         (_WRITE if statement.writes else _READ).observe(seconds)
         if seconds >= self._slow:
-            line = "slow statement ms=%.1f failed=%s statement=%s"
-            _log.warning(line, seconds * 1000, failed and failed.__name__, _shown(statement.text))
+            line = "slow statement ms=%.1f failed=%s digest=%s statement=%s"
+            _log.warning(line, seconds * 1000, failed and failed.__name__, statement.digest, _shown(statement.text))
 
 
 def _shown(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Concatenate, Never, ParamSpec, TypeVar
 
 from contract.errors import Forbidden, NotInPerson, OrganizationRequired, Proposed, Unauthenticated
 from contract.scopes import ScopeGroup
+from contract.tracing import current as running_span
 from identity.principal import Principal
 from resolvers.shared.context import Context
 from resolvers.shared.idempotency import key_needed, once
@@ -103,11 +104,20 @@ def requires(
             if writes and ctx.instead is not None:
                 ctx.instead(name, args)
                 raise Proposed()
-            if writes and (key := ctx.key) is not None:
-                return await once(ctx, key, name, resolver, args, kwargs)
-            if needs_key:
-                raise key_needed()
-            return await resolver(ctx, *args, **kwargs)
+            span = None if (around := running_span()) is None else around.child(name)
+            try:
+                if writes and (key := ctx.key) is not None:
+                    return await once(ctx, key, name, resolver, args, kwargs)
+                if needs_key:
+                    raise key_needed()
+                return await resolver(ctx, *args, **kwargs)
+            except BaseException as error:
+                if span is not None:
+                    span.fail(error)
+                raise
+            finally:
+                if span is not None:
+                    span.end()
 
         OPERATIONS[name] = rule
         update_wrapper(guarded, resolver)

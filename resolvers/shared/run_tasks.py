@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Coroutine
 
+from contract.tracing import Span
+from contract.tracing import current as running_span
+
 
 class RunTasks:
     """The work of one process that no request waits for."""
@@ -10,8 +13,13 @@ class RunTasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[object, object, None]) -> None:
-        """Begins a piece of work. It says for itself what becomes of it, and ends when it is cancelled."""
+    def start(self, work: Coroutine[object, object, None], called: str = "run") -> None:
+        """Begins a piece of work, which traces call so.
+
+        It says for itself what becomes of it, and ends when it is cancelled.
+        """
+        if (around := running_span()) is not None:
+            work = _traced(around, work, called)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -30,3 +38,9 @@ class RunTasks:
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+
+
+async def _traced(around: Span, work: Coroutine[object, object, None], called: str) -> None:
+    """Does the work within a span of its own: what asked for it has ended by then."""
+    with around.child(called):
+        await work

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import sqlglot
@@ -36,6 +36,7 @@ class TenantBreach(RuntimeError):
     """A statement that could touch another organization's rows; a programming error, never a client's."""
 
 
+_WORDS = re.compile(r"[a-z_]+|[()]")
 _WRITES = (exp.Insert, exp.Update, exp.Delete)
 _FORMS = (exp.Select, exp.SetOperation, exp.Subquery, *_WRITES)
 _SKIPPED = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/"
@@ -147,6 +148,27 @@ def _table_names() -> tuple[frozenset[str], frozenset[str]]:
     from_models = {m.__tablename__: getattr(m, "tenant", False) for m in _tables(SQLModel)}
     tenant = frozenset(str(name) for name, is_tenant in from_models.items() if is_tenant) | FULL_TEXT.keys()
     return tenant, frozenset(map(str, from_models)) - tenant
+
+
+def summary(statement: str, *, writes: bool) -> str:
+    """What a statement does, and to which of the service's tables: `SELECT deals`; words that no caller chose."""
+    words, tables = _WORDS.findall(statement.lower()), frozenset[str]().union(*_table_names())
+    verbs = ("insert", "update", "delete") if writes else ("select",)
+    at = next((index for index, word in enumerate(words) if word in verbs), None)
+    if at is None:
+        return "STATEMENT"
+    named = (word for word in words[at:] if word in tables)
+    table = next(named, "") if writes else next(_read_from(words, tables), next(named, ""))
+    return f"{words[at].upper()} {table}".rstrip()
+
+
+def _read_from(words: list[str], tables: frozenset[str]) -> Iterator[str]:
+    """The tables that a select reads itself, and not by another one within it."""
+    depth = 0
+    for before, word in pairwise(words):
+        depth += (before == "(") - (before == ")")
+        if depth == 0 and before == "from" and word in tables:
+            yield word
 
 
 def _tables(base: type[SQLModel]) -> Iterator[type[SQLModel]]:

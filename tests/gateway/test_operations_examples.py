@@ -116,7 +116,7 @@ async def test_each_statement_is_timed_and_a_slow_one_has_a_line(
         assert not [record for record in caplog.records if record.name.endswith("statement_times")]
         assert _times(await _metrics(gateway)) >= before + len(lines) > before
     [line] = [line for line in lines if "FROM deals" in line]
-    assert re.match(r"slow statement ms=[\d.]+ failed=None statement=(WITH|SELECT) ", line)
+    assert re.match(r"slow statement ms=[\d.]+ failed=None digest=[0-9a-f]{16} statement=(WITH|SELECT) ", line)
     assert "canary" not in line
 
 

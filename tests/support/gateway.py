@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import httpx
@@ -22,6 +22,9 @@ from providers.chat_models import ChatModel
 from schema.build import build
 from tests.support.sql_login import make_login
 from tests.support.world import Headers, World, open_world
+
+if TYPE_CHECKING:
+    from gateway.tracing.library import Tracer
 
 
 @dataclass
@@ -87,17 +90,23 @@ async def _without_cookies(answer: httpx.Response) -> None:
 
 @asynccontextmanager
 async def open_gateway(
-    database_url: str, data_dir: Path, *, chat_model: ChatModel | None = None, **settings: Any
+    database_url: str,
+    data_dir: Path,
+    *,
+    chat_model: ChatModel | None = None,
+    tracer: Tracer | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Gateway]:
     """The application for these settings over a fresh migrated database; budgets are tested where they are on.
 
-    Chats are answered by the model, where one is given.
+    Chats are answered by the model, where one is given, and what runs is told to the tracer.
     """
     settings = {"rate_limit": False} | settings
     url = make_url(database_url)
     if url.get_backend_name() == "postgresql" and "analytics_database_url" not in settings:
         settings["analytics_database_url"] = await make_login(url)
-    runtime = Runtime(Settings(_env_file=None, database_url=database_url, data_dir=data_dir, **settings))
+    made = Settings(_env_file=None, database_url=database_url, data_dir=data_dir, **settings)
+    runtime = Runtime(made, tracer=tracer)
     if chat_model is not None:
         runtime.services = replace(runtime.services, chat_model=chat_model)
     with patch("gateway.app.build", _schema):

@@ -1,0 +1,1 @@
+"""Traces by OpenTelemetry, where CRM_OTEL is on: spans of requests, documents, operations, statements, jobs, calls."""
