@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from contract.limits import SOCKETS_PER_PROCESS
-from gateway.adapters import lean  # noqa: F401  # before anybody loads httpx
+from gateway.adapters import lean_http  # noqa: F401  # before anybody loads httpx
 from gateway.demo.links import PATH, DemoLinks, exchange
 from gateway.graphql.endpoint import GraphQLEndpoint
 from gateway.graphql.operations import Operations

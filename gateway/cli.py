@@ -4,13 +4,12 @@ import gc
 
 
 def main() -> None:
-    """Load the commands, and run the one that is named.
+    """Load the command that is named, and run it.
 
-    What the commands import stays for good: a fifth of a start went into looking through it for garbage.
+    What a command imports stays for good: a fifth of a start went into looking through it for garbage. One that goes on
+    for longer calls `outcome.loaded` once it has what it needs.
     """
     gc.disable()
     from gateway.commands.line import run
 
-    gc.freeze()
-    gc.enable()
     run()

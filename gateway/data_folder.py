@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from gateway.settings import Settings
-from identity.keyfiles import KEY_FILES
+from identity.key_names import KEY_FILES
+from storage.addresses import file_of
 from storage.folders import close, file_fault, folder_fault, is_only_open, is_private
-from storage.migrate import file_of
 
 _log = logging.getLogger(__name__)
 

@@ -100,7 +100,7 @@ def _arguments(field: GraphQLField) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    return text.replace("\n", " ").partition(". ")[0].rstrip(".") + "."
+    return text.partition("\n\n")[0].replace("\n", " ").partition(". ")[0].rstrip(".") + "."
 
 
 def _paths() -> Iterator[str]:

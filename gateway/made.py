@@ -1,14 +1,18 @@
 """Makes of the settings what commands need as well as the service does."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from contract.limits import STATEMENT_SECONDS
-from gateway.settings import Settings
-from identity.keyfiles import previous_signing_key, signing_key
-from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 from providers.artifacts import Artifacts, artifacts_at
-from providers.calls import Calls
-from providers.mail import MailPort, Outbox
-from providers.mail_address import mail_server, outbox_folder
 from storage.database import Database
+
+if TYPE_CHECKING:
+    from gateway.settings import Settings
+    from identity.tokens import EmbeddedIssuer
+    from providers.calls import Calls
+    from providers.mail import MailPort
 
 AUDIENCE = "crm-gateway"
 
@@ -30,6 +34,9 @@ def store_of(settings: Settings) -> Artifacts:
 
 def mail_of(settings: Settings, calls: Calls | None = None) -> MailPort:
     """The way of messages that the settings name."""
+    from providers.mail import Outbox  # with its library, which few commands need
+    from providers.mail_address import mail_server, outbox_folder
+
     address = settings.mail_url.get_secret_value()
     server = mail_server(address)
     if server is None:
@@ -41,6 +48,9 @@ def mail_of(settings: Settings, calls: Calls | None = None) -> MailPort:
 
 def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
     """The embedded identity provider; its key is made at first use."""
+    from identity.keyfiles import previous_signing_key, signing_key
+    from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+
     folder = settings.data_dir
     issuer = settings.public_url or DEFAULT_ISSUER
     return EmbeddedIssuer(signing_key(folder), issuer, AUDIENCE, previous=previous_signing_key(folder))

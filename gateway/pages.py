@@ -48,6 +48,8 @@ _MEDIA_TYPES: Final = {
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
     ".ttf": "font/ttf",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
 }
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 # Kept, but asked for again each time: a page names the hashed files of one build.

@@ -50,8 +50,9 @@ from providers.instantly import InstantlySequencing
 from providers.local_sequencing import LocalSequencing
 from providers.mail_address import PROVIDER as MAIL_PROVIDER
 from providers.mail_address import mail_server
+from providers.model_kinds import ModelKind
 from providers.model_stream import PROVIDER as CHAT_PROVIDER
-from providers.models import PROVIDER, ChatCompletions, Model, ModelKind
+from providers.models import PROVIDER, ChatCompletions, Model
 from providers.notifications import HttpDelivery, WorkflowActors, embedded
 from providers.outbound import Outbound
 from providers.ports import Ports

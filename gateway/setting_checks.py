@@ -13,7 +13,7 @@ from contract.web_address import is_web_address
 from gateway.graphql.persisted_documents import read_manifest
 from providers.artifacts import check_artifacts_address
 from providers.signing import is_secret
-from storage.migrate import check_address, login_of
+from storage.addresses import check_address, login_of
 
 _NAMES = {
     "allowed_hosts": (re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+"), "names of hosts without ports"),

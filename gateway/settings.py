@@ -22,9 +22,8 @@ from gateway.login_settings import LoginSettings
 from gateway.mail_settings import MailSettings
 from gateway.setting_checks import Checks, SequencingProvider, with_driver
 from gateway.telemetry_settings import TelemetrySettings
-from providers.model_stream import SILENCE_SECONDS
-from providers.models import ModelKind
-from storage.migrate import check_address
+from providers.model_kinds import SILENCE_SECONDS, ModelKind
+from storage.addresses import check_address
 
 
 class LogFormat(StrEnum):

@@ -18,14 +18,10 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey
 
+from identity.key_names import PEPPER_FILE, PREVIOUS_KEY_FILE, PREVIOUS_PEPPER_FILE, SIGNING_KEY_FILE
 from identity.secrets import Pepper
 from storage.folders import file_fault, folder_fault, make
 
-SIGNING_KEY_FILE = "signing-key.pem"
-PREVIOUS_KEY_FILE = "signing-key.previous.pem"
-PEPPER_FILE = "pepper"
-PREVIOUS_PEPPER_FILE = "pepper.previous"
-KEY_FILES = (SIGNING_KEY_FILE, PREVIOUS_KEY_FILE, PEPPER_FILE, PREVIOUS_PEPPER_FILE)
 PEPPER_BYTES = 32
 
 _LARGEST = 16_384

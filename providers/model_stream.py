@@ -16,11 +16,10 @@ from providers.adapters.httpx_sse import EventData
 from providers.breaker import Breaker
 from providers.calls import Calls
 from providers.chat_models import Conversation, Delta
+from providers.model_kinds import SILENCE_SECONDS
 from providers.models import PAUSE, ModelAway, ModelError, ModelMisconfigured, ModelNonsense, ModelSlow, refused
 
 PROVIDER: Final = "chat_model"
-SILENCE_SECONDS: Final = 30.0
-"""The longest silence; a comment or an empty chunk does not end it."""
 _CONNECT_SECONDS: Final = 5.0
 _LINE_BYTES_MAX: Final = 1024 * 1024
 _BYTES_MAX: Final = 8 * 1024 * 1024

@@ -5,7 +5,6 @@ What a server says when it fails stays out of our words, and so does the key. An
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Final, Protocol
 
 import orjson
@@ -22,13 +21,6 @@ _AFTER_MAX: Final = 10.0
 _RESPONSE_BYTES_MAX: Final = 8 * MODEL_ANSWER_BYTES_MAX
 """Room for what stands around an answer, and for how JSON writes it."""
 _BUSY: Final = frozenset({429, 500, 502, 503, 504, 529})
-
-
-class ModelKind(StrEnum):
-    """The protocol that a model speaks."""
-
-    OPENAI = "openai"
-    ANTHROPIC = "anthropic"
 
 
 Message = Mapping[str, str]

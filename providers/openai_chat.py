@@ -10,8 +10,9 @@ from contract.canonical_json import JsonObject
 from providers.calls import Calls
 from providers.chat_models import Answered, Call, Conversation, Delta, Result, Said, Stopped, Text, Usage
 from providers.model_calls import Assembly
+from providers.model_kinds import SILENCE_SECONDS
 from providers.model_prompt import framed, mark_of, rules
-from providers.model_stream import SILENCE_SECONDS, Reading, StreamingModel, object_of, whole
+from providers.model_stream import Reading, StreamingModel, object_of, whole
 from providers.models import ModelAway, ModelNonsense
 
 PROVIDER: Final = "openai"

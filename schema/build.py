@@ -155,6 +155,19 @@ Subscription = merge_types(
 )
 
 
+_ABOUT = (
+    "A multi-tenant sales CRM. A request carries a session token, an organization key or a user token as Bearer, and "
+    "acts in one organization, which a session or a user token names by the header X-Service-Org. Lists are "
+    "connections with cursors. A change answers with `userErrors` for what the caller can mend."
+)
+_OF_ROOTS = {
+    "Query": "What can be read. Each field names the scope group that it needs.",
+    "Mutation": "What can be changed. Payloads have `userErrors`; under an Idempotency-Key a change is made once.",
+    "Subscription": "What can be watched, over a WebSocket (graphql-transport-ws) or server-sent events.",
+}
+_HEAD = f'"""\n{_ABOUT}\n"""\nschema {{\n  query: Query\n  mutation: Mutation\n  subscription: Subscription\n}}\n\n'
+
+
 class Schema(adapter.Schema):
     """The library's schema, silent: the endpoint writes one line per internal error and none for a client's.
 
@@ -168,7 +181,8 @@ class Schema(adapter.Schema):
     @property
     def sdl(self) -> str:
         """The printed schema, as it is served and committed."""
-        return self.as_str() + "\n"
+        lines = f"{_HEAD}{self.as_str()}".splitlines()
+        return "".join(f"{line.rstrip()}\n" for line in lines)  # an empty line of a description is printed indented
 
     def process_errors(self, errors: Sequence[GraphQLError], execution_context: object = None) -> None:
         """Leave reporting to `schema.errors.formatted`."""
@@ -190,6 +204,9 @@ def build() -> Schema:
         ],
         config=StrawberryConfig(scalar_map=SCALARS),
     )
+    schema.graphql.description = _ABOUT
+    for name, about in _OF_ROOTS.items():
+        schema.graphql.type_map[name].description = about
     costs.declare_costs(schema.graphql)
     mend_is_one_of(schema.graphql)
     viewer.refuse_unfindable(schema.graphql)

@@ -52,19 +52,23 @@ def enum(cls: E, description: str, called: str | None = None, /, **values: str) 
 
 
 _GROUPS = {
-    "MEETINGS_READ": "The four reads of the endpoint table, or any CRM manage scope: meetings and health.",
-    "CRM_READ": "Any CRM read or manage scope.",
-    "CRM_MANAGE": "Any CRM manage scope.",
-    "ORG_ADMIN": "The organization's administrators.",
+    "MEETINGS_READ": "Reading meetings and health.",
+    "CRM_READ": "Reading records of the CRM.",
+    "CRM_MANAGE": "Writing records of the CRM.",
+    "ORG_ADMIN": "What the organization's administrators do.",
     "DATA_ACCESS": "Read-only analytics.",
-    "OUTREACH_READ": "Any outreach scope.",
+    "OUTREACH_READ": "Reading campaigns and enrollments.",
     "OUTREACH_MANAGE": "Creating and editing campaigns and enrollments.",
     "OUTREACH_PROVISION": "Actions that cost money: domains and mailboxes.",
-    "PATS_READ": "Exactly pats:read.",
-    "PATS_CREATE": "Exactly pats:create.",
-    "PATS_DELETE": "Exactly pats:delete.",
+    "PATS_READ": "Reading keys and tokens.",
+    "PATS_CREATE": "Making keys and tokens.",
+    "PATS_DELETE": "Revoking keys and tokens.",
 }
-enum(ScopeGroup, "A set of scopes of which a caller needs one.", **_GROUPS)
+enum(
+    ScopeGroup,
+    "A set of scopes of which a caller needs one. A field that needs a group names it; its scopes stand here, once.",
+    **{group.name: f"{_GROUPS[group.name]} Any of: {', '.join(sorted(group.value))}." for group in ScopeGroup},
+)
 
 
 @strawberry.schema_directive(
@@ -114,7 +118,7 @@ def guarded_field(
         is_method = "self" in signature(method).parameters
         enforced.guarded = Guarded(rule, method, is_method)  # type: ignore[attr-defined]  # for schema/execution/sources.py
         return strawberry.field(
-            enforced, description=f"{description} {rule.sentence}", directives=directives, metadata=metadata
+            enforced, description=f"{description}\n\n{rule.line}", directives=directives, metadata=metadata
         )
 
     return declare
@@ -141,7 +145,7 @@ def link_field(name: str, resolver: _Serve, description: str) -> DeclaredField:
         return None if identifier is None else await resolver(info.context, identifier)
 
     del link.__annotations__["return"]  # the class says what the link leads to
-    text = f"{description} {rule.sentence}"
+    text = f"{description}\n\n{rule.line}"
     return strawberry.field(resolver=link, description=text, directives=directives, metadata={LINK: name})
 
 
@@ -162,7 +166,7 @@ def subscription(resolver: _Serve, description: str) -> _Declare:
     rule = rule_of(resolver)
     return lambda method: strawberry.subscription(
         method,
-        description=f"{description} {rule.sentence}",
+        description=f"{description}\n\n{rule.line}",
         directives=_directives(rule),
         metadata={RULE: rule},
     )

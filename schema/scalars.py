@@ -56,23 +56,32 @@ def _read_decimal_literal(node: ValueNode, _variables: object = None) -> Decimal
 
 DATE_TIME = strawberry.scalar(
     name="DateTime",
-    description="A moment, as ISO 8601 with an offset; answers are always in UTC.",
+    description='A moment: ISO 8601 with an offset, to the microsecond at most, such as "2026-05-01T09:30:00+02:00". '
+    'Answers are always in UTC: "2026-05-01T07:30:00Z".',
+    specified_by_url="https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
     serialize=_write_moment,
     parse_value=_read_moment,
 )
 DATE = strawberry.scalar(
-    name="Date", description="A calendar day, YYYY-MM-DD.", serialize=date.isoformat, parse_value=_read_date
+    name="Date",
+    description='A calendar day without a time zone, YYYY-MM-DD, such as "2026-05-01".',
+    specified_by_url="https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
+    serialize=date.isoformat,
+    parse_value=_read_date,
 )
 DECIMAL = strawberry.scalar(
     name="Decimal",
-    description="An exact decimal number, as a string.",
+    description='An exact decimal number, as a string without an exponent, such as "1200.5". Numbers of JSON are '
+    "taken, too, though a client's own arithmetic may have rounded them.",
+    specified_by_url="https://www.w3.org/TR/xmlschema11-2/#decimal",
     serialize=lambda value: format(value, "f"),
     parse_value=_read_decimal,
     parse_literal=_read_decimal_literal,
 )
 JSON_VALUE = strawberry.scalar(
     name="JSON",
-    description="Any JSON value.",
+    description='Any JSON value: an object, a list, a string, a number, true, false or null, such as {"seats": 12}.',
+    specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
     serialize=lambda value: value,
     parse_value=lambda value: value,
 )

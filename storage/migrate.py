@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from contract.errors import Unavailable
+from storage.addresses import file_in
 from storage.db_errors import is_away, is_no_database
 from storage.folders import make
 
@@ -60,7 +61,7 @@ async def downgrade(url: str, revision: str) -> None:
 @asynccontextmanager
 async def turn(url: URL) -> AsyncIterator[None]:
     """A turn among all processes on this database: one is in the block at a time, with sessions of its own in it."""
-    file = _file(url)
+    file = file_in(url)
     if file is None:
         async with _connection(url) as connection:
             await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK + 1})"))
@@ -83,7 +84,7 @@ async def draft(url: str, message: str) -> None:
 async def current(url: str) -> str | None:
     """The revision of the database; None before the first migration, also where there is no database file yet."""
     address = make_url(url)
-    file = _file(address)
+    file = file_in(address)
     if file is not None and not file.exists():
         return None
     async with _connection(address) as connection:
@@ -107,21 +108,6 @@ async def pending(url: str) -> list[str]:
     if at not in known:
         raise UnknownRevision(f"the database is at revision {at}, which this version does not know")
     return known[known.index(at) + 1 :]
-
-
-def check_address(url: str) -> None:
-    """Raise ValueError, without a word of the address, where no database can be meant by it."""
-    try:
-        address = make_url(url)
-    except (ArgumentError, ValueError):  # a port that is no number, which may be half a password
-        raise ValueError("cannot be read: @ : / in a password must be percent-encoded") from None
-    _file(address)
-
-
-def login_of(url: str) -> str:
-    """The user that an address names; of its parameters the last, as the driver takes it."""
-    address = make_url(url)
-    return str(address.query.get("user") or address.username or "")
 
 
 def revisions() -> list[str]:
@@ -162,7 +148,7 @@ async def _command(url: str, run: Callable[["Config"], object]) -> None:
         if address.get_backend_name() == "postgresql":
             await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         await connection.run_sync(inside)
-        if _file(address) is not None:
+        if file_in(address) is not None:
             # Migrations run without enforcement, as tables may have to be made anew; so look afterwards.
             broken = (await connection.execute(text("PRAGMA foreign_key_check"))).all()
             if broken:
@@ -172,7 +158,7 @@ async def _command(url: str, run: Callable[["Config"], object]) -> None:
 
 @asynccontextmanager
 async def _connection(url: URL, *, writing: bool = False) -> AsyncIterator[AsyncConnection]:
-    is_file = _file(url) is not None
+    is_file = file_in(url) is not None
     engine = create_async_engine(url, poolclass=NullPool, connect_args=_OF_SQLITE if is_file else _UNPREPARED)
     if is_file and writing:
         event.listen(engine.sync_engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
@@ -189,21 +175,8 @@ async def _connection(url: URL, *, writing: bool = False) -> AsyncIterator[Async
         await engine.dispose()
 
 
-def file_of(url: str) -> Path | None:
-    """The database's file; None for a server."""
-    return _file(make_url(url))
-
-
-def _file(url: URL) -> Path | None:
-    if url.get_backend_name() != "sqlite":
-        return None
-    if not url.database or url.database == ":memory:":
-        raise ValueError("SQLite needs a file: a database in memory is another one for every connection")
-    return Path(url.database)
-
-
 def _prepare_file(url: URL) -> None:
-    file = _file(url)
+    file = file_in(url)
     if file is None:
         return
     if not file.exists():

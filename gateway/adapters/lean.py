@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def _without(*names: str) -> Iterator[None]:
+def without_terminals() -> Iterator[None]:
     """As if these were not installed, for what is imported inside; those that are loaded already stay."""
-    hidden = [name for name in names if name not in sys.modules]
+    hidden = [name for name in ("rich", "pygments") if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None says that there is none
     try:
         yield
@@ -22,6 +22,5 @@ def _without(*names: str) -> Iterator[None]:
             del sys.modules[name]
 
 
-with _without("rich", "pygments"):
-    import httpx  # noqa: F401
+with without_terminals():
     import structlog  # noqa: F401

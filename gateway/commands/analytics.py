@@ -1,15 +1,16 @@
 """`analytics`: what an operator does about figures that are kept ready, and about ad-hoc SQL."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.commands.before import DryRun, Of, key_of
 from gateway.commands.outcome import AsJson, fail, say, show, with_database
-from jobs import roll_ups
-from storage.analytics.grants import is_role, statements
-from storage.database import Database
-from storage.queries.organizations import all_ids
+
+if TYPE_CHECKING:
+    from storage.database import Database
 
 analytics = typer.Typer(help="Figures that are kept ready, and ad-hoc SQL.", no_args_is_help=True)
 _USAGE = 2
@@ -21,6 +22,8 @@ def rebuild(org: Of = None, dry_run: DryRun = False, as_json: AsJson = False) ->
 
     Writes go on meanwhile, and questions are answered.
     """
+    from jobs import roll_ups
+    from storage.queries.organizations import all_ids
 
     async def work(database: Database) -> int:
         org_id = await key_of(database, org)
@@ -44,6 +47,8 @@ def role(
     app_role: Annotated[str, typer.Option(help="The ordinary login of the service.")] = "crm",
 ) -> None:
     """Print the SQL that makes the login of CRM_ANALYTICS_DATABASE_URL on PostgreSQL; nothing is changed."""
+    from storage.analytics.grants import is_role, statements
+
     for option, value in (("--name", name), ("--app-role", app_role)):
         if not is_role(value):
             fail(f"{option}: must be lower-case letters, digits and _", _USAGE)

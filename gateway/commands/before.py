@@ -1,15 +1,19 @@
 """Holds options that several commands have, and what is read of them."""
 
-from datetime import datetime
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.commands.outcome import fail
-from storage.database import Database
-from storage.queries import organizations
-from storage.tables import Organization
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from storage.database import Database
+    from storage.tables import Organization
 
 Before = Annotated[str, typer.Option("--before", help="A time, as 2026-01-31T18:00:00Z; without an offset it is UTC.")]
 Of = Annotated[str | None, typer.Option("--org", help="Of this organization alone, as X-Service-Org calls it.")]
@@ -42,6 +46,8 @@ async def needed_key(database: Database, org: str) -> str:
 
 async def needed(database: Database, org: str) -> Organization:
     """The organization; the process ends where there is none such."""
+    from storage.queries import organizations
+
     async with database.directory() as session:
         found = await organizations.organization(session, org)
     return found or fail(f"There is no organization {org}.")

@@ -1,15 +1,18 @@
 """`credentials`: what an operator does about keys and tokens of any owner."""
 
+from __future__ import annotations
+
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contract.vocabulary import CredentialKind
 from gateway.commands.before import Before, DryRun, Of, key_of, parsed
 from gateway.commands.outcome import AsJson, say, show, with_database
-from storage.database import Database
-from storage.queries import credentials as statements
+
+if TYPE_CHECKING:
+    from storage.database import Database
 
 credentials = typer.Typer(help="Organization keys and user tokens.", no_args_is_help=True)
 
@@ -31,6 +34,8 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Revoke the credentials that were made before a moment, and what was made with them; print how many."""
+    from storage.queries import credentials as statements
+
     moment = parsed(before)
     if org is not None and kind is Kind.USER_TOKEN:
         raise typer.BadParameter("user tokens belong to no organization", param_hint="--org")

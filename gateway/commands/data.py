@@ -1,18 +1,19 @@
 """`migrate` and `seed`."""
 
+from __future__ import annotations
+
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from gateway.commands.outcome import WOULD_CHANGE, fail, say, settings, with_database, with_folder
-from gateway.demo import data as demo
-from storage import migrate as migrations
-from storage.database import Database
-from storage.seeding import Plan, Summary
-from storage.seeding import seed as seed_plan
+from gateway.commands.outcome import WOULD_CHANGE, fail, loaded, say, settings, with_database, with_folder
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from storage.database import Database
+    from storage.seeding import Summary
 
 
 def migrate(
@@ -20,6 +21,9 @@ def migrate(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit with 3 where some are pending.")] = False,
 ) -> None:
     """Bring the database to the newest revision, or to another."""
+    from storage import migrate as migrations
+
+    loaded()
     url = with_folder(settings()).database_url.get_secret_value()
     known = migrations.revisions()
     if to not in ("head", "base", *known):
@@ -49,9 +53,14 @@ def seed(
     """Write data to try things on, and print the organizations that share it."""
     configuration = settings()
     if demo_data:
+        from gateway.demo import data as demo
+
         ready = with_database(lambda database: demo.prepare(configuration, database), configuration)
         say("The demo data is written." if ready.created else "The demo data is there already.")
         return
+    from storage.seeding import Plan
+    from storage.seeding import seed as seed_plan
+
     plan = Plan(organizations, accounts, contacts, deals, meetings, seed)
     with _bar() as progress:
         tasks: dict[str, TaskID] = {}
@@ -74,6 +83,9 @@ def seed(
 
 
 def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     return Progress(
         TextColumn("{task.description:>16}"),
         BarColumn(),

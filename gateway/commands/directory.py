@@ -1,7 +1,8 @@
 """`member` and `token`: who belongs where in the embedded identity provider's directory."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +12,12 @@ from contract.vocabulary import SYSTEM_ACTOR, OwnedKind
 from gateway.commands import login
 from gateway.commands.before import Before, DryRun, FromFile, Of, key_of, needed_key, parsed
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
-from gateway.made import embedded_issuer
-from identity import administration, directory
-from storage.database import Database
-from storage.queries import organizations as statements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from identity import directory
+    from storage.database import Database
 
 members = typer.Typer(help="Members of the embedded identity provider.", no_args_is_help=True)
 
@@ -38,6 +41,7 @@ def add(
     Many at once from a file: {"org", "user", "email", "name", "role" or "scopes"} on each line.
     """
     from gateway.commands.from_file import MemberOfEntry, read
+    from identity import administration
 
     if file is not None:
         if any((org, user, email, name, role, scope)):
@@ -70,6 +74,7 @@ def add(
 @members.command("remove")
 def remove(org: OrganizationId, user: Subject) -> None:
     """End a membership; the member's keys and webhooks of the organization end with it."""
+    from identity import directory
 
     async def work(database: Database) -> bool:
         return await directory.remove_member(database, org, user)
@@ -113,6 +118,7 @@ def transfer(
 @members.command("list")
 def list_members(org: Of = None, as_json: AsJson = False) -> None:
     """List who belongs where; those who were removed, or are suspended, are among them."""
+    from storage.queries import organizations as statements
 
     async def work(database: Database) -> Sequence[directory.Row]:
         org_id = await key_of(database, org)
@@ -144,6 +150,8 @@ def suspend(before: Before, org: Of = None, dry_run: DryRun = False, as_json: As
     `member resume` or `member add` confirms one, and so does a session token that an external identity provider issues
     from now on.
     """
+    from identity import directory
+
     moment = parsed(before)
 
     async def work(database: Database) -> int:
@@ -158,6 +166,7 @@ def suspend(before: Before, org: Of = None, dry_run: DryRun = False, as_json: As
 @members.command("resume")
 def resume(org: OrganizationId, user: Subject) -> None:
     """Have a suspended membership go on as it was."""
+    from identity import directory
 
     async def work(database: Database) -> bool:
         return await directory.resume_member(database, org, user)
@@ -178,6 +187,9 @@ def token(
     ttl: Annotated[int, typer.Option(min=1, help="Seconds until it expires.")] = 3600,
 ) -> None:
     """Print a session token of the embedded identity provider."""
+    from gateway.made import embedded_issuer
+    from identity import directory
+
     configuration = settings()
     rows = with_database(lambda database: directory.memberships(database, user), configuration)
     if not rows:

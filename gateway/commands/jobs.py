@@ -1,16 +1,17 @@
 """`job`: what runs in the background, for those who have to see to it."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contract.vocabulary import JobStatus
 from gateway.commands.before import Of, key_of, needed_key
 from gateway.commands.outcome import AsJson, fail, say, show, with_database
-from storage.database import Database
-from storage.queries import administration as statements
-from storage.queries.administration import Retried
-from storage.queries.organizations import everyone
+
+if TYPE_CHECKING:
+    from storage.database import Database
 
 jobs = typer.Typer(help="Background jobs.", no_args_is_help=True)
 
@@ -23,6 +24,8 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List jobs, newest first, by organization, without what they were given."""
+    from storage.queries import administration as statements
+    from storage.queries.organizations import everyone
 
     async def work(database: Database) -> list[dict[str, object]]:
         org_id = await key_of(database, org)
@@ -49,21 +52,22 @@ def retry(
     ids: Annotated[list[str], typer.Argument(help="Identifiers, as `job list` has them.", metavar="ID...")],
 ) -> None:
     """Have jobs that failed begin anew, and those that wait begin now; all of these or, where one cannot, none."""
+    from storage.queries import administration as statements
+    from storage.queries.administration import Retried
+
+    why = {
+        Retried.MISSING: "is no job of this organization",
+        Retried.RUNNING: "runs",
+        Retried.ENDED: "has not failed",
+        Retried.TWICE: "failed, and another one does the same by now",
+    }
 
     async def work(database: Database) -> None:
         async with database.writing(await needed_key(database, org)) as session:
             for wanted in ids:  # as many as were typed
                 became = await statements.retry(session, wanted)
                 if became is not Retried.DUE:
-                    fail(f"{wanted} {_WHY[became]}.")  # which takes back the others
+                    fail(f"{wanted} {why[became]}.")  # which takes back the others
 
     with_database(work)
     say("Due now; a worker takes them.")
-
-
-_WHY = {
-    Retried.MISSING: "is no job of this organization",
-    Retried.RUNNING: "runs",
-    Retried.ENDED: "has not failed",
-    Retried.TWICE: "failed, and another one does the same by now",
-}

@@ -1,15 +1,17 @@
 """`key`: single keys and tokens; `credentials` acts on many."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.commands.before import Of, key_of
 from gateway.commands.outcome import AsJson, fail, say, show, with_database
-from storage.database import Database
-from storage.queries import administration as statements
-from storage.queries import credentials
-from storage.statements import AnyRow
+
+if TYPE_CHECKING:
+    from storage.database import Database
+    from storage.statements import AnyRow
 
 keys = typer.Typer(help="Organization keys and user tokens, one by one.", no_args_is_help=True)
 
@@ -21,6 +23,7 @@ def list_keys(
     as_json: AsJson = False,
 ) -> None:
     """List the keys and tokens that are not revoked, newest first; user tokens belong to no organization."""
+    from storage.queries import administration as statements
 
     async def work(database: Database) -> list[AnyRow]:
         org_id = await key_of(database, org)
@@ -50,6 +53,8 @@ def revoke(
     ids: Annotated[list[str], typer.Argument(help="Identifiers, as `key list` has them.", metavar="ID...")],
 ) -> None:
     """Revoke keys and tokens, with what was made with them; all of these or, where one is not there, none."""
+    from storage.queries import administration as statements
+    from storage.queries import credentials
 
     async def work(database: Database) -> None:
         async with database.directory(writing=True) as session:

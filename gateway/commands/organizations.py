@@ -1,23 +1,21 @@
 """`org`: organizations, made, listed, suspended, exported and deleted."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.commands.before import FromFile, needed, needed_key
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
-from gateway.made import store_of
-from identity import administration
-from identity.claims import names_organization
-from providers.artifacts import Artifacts
-from storage.base import new_id
-from storage.database import Database
-from storage.queries import administration as statements
-from storage.queries import organization_rows
-from storage.statements import AnyRow
-from storage.tables import Organization
+
+if TYPE_CHECKING:
+    from providers.artifacts import Artifacts
+    from storage.database import Database
+    from storage.statements import AnyRow
+    from storage.tables import Organization
 
 organizations = typer.Typer(help="Organizations.", no_args_is_help=True)
 
@@ -39,6 +37,10 @@ def create(
     "scopes"}]} on each line. Organizations that are there stay as they are, and their members are added or changed, so
     that the same file may be read again.
     """
+    from identity import administration
+    from identity.claims import names_organization
+    from storage.base import new_id
+
     if (name is None) == (file is None):
         raise typer.BadParameter("give either the organization's name or --file")
     if file is not None:
@@ -59,6 +61,7 @@ def create(
 
 def _create_from(file: Path, as_json: bool) -> None:
     from gateway.commands.from_file import OrganizationEntry, read
+    from identity import administration
 
     entries = read(file, OrganizationEntry)
 
@@ -80,6 +83,7 @@ def _create_from(file: Path, as_json: bool) -> None:
 @organizations.command("list")
 def list_organizations(as_json: AsJson = False) -> None:
     """List every organization with its name, how many members may call, and whether it is suspended."""
+    from storage.queries import administration as statements
 
     async def work(database: Database) -> list[AnyRow]:
         async with database.directory() as session:
@@ -101,6 +105,7 @@ def list_organizations(as_json: AsJson = False) -> None:
 @organizations.command("rename")
 def rename(org: Org, name: Annotated[str, typer.Argument(help="The new name.")]) -> None:
     """Give an organization another name; its identifier stays."""
+    from storage.queries import administration as statements
 
     async def work(database: Database) -> bool:
         async with database.directory(writing=True) as session:
@@ -126,6 +131,8 @@ def resume(org: Org) -> None:
 
 
 def _suspend(org: str, *, suspended: bool) -> None:
+    from identity import administration
+
     async def work(database: Database) -> bool:
         await needed_key(database, org)
         return await administration.suspend(database, org, suspended=suspended)
@@ -146,6 +153,7 @@ def export(
     all of it is to be of one moment.
     """
     from gateway.commands import organization_export
+    from gateway.made import store_of
 
     configuration = settings()
 
@@ -176,6 +184,8 @@ def delete(
     Members who belong nowhere else are deleted with their tokens. Where it is interrupted the organization stays
     suspended, and the command can be given again.
     """
+    from gateway.made import store_of
+
     configuration = settings()
 
     async def look(database: Database) -> Organization:
@@ -198,6 +208,9 @@ def delete(
 
 async def _delete(database: Database, store: Artifacts, found: Organization) -> tuple[int, int]:
     """Nobody is let in from the first moment on; the files go before the rows that name them (decision 626)."""
+    from identity import administration
+    from storage.queries import organization_rows
+
     await administration.suspend(database, found.external_id, suspended=True)
     names = await organization_rows.stored_names(database, found.id)
     for name in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections.abc import Awaitable, Callable
@@ -23,6 +24,12 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
     """Say what is wrong on stderr, and end."""
     print(message, file=sys.stderr)
     raise SystemExit(code)
+
+
+def loaded() -> None:
+    """Look for garbage from now on, but not in what has been loaded, which stays for good."""
+    gc.freeze()
+    gc.enable()
 
 
 def say(message: str) -> None:
@@ -86,6 +93,7 @@ def with_database(work: Callable[[Database], Awaitable[T]], configuration: Setti
     from storage import migrate
 
     configuration = with_folder(configuration or settings())
+    loaded()
 
     async def run() -> T:
         await migrate.upgrade(configuration.database_url.get_secret_value())

@@ -1,17 +1,17 @@
 """`schema` and `openapi`: the printed surfaces, and whether the committed schema is the current one."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from graphql import GraphQLError, build_schema
-from graphql.utilities import BreakingChange, find_breaking_changes
 
 from gateway.commands.outcome import FAILED, WOULD_CHANGE, fail, say
-from rest_compat.openapi import openapi_document
-from schema.build import build
-from schema.tools import Catalogue
+
+if TYPE_CHECKING:
+    from graphql.utilities import BreakingChange
 
 _FOLDER = Path(__file__).resolve().parents[2] / "schema"
 COMMITTED = _FOLDER / "schema.graphql"
@@ -25,6 +25,8 @@ openapi = typer.Typer(help="The description of the REST paths.", no_args_is_help
 @graphql.command("print")
 def print_schema() -> None:
     """Print the schema."""
+    from schema.build import build
+
     print(build().sdl, end="")
 
 
@@ -33,6 +35,10 @@ def check(
     file: Annotated[Path, typer.Argument(help="The schema to compare with.", dir_okay=False)] = COMMITTED,
 ) -> None:
     """Compare with schema/schema.graphql: exit with 1 on a breaking change, with 3 where it differs otherwise."""
+    from graphql import GraphQLError
+
+    from schema.build import build
+
     current = build().sdl
     committed = file.read_text(encoding="utf-8") if file.exists() else ""
     if committed == current:
@@ -49,12 +55,18 @@ def check(
 
 def breaking_changes(before: str, after: str) -> list[BreakingChange]:
     """Lists what clients written against the one schema may find broken in the other."""
+    from graphql import build_schema
+    from graphql.utilities import find_breaking_changes
+
     return find_breaking_changes(build_schema(before, assume_valid=True), build_schema(after, assume_valid=True))
 
 
 @tools.command("print")
 def print_tools() -> None:
     """Print the definitions of all tools, as a model reads them."""
+    from schema.build import build
+    from schema.tools import Catalogue
+
     print(Catalogue(build().graphql).print().decode(), end="")
 
 
@@ -63,6 +75,9 @@ def check_tools(
     file: Annotated[Path, typer.Argument(help="The print to compare with.", dir_okay=False)] = TOOLS,
 ) -> None:
     """Compare with schema/tools.json: exit with 3 where it differs."""
+    from schema.build import build
+    from schema.tools import Catalogue
+
     committed = file.read_bytes() if file.exists() else b""
     if committed != Catalogue(build().graphql).print():
         fail(f"{file.name} differs: ./run tools print > schema/tools.json", WOULD_CHANGE)
@@ -72,4 +87,6 @@ def check_tools(
 @openapi.command("print")
 def print_openapi() -> None:
     """Print the OpenAPI document."""
+    from rest_compat.openapi import openapi_document
+
     print(json.dumps(openapi_document(), indent=2))

@@ -1,6 +1,7 @@
 """`serve`: migrate, listen, and say where, once it is true."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -8,33 +9,21 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-import uvicorn
 
-from gateway.app import create
-from gateway.commands.banner import banner
-from gateway.commands.outcome import settings_to_serve, warn_of_strangers, with_database, with_folder
+from gateway.commands.outcome import loaded, settings_to_serve, warn_of_strangers, with_database, with_folder
 from gateway.commands.sockets import authority, listen
-from gateway.middleware.security_headers import SecurityHeaders
-from gateway.observability import logs
-from gateway.observability.metrics import SHARED_FOLDER
-from gateway.server.http_protocol import HttpServerProtocol
-from gateway.server.serving import Processes, Server
-from gateway.server.shutdown import GRACEFUL_SECONDS
-from gateway.server.unfinished_messages import Unfinished
-from gateway.server.websocket_protocol import WebSocketServerProtocol
-from gateway.settings import Settings
-from storage import migrate
 
 if TYPE_CHECKING:
-    from gateway.demo.data import Ready
+    from starlette.applications import Starlette
+
+    from gateway.server.config import Config
+    from gateway.settings import Settings
 
 _START_SECONDS = 60
 SILENCE_SECONDS = 60
@@ -50,55 +39,85 @@ def serve(
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background jobs to `worker`.")] = False,
 ) -> None:
     """Start the HTTP service."""
+    from gateway.adapters import lean  # noqa: F401  # before anybody loads structlog
+    from gateway.observability import logs
+    from gateway.server.config import Config
+
     configuration = settings_to_serve(host=host, port=port, workers=workers, worker=False if no_worker else None)
     logs.configure(configuration)
     warn_of_strangers()
-    with_folder(configuration)
     listening = [listen(configuration.host, configuration.port)]
     if configuration.metrics_port is not None:
         listening.append(listen(configuration.host, configuration.metrics_port))
         configuration = configuration.model_copy(update={"metrics_port": listening[1].getsockname()[1]})
-    if not no_migrate:
-        asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
-    ready = _demo(configuration) if demo_data else None
-    words = banner(configuration, listening[0], ready)
-    security = SecurityHeaders(configuration.public_url)
-    config = uvicorn.Config(
-        partial(create, configuration, demo=demo_data)
-        if configuration.workers > 1
-        else create(configuration, demo=demo_data),
-        factory=configuration.workers > 1,
-        workers=configuration.workers,
-        loop="uvloop",
-        http=partial(HttpServerProtocol, seconds=configuration.receive_seconds, security=security),  # type: ignore[arg-type]
-        ws=partial(  # type: ignore[arg-type]  # both are called, as the classes would be
-            WebSocketServerProtocol, security=security, unfinished=Unfinished(), seconds=configuration.receive_seconds
-        ),
-        ws_per_message_deflate=False,  # its windows would be most of what an idle connection costs
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACEFUL_SECONDS,
-        timeout_worker_healthcheck=SILENCE_SECONDS,
-    )
+    prepare = partial(_prepared, configuration, listening[0], demo_data=demo_data, migrating=not no_migrate)
+    make = partial(made, configuration, demo=demo_data)
     if configuration.workers > 1:
+        words = _of_a_child(prepare)
+        loaded()
         with _adding_up():
-            _serve_many(config, listening, words)
+            _serve_many(Config(make, configuration, silence_seconds=SILENCE_SECONDS), listening, words)
     else:
+        from gateway.server.serving import Server
+
+        words = prepare()
         # Once it has ended gracefully, uvicorn hands the signal on, for which a process would die of it all the same.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: sys.exit())
+        config = Config(make, configuration, silence_seconds=SILENCE_SECONDS)
+        gc.disable()  # which the demo's data had enabled
+        config.load()  # before the loop runs, which this would hold up
+        loaded()
         Server(config, words).run(listening)
 
 
-def _demo(configuration: Settings) -> "Ready":
-    from gateway.demo.data import prepare  # with all that seeds a demo
+def made(configuration: "Settings", *, demo: bool) -> "Starlette":
+    """The application, loaded by the process that serves it: who supervises others stays without (decision 900)."""
+    from gateway.app import create
 
-    return with_database(lambda database: prepare(configuration, database), configuration)
+    return create(configuration, demo=demo)
 
 
-def _serve_many(config: uvicorn.Config, listening: list[socket.socket], words: str) -> None:
+def _prepared(configuration: "Settings", listening: socket.socket, *, demo_data: bool, migrating: bool) -> str:
+    """Bring the data up to date, and word what is to be printed."""
+    from gateway.commands.banner import banner
+    from storage import migrate
+
+    with_folder(configuration)
+    if migrating:
+        asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
+    if not demo_data:
+        return banner(configuration, listening, None)
+    from gateway.demo import data as demo
+
+    ready = with_database(lambda database: demo.prepare(configuration, database), configuration)
+    return banner(configuration, listening, ready)
+
+
+def _of_a_child(work: Callable[[], str]) -> str:
+    """What the work gives, done by a process of its own: what it loads goes with it (decision 900).
+
+    Where the work fails, the child says so like any command, and this process ends as it did.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, work().encode())
+        sys.stderr.flush()
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as said:
+        words = said.read()
+    _, status = os.waitpid(child, 0)
+    if code := os.waitstatus_to_exitcode(status):
+        raise SystemExit(code if code > 0 else 1)
+    return words
+
+
+def _serve_many(config: "Config", listening: list[socket.socket], words: str) -> None:
     """Several processes on the same sockets; the first that answers lets the addresses be printed."""
+    from gateway.server.serving import Processes
+
     threading.Thread(target=_announce, args=(listening[0].getsockname(), words), daemon=True).start()
     Processes(config, listening).run()
 
@@ -106,6 +125,8 @@ def _serve_many(config: uvicorn.Config, listening: list[socket.socket], words: s
 @contextmanager
 def _adding_up() -> Iterator[None]:
     """A folder through which the processes, which inherit its name, count together (decision 123)."""
+    from gateway.observability.shared_folder import SHARED_FOLDER
+
     if SHARED_FOLDER in os.environ:
         yield
         return
@@ -115,11 +136,16 @@ def _adding_up() -> Iterator[None]:
 
 
 def _announce(address: tuple[str, int], words: str) -> None:
+    """Print the words once somebody answers: the one question waits at the socket until then."""
     end = time.monotonic() + _START_SECONDS
-    while time.monotonic() < end:
+    request = f"GET /health HTTP/1.1\r\nHost: {authority(address)}\r\nConnection: close\r\n\r\n".encode()
+    while (left := end - time.monotonic()) > 0:
         try:
-            with urllib.request.urlopen(f"http://{authority(address)}/health", timeout=1):  # our own socket
-                print(words, flush=True)
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
+            with socket.create_connection(address[:2], timeout=left) as connection:
+                connection.sendall(request)
+                if connection.recv(12).endswith(b" 200"):
+                    print(words, flush=True)
+                    return
+        except OSError:
+            pass
+        time.sleep(0.1)

@@ -1,14 +1,17 @@
 """`webhooks`: what an operator does about receivers of events of any maker."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import typer
 
 from gateway.commands.before import Before, DryRun, Of, key_of, parsed
 from gateway.commands.outcome import AsJson, say, show, with_database
-from storage.database import Database
-from storage.queries import administration
-from storage.queries import webhooks as statements
-from storage.queries.organizations import everyone
-from storage.statements import AnyRow
+
+if TYPE_CHECKING:
+    from storage.database import Database
+    from storage.statements import AnyRow
 
 webhooks = typer.Typer(help="Receivers of events.", no_args_is_help=True)
 
@@ -16,6 +19,8 @@ webhooks = typer.Typer(help="Receivers of events.", no_args_is_help=True)
 @webhooks.command("list")
 def list_webhooks(org: Of = None, as_json: AsJson = False) -> None:
     """List receivers of events by organization: where, of which types, and since when they fail."""
+    from storage.queries import administration
+    from storage.queries.organizations import everyone
 
     async def work(database: Database) -> list[dict[str, object]]:
         org_id = await key_of(database, org)
@@ -52,6 +57,8 @@ def disable(before: Before, org: Of = None, dry_run: DryRun = False, as_json: As
 
     Each is in the change log of its organization, whose administrators make new ones.
     """
+    from storage.queries import webhooks as statements
+
     moment = parsed(before)
 
     async def work(database: Database) -> int:

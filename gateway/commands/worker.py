@@ -1,81 +1,10 @@
 """`worker`: only the job worker, any number of them beside any number of `serve --no-worker`."""
 
-import asyncio
-import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
-
-import uvicorn
-from starlette.middleware import Middleware
-from starlette.types import ASGIApp
-
-from gateway.commands.outcome import fail, say, settings_to_serve, warn_of_strangers, with_folder
-from gateway.commands.sockets import authority, listen
-from gateway.middleware.hosts import Hosts, hosts_of
-from gateway.middleware.requests import Requests
-from gateway.middleware.security_headers import SecurityHeaders
-from gateway.observability import logs
-from gateway.observability.apart import operators_app
-from gateway.observability.metrics_endpoint import MetricsEndpoint
-from gateway.runtime import Runtime
-from gateway.server.shutdown import end_by_force
-from gateway.settings import Settings
-from storage import migrate
+from gateway.commands.outcome import settings_to_serve
 
 
 def worker() -> None:
     """Run background jobs, without the HTTP service."""
-    configuration = settings_to_serve()
-    logs.configure(configuration)
-    warn_of_strangers()
-    with_folder(configuration)
-    asyncio.run(_work(configuration))
+    from gateway.commands.working import work
 
-
-async def _work(configuration: Settings) -> None:
-    await migrate.upgrade(configuration.database_url.get_secret_value())
-    ended = asyncio.Event()
-
-    def end() -> None:
-        end_by_force()
-        ended.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end)
-    runtime = Runtime(configuration)
-    metrics = MetricsEndpoint(runtime)
-    port = configuration.metrics_port
-    looked_at = nullcontext() if port is None else _with_metrics(runtime, metrics, configuration.host, port)
-    async with runtime.running(), runtime.working(), metrics.running(), looked_at:
-        say("Working on background jobs.")
-        await ended.wait()
-
-
-def _middleware(configuration: Settings) -> list[Middleware]:
-    hosts = hosts_of(configuration)
-    layers = [Middleware(Requests, security=SecurityHeaders(None))]
-    return layers if hosts is None else [*layers, Middleware(Hosts, names=hosts)]
-
-
-@asynccontextmanager
-async def _with_metrics(runtime: Runtime, metrics: MetricsEndpoint, host: str, port: int) -> AsyncIterator[None]:
-    """Answer an operator's questions on a port of its own meanwhile."""
-    app: ASGIApp = operators_app(runtime, metrics)
-    for layer, arguments, options in reversed(_middleware(runtime.settings)):
-        app = layer(app, *arguments, **options)
-    listening = listen(host, port)
-    config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)
-    server = uvicorn.Server(config)
-    config.load()
-    server.lifespan = config.lifespan_class(config)
-    await server.startup(sockets=[listening])
-    if not server.started:
-        fail("The port for metrics cannot be served.")
-    ticking = asyncio.create_task(server.main_loop())
-    say(f"Metrics on http://{authority(listening.getsockname())}/metrics")
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        await ticking
-        await server.shutdown(sockets=[listening])
+    work(settings_to_serve())

@@ -13,12 +13,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from gateway.observability import processes
+from gateway.observability.shared_folder import SHARED_FOLDER
 from providers.notifications import Fate
 from storage.bounded_cache import BoundedCache
 from storage.connection_pool import PoolState
 from transport.request_log import RequestLog
 
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder through which processes add up; the library reads it when it is loaded."""
 
 REGISTRY = CollectorRegistry()

@@ -30,6 +30,8 @@ _QUEUE_DEADLINE = 2.0
 _WEBHOOKS_SECONDS = 15.0
 """The seconds after which organizations are asked again what their webhooks have not got."""
 _WEBHOOKS_DEADLINE = 60.0
+_ORGANIZATIONS_AT_ONCE = 200
+"""The organizations that are asked each time, at most: what the metric costs does not grow with them (decision 904)."""
 
 
 class MetricsEndpoint:
@@ -103,12 +105,15 @@ class _Undelivered:
     """Since when the first event waits that an active webhook of any organization has not got.
 
     Found out beside the answers, one organization after another: rows of different organizations are not read by one
-    statement (isolation layer 5). What was found last counts until then, and goes on ageing.
+    statement (isolation layer 5). So a bounded number is asked each time, in turns. Until all have been, what the last
+    turn found counts beside what this one did, and goes on ageing.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._first: datetime | None = None
+        self._first_of_turn: datetime | None = None
+        self._left: list[str] = []
         self._is_known = False
         self._until = 0.0
         self._asking: asyncio.Task[None] | None = None
@@ -132,19 +137,27 @@ class _Undelivered:
     async def _ask(self) -> None:
         try:
             async with asyncio.timeout(_WEBHOOKS_DEADLINE):
-                async with self._database.directory() as session:
-                    found = await webhooks.organizations(session)
-                waiting = []
-                for org_id in found:  # a session is of one organization
+                if not self._left:
+                    async with self._database.directory() as session:
+                        self._left = list(await webhooks.organizations(session))
+                    self._first_of_turn = None
+                asked, self._left = self._left[:_ORGANIZATIONS_AT_ONCE], self._left[_ORGANIZATIONS_AT_ONCE:]
+                for org_id in asked:  # a session is of one organization
                     async with self._database.reading(org_id) as session:
-                        waiting.append(await webhooks.undelivered_since(session))
-            self._first = min(filter(None, waiting), default=None)
+                        found = await webhooks.undelivered_since(session)
+                    self._first_of_turn = _earlier(self._first_of_turn, found)
+            whole = self._first_of_turn
+            self._first = _earlier(self._first, whole) if self._left else whole
             self._is_known = True
         except Exception:  # away, too slow, or not migrated yet, which /ready says
             self._is_known = False
         finally:
             self._until = time.monotonic() + _WEBHOOKS_SECONDS
             self._asking = None
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min(filter(None, (one, other)), default=None)
 
 
 def _age(moment: datetime | None) -> float:

@@ -59,8 +59,16 @@ class Rule:
         )
 
     @property
+    def line(self) -> str:
+        """The rule in one line, by its group's name: the schema says once what scopes a group has (decision 903)."""
+        if self.group is None:
+            return "Needs a valid credential."
+        way = "Only with a session or a user token itself. " if self.in_person else ""
+        return f"{way}Needs {self.group.name}{', in an organization' if self.organization else ''}."
+
+    @property
     def sentence(self) -> str:
-        """The rule in words, for descriptions."""
+        """The rule with every scope by name, for a description that has no other place for them."""
         if self.group is None:
             return "Needs a valid credential."
         scopes = sorted(self.group.value)

@@ -10,7 +10,7 @@ from sqlalchemy import inspect
 from sqlmodel import SQLModel
 
 from contract.vocabulary import GeoScope, StageType
-from storage.base import copies_of, plain_decimal
+from storage.base import copies_of
 from storage.seeding import words
 from storage.seeding.leads import LEAD, leads
 from storage.seeding.plan import Blueprint, Ids, Row
@@ -271,12 +271,11 @@ def _notes(note: str | None, competitors: list[str], index: int) -> str | None:
 
 
 def _amount(random: Random, index: int, currency: str) -> Decimal:
-    """An exact amount: mostly round, sometimes to the cent, now and then to four decimals, once in a while nothing."""
+    """An amount: mostly round, sometimes to the cent, once in a while nothing; yen have no cents (decision 902)."""
     if index % 97 == 13:
         return Decimal(0)
     whole = int(1000 * 10 ** random.uniform(0, 3))
     if currency == "JPY" or index % 7 > 3:
         return Decimal(round(whole, -2))
-    if index % 7 == 3:
-        return plain_decimal(whole + Decimal(random.randrange(10_000)).scaleb(-4))
-    return plain_decimal(whole + Decimal(random.randrange(100)).scaleb(-2))
+    cents = random.randrange(100)
+    return whole + Decimal(cents if cents % 10 else cents + 5).scaleb(-2)  # 0.30 would be shown as 0.3

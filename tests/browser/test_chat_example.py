@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import signal
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
 
+from tests.support.example_pages import served
 from tests.support.service import Service
 
 pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
@@ -32,29 +28,8 @@ Told = tuple[str, dict[str, Any]]
 @pytest.fixture(scope="module")
 def live_server(live: Service) -> Iterator[str]:
     """The page's address, which takes the place of the service's: the browser reaches no other."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("Node.js is missing, and the page was not looked at: install it (Debian: nodejs npm).")
-        pytest.skip("Node.js is missing; the page was not looked at")
-    installed = PAGE / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (PAGE / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=PAGE, check=True, timeout=300)
-    subprocess.run(["npx", "--no-install", "tsc"], cwd=PAGE, check=True, timeout=300)
-    serving = subprocess.Popen(
-        ["npm", "run", "dev"],
-        cwd=PAGE,
-        env=os.environ | {"CRM_URL": live.address, "PORT": "0", "NO_COLOR": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert serving.stdout is not None
-    try:
-        yield next(found[0] for line in serving.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
-    finally:
-        os.killpg(serving.pid, signal.SIGTERM)
-        serving.wait()
-        serving.stdout.close()
+    with served(PAGE, live.address, ["npx", "--no-install", "tsc"]) as address:
+        yield address
 
 
 async def signed_in(page: Page, address: str, token: str, organization: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -41,6 +42,50 @@ async def test_the_first_example_runs_with_the_network_cut(
     shown = page.locator(".graphiql-response .view-lines")
     await expect(shown).to_contain_text(nodes[0]["subject"])
     assert offline.elsewhere == []
+    assert offline.complaints == []
+
+
+async def test_beside_an_answer_stands_what_it_cost_and_where_there_is_none_how_to_run(
+    offline: Any, live_link: str
+) -> None:
+    """Decision 901."""
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    hint = page.get_by_text("Run the operation with")
+    await expect(hint).to_be_visible()
+    nodes = (await (await run(page)).json())["data"]["meetings"]["nodes"]
+    times = [datetime.fromisoformat(node["dueAt"]) for node in nodes]
+    assert times == sorted(times)
+    assert times[0] > datetime.now(UTC)
+    await expect(hint).to_be_hidden()
+    await expect(page.locator(".answer-cost")).to_have_text(re.compile(r"Cost 1 point · [\d,]+ of 2,000 left"))
+    shown = page.locator(".graphiql-response .view-lines")
+    await expect(shown).to_contain_text(nodes[0]["subject"])
+    answer = await page.evaluate("JSON.parse(sessionStorage.getItem('graphiql:tabState')).tabs[0].response")
+    assert "throttle" not in (answer or "")
+    faces = "[...document.fonts].filter((face) => face.weight === '700' && face.status === 'loaded').length"
+    assert await page.evaluate(faces) >= 1
+    assert offline.complaints == []
+
+
+async def test_a_mutation_takes_an_idempotency_key(offline: Any, live_link: str) -> None:
+    """Decision 901: under the key it is done once."""
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    field = page.get_by_label("Idempotency-Key")
+    await page.get_by_role("button", name="New key").click()
+    key = await field.input_value()
+    assert len(key) == 32
+    read = await run(page)
+    assert "idempotency-key" not in await read.request.all_headers()
+    await open_tab(page, "CreateDeal")
+    first = await run(page)
+    assert (await first.request.all_headers())["idempotency-key"] == key
+    again = await run(page)
+    assert "idempotency-replayed" in await again.all_headers()
+    assert (await again.json())["data"] == (await first.json())["data"]
     assert offline.complaints == []
 
 

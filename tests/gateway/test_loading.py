@@ -19,8 +19,10 @@ LIBRARIES = {
 PACKAGES = {"identity", "jobs", "providers", "reports", "resolvers", "rest_compat", "schema", "storage", "transport"}
 ARGUMENTS = {"pydantic"}
 """What Typer reads the arguments of a command with."""
-SETTINGS = {"asyncpg", "httpx", "pydantic", "rich", "sqlalchemy", "providers", "storage"}
-DIRECTORY = {"aiosqlite", "alembic", "cryptography", "identity", "joserfc", "sqlglot", "sqlmodel"}
+SETTINGS = {"pydantic", "providers", "storage"}
+"""The last two for what an address of theirs may look like."""
+DATABASE = SETTINGS | {"aiosqlite", "alembic", "asyncpg", "identity", "sqlalchemy", "sqlglot", "sqlmodel"}
+SUPERVISOR = SETTINGS | {"identity", "transport", "uvicorn"}
 
 _LOADED = """
 import sys
@@ -49,11 +51,65 @@ def _loaded(folder: Path, *arguments: str) -> set[str]:
         (["--help"], set()),
         (["version"], ARGUMENTS),
         (["config", "show"], SETTINGS),
-        (["token", "--user", "nobody"], SETTINGS | DIRECTORY),
+        (["token", "--user", "nobody"], DATABASE | {"cryptography", "joserfc"}),
+        (["org", "list"], DATABASE),
+        (["member", "list"], DATABASE),
+        (["key", "list"], DATABASE),
+        (["job", "list"], DATABASE),
+        (["webhook", "list"], DATABASE),
+        (["migrate"], DATABASE),
+        (
+            ["schema", "print"],
+            (LIBRARIES | PACKAGES) - {"alembic", "rest_compat", "uvicorn", "prometheus_client"},
+        ),
     ],
 )
 def test_a_command_loads_what_it_needs(arguments: list[str], wanted: set[str], tmp_path: Path) -> None:
     assert _loaded(tmp_path, *arguments) <= wanted
+
+
+_HELPS = """
+import sys, typer
+from gateway.commands.line import WORDS, app
+
+def shown(command, context):
+    texts = [command.get_help(context)]
+    for name in getattr(command, "commands", ()):
+        texts += shown(command.commands[name], typer.Context(command.commands[name], context, name))
+    return texts
+
+group = typer.main.get_group(app)
+context = typer.Context(group)
+texts = [text for name in WORDS for text in shown(group.get_command(context, name), context)]
+print("loaded", len(texts), *sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def test_the_help_of_every_command_loads_its_words_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", _HELPS], check=True, capture_output=True, text=True)
+    _, number, *modules = done.stdout.splitlines()[-1].split()
+    assert int(number) > 2 * len(WORDS)
+    assert set(modules) & (LIBRARIES | PACKAGES) <= ARGUMENTS
+
+
+_OF_THE_SUPERVISOR = """
+import sys
+from gateway.commands import serve
+from gateway.server import serving
+serving.Processes.run = lambda self: print("loaded", *sorted({name.partition(".")[0] for name in sys.modules}))
+sys.argv = ["crm-gateway", "serve", "--workers", "2", "--port", "0"]
+from gateway.cli import main
+main()
+"""
+
+
+def test_who_supervises_others_loads_no_service(tmp_path: Path) -> None:
+    """What the data needs before it is served is done by a child (decision 900)."""
+    command = [sys.executable, "-c", _OF_THE_SUPERVISOR]
+    done = subprocess.run(command, check=True, env=environment(tmp_path), capture_output=True, text=True)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("loaded "))
+    assert set(line.split()) & (LIBRARIES | PACKAGES) <= SUPERVISOR
+    assert (tmp_path / "data" / "crm.sqlite3").exists()
 
 
 @pytest.mark.parametrize("name", WORDS)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -92,6 +96,42 @@ async def test_a_webhook_that_is_not_told_is_seen_in_the_metrics(
         assert (await gateway.graphql(make, headers)).json()["data"]["webhookCreate"]["userErrors"] == []
         await gateway.graphql('mutation { dealCreate(input: {name: "Told late"}) { deal { id } } }', headers)
         assert 0.0 < _undelivered(await _metrics(gateway)) < 60
+
+
+async def test_what_the_age_of_webhooks_costs_has_a_bound(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 904: some organizations are asked each time, in turns, and all of them come to it."""
+    monkeypatch.setattr("gateway.observability.metrics_endpoint._WEBHOOKS_SECONDS", 0.0)
+    monkeypatch.setattr("gateway.observability.metrics_endpoint._ORGANIZATIONS_AT_ONCE", 2)
+    everybody = [str(number) for number in range(5)]
+    asked: list[str] = []
+    since = {"4": now() - timedelta(hours=2), "1": now() - timedelta(hours=1)}
+
+    async def organizations(_session: object) -> list[str]:
+        return everybody
+
+    async def undelivered(session: SimpleNamespace) -> datetime | None:
+        asked.append(session.org_id)
+        return since.get(session.org_id)
+
+    monkeypatch.setattr("storage.queries.webhooks.organizations", organizations)
+    monkeypatch.setattr("storage.queries.webhooks.undelivered_since", undelivered)
+    async with open_gateway(database_url, tmp_path / "data") as gateway:
+        monkeypatch.setattr(gateway.runtime.database, "reading", _nothing_of)
+        seen = []
+        for _ in range(3):
+            seen.append(round(_undelivered(await _metrics(gateway)) / 3600))
+        assert (asked, seen) == (everybody, [1, 1, 2])
+        del since["4"]
+        for _ in range(3):
+            seen.append(round(_undelivered(await _metrics(gateway)) / 3600))
+        assert seen[3:] == [2, 2, 1]
+
+
+@asynccontextmanager
+async def _nothing_of(organization: str) -> AsyncIterator[SimpleNamespace]:
+    yield SimpleNamespace(org_id=organization)
 
 
 def _undelivered(text: str) -> float:

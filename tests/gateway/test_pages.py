@@ -142,6 +142,8 @@ async def test_every_built_file_is_served_as_it_is(browser: httpx.AsyncClient, n
         ".js": "text/javascript; charset=utf-8",
         ".svg": "image/svg+xml",
         ".ttf": "font/ttf",
+        ".woff": "font/woff",
+        ".woff2": "font/woff2",
     }.get(Path(name).suffix, "text/plain; charset=utf-8")
 
 

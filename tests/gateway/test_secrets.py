@@ -25,7 +25,8 @@ from gateway.observability import logs
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from identity import secrets
-from identity.keyfiles import PEPPER_FILE, SIGNING_KEY_FILE, signing_key
+from identity.key_names import PEPPER_FILE, SIGNING_KEY_FILE
+from identity.keyfiles import signing_key
 from jobs.webhooks import KIND
 from schema.build import build
 from storage.base import now

@@ -10,7 +10,8 @@ from providers.anthropic_messages import AnthropicMessages
 from providers.chat_model_choice import chat_model
 from providers.chat_models import Answered, Call, Delta, Result, Said, Stopped, Text, Turn, Usage
 from providers.embedded.answerer import Embedded
-from providers.models import ModelAway, ModelError, ModelKind, ModelNonsense
+from providers.model_kinds import ModelKind
+from providers.models import ModelAway, ModelError, ModelNonsense
 from providers.openai_chat import OpenaiChat
 from tests.providers.conversations import conversation
 from tests.support.loopback import Asked, Loopback, Reply, serving

@@ -120,6 +120,13 @@ def test_the_rule_in_words() -> None:
     )
 
 
+def test_the_rule_in_a_line() -> None:
+    """Decision 903."""
+    assert Rule(None, organization=False).line == "Needs a valid credential."
+    assert Rule(ScopeGroup.ORG_ADMIN).line == "Needs ORG_ADMIN, in an organization."
+    assert Rule(ScopeGroup.PATS_READ, organization=False).line == "Needs PATS_READ."
+
+
 async def test_nothing_of_a_refused_operation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("resolvers.shared.access.OPERATIONS", {})
     ran = []

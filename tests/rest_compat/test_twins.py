@@ -36,4 +36,4 @@ def test_a_path_and_its_twin_have_the_same_rule(operation: RestOperation) -> Non
     # Without a group the schema has no directive, but a sentence: any valid credential will do.
     expected = [] if rule.group is None else [{"group": rule.group.name, "organization": rule.organization}]
     assert rules == expected
-    assert rule.sentence in (owner.fields[name].description or "")
+    assert rule.line in (owner.fields[name].description or "")

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from graphql import (
+    GraphQLEnumType,
     GraphQLSchema,
     build_schema,
+    introspection_from_schema,
     is_enum_type,
     is_input_object_type,
     is_interface_type,
@@ -17,6 +19,7 @@ from graphql import (
     is_scalar_type,
     parse,
     print_ast,
+    specified_scalar_types,
 )
 
 from contract.scopes import ScopeGroup
@@ -113,19 +116,37 @@ def test_every_operation_has_a_rule_and_shows_it(served: GraphQLSchema, root: st
             assert guard(field) is None
         else:
             assert guard(field) == (rule.group.name, rule.organization), name
-        assert field.description.endswith(" " + rule.sentence), name
+        assert field.description.endswith("\n\n" + rule.line), name
 
 
-def test_the_sentence_names_every_scope_of_the_group(served: GraphQLSchema) -> None:
+def test_a_requirement_is_one_line_with_the_group_and_the_group_names_every_scope(served: GraphQLSchema) -> None:
     guarded = [
         (field, found) for kind in own_types(served) for field in fields(kind).values() if (found := _guarded(field))
     ]
     assert len(guarded) >= 40
     for field, (group, needs_organization) in guarded:
-        _, _, sentence = field.description.rpartition(" Needs ")
-        named = sentence.removeprefix("any of ").removesuffix(".").removesuffix(" and an active organization")
-        assert set(named.split(", ")) == {str(scope) for scope in ScopeGroup[group].value}
-        assert sentence.endswith(" and an active organization.") == needs_organization
+        _, _, line = field.description.rpartition("\n\n")
+        assert line.endswith(f"Needs {group}{', in an organization' if needs_organization else ''}.")
+        assert len(line) < 100
+    groups = served.type_map["ScopeGroup"]
+    assert isinstance(groups, GraphQLEnumType)
+    for name, value in groups.values.items():
+        _, _, listed = (value.description or "").partition(" Any of: ")
+        assert set(listed.removesuffix(".").split(", ")) == {str(scope) for scope in ScopeGroup[name].value}
+
+
+def test_what_is_there_says_what_it_is(served: GraphQLSchema) -> None:
+    """The schema, its roots and every scalar of its own, which has a page that defines it."""
+    introspected = introspection_from_schema(served)["__schema"]
+    assert "X-Service-Org" in introspected["description"]
+    about = {kind["name"]: kind for kind in introspected["types"]}
+    assert all(about[root]["description"] for root in ("Query", "Mutation", "Subscription"))
+    own = {kind["name"] for kind in about.values() if kind["kind"] == "SCALAR"} - set(specified_scalar_types)
+    assert own == {"Date", "DateTime", "Decimal", "JSON"}
+    for name in own:
+        assert about[name]["specifiedByURL"].startswith("https://")
+        assert "such as" in about[name]["description"]
+    assert build_schema(build().sdl).description == introspected["description"]
 
 
 def _guarded(field: Any) -> tuple[str, bool] | None:

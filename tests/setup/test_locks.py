@@ -118,6 +118,7 @@ def test_package_locks_hold_no_download_address() -> None:
         "benchmarks/mercurius/package-lock.json",
         "examples/analytics/package-lock.json",
         "examples/chat/package-lock.json",
+        "examples/react/package-lock.json",
         "examples/typescript/package-lock.json",
         "tests/chat/npm/package-lock.json",
         "tests/files/npm/package-lock.json",

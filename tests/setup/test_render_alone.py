@@ -31,7 +31,7 @@ def test_the_service_loads_nothing_that_parses_decodes_or_draws() -> None:
 
 def test_the_service_loads_nothing_that_few_processes_need() -> None:
     """Signatures of files, headers of mails, other services' clients, and all that makes a demo."""
-    loaded = "import sys, gateway.app, jobs.kinds, gateway.commands.serve; print(*sorted(sys.modules))"
+    loaded = "import sys, gateway.app, jobs.kinds, gateway.commands.serve, gateway.server.serving; print(*sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
     modules = set(run.stdout.split())
     assert "gateway.commands.serve" in modules
@@ -39,13 +39,13 @@ def test_the_service_loads_nothing_that_few_processes_need() -> None:
     assert modules & (late | {"aiosmtplib", "httpcore", "mcp", "obstore", "redis"}) == set()
 
 
-@pytest.mark.parametrize("first", ["gateway.app", "gateway.commands.line", "gateway.commands.serve"])
+@pytest.mark.parametrize("first", ["gateway.app", "gateway.commands.working"])
 def test_the_service_loads_nothing_for_a_terminal(first: str) -> None:
     """httpx and structlog would, where they are loaded as they come (gateway/adapters/lean.py)."""
-    loaded = f"import sys, {first}, gateway.commands.serve, httpx, structlog; print(*sorted(sys.modules))"
+    loaded = f"import sys, {first}, httpx, structlog; print(*sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
     modules = set(run.stdout.split())
     assert modules & {"rich", "pygments"} == set()
-    shown = f"import {first}, gateway.commands.serve, rich.console; print(rich.console.Console.__name__)"
+    shown = f"import {first}, rich.console; print(rich.console.Console.__name__)"
     run = subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["Console"]

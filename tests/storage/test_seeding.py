@@ -352,7 +352,8 @@ def test_deals_agree_with_their_history() -> None:
     assert {d["currency"] for d in deals} == {"USD", "EUR", "GBP", "CHF", "JPY"}
     assert {d["geo_scope"] for d in deals} == {None, "local", "regional", "international"}
     exponents = {d["value"].as_tuple().exponent for d in deals if d["value"]}
-    assert {0, -2, -4} < exponents
+    assert exponents == {0, -2}  # decision 902
+    assert {d["value"].as_tuple().exponent for d in deals if d["value"] and d["currency"] == "JPY"} == {0}
     assert {Decimal(0), None} < {d["value"] for d in deals}
     assert any(d["parent_deal_id"] for d in deals)
     assert any(d["close_date"] is None for d in deals)

@@ -1,6 +1,7 @@
 import { ToolbarButton, pick, tryParseJSONC, useGraphiQL } from "@graphiql/react";
 import * as credentials from "./credentials.js";
 import { asCurl } from "./curl.js";
+import * as key from "./idempotency-key.js";
 
 export function CopyAsCurl({ onSay }) {
   const { queryEditor, variableEditor, operationName } = useGraphiQL(
@@ -16,7 +17,7 @@ export function CopyAsCurl({ onSay }) {
       return;
     }
     const organization = credentials.headers()["x-service-org"];
-    await write(asCurl({ query: queryEditor?.getValue() ?? "", variables, operationName, organization }));
+    await write(asCurl({ query: queryEditor?.getValue() ?? "", variables, operationName, organization, key: key.load() }));
     onSay("Copied; the command takes the token from CRM_TOKEN");
   }
 

@@ -6,7 +6,7 @@ import { chosen } from "./operation.js";
  * The operation as a command for a POSIX shell. The token is not in it, so that it gets into no chat, ticket or shell
  * history: the shell takes it from CRM_TOKEN, and says so where that is empty (decision 93).
  */
-export function asCurl({ query, variables, operationName, organization }) {
+export function asCurl({ query, variables, operationName, organization, key }) {
   const body = { query: short(query) };
   if (variables && Object.keys(variables).length > 0) body.variables = variables;
   const { name, kind } = chosen(query, operationName);
@@ -18,6 +18,7 @@ export function asCurl({ query, variables, operationName, organization }) {
     '--header "Authorization: Bearer ${CRM_TOKEN:?has to hold the token}"',
   ];
   if (organization) lines.push(`--header ${quoted(`X-Service-Org: ${organization}`)}`);
+  if (key && kind === "mutation") lines.push(`--header ${quoted(`Idempotency-Key: ${key}`)}`);
   if (isStream) lines.push("--header 'Accept: text/event-stream'");
   lines.push(`--data-raw ${quoted(JSON.stringify(body))}`);
   return `${lines.join(" \\\n  ")}\n`;

@@ -1,5 +1,7 @@
+import { apart } from "./cost.js";
 import { headers } from "./credentials.js";
 import { post, problem } from "./endpoint.js";
+import * as key from "./idempotency-key.js";
 import { chosen } from "./operation.js";
 import { stream } from "./streams.js";
 
@@ -8,9 +10,10 @@ const TOO_LATE = "The operation was run, but its answer is not shown: the token 
 
 /**
  * How GraphiQL runs operations. `onAnswer(answer)` hears each answer to one of the reader's own, of a stream its end;
- * `onDoubt()` hears that the service may no longer know the caller.
+ * `onCost(cost)` hears what it cost, which is shown beside it; `onDoubt()` hears that the service may no longer know the
+ * caller.
  */
-export function createFetcher({ onAnswer, onDoubt }) {
+export function createFetcher({ onAnswer, onCost, onDoubt }) {
   return async function fetcher({ query, variables, operationName }) {
     if (operationName === "IntrospectionQuery") {
       // The schema may be read without a credential, while a bad credential is refused whatever is asked: sent
@@ -21,9 +24,12 @@ export function createFetcher({ onAnswer, onDoubt }) {
     const operation = { query, variables, operationName: name };
     if (kind === "subscription") return stream(operation, { onAnswer, onDoubt });
     const asked = headers();
-    const { status, answer } = await post(operation, asked);
+    onCost(null);
+    const { status, answer: said } = await post(operation, { ...asked, ...key.header(kind) });
+    const { answer, cost } = apart(said);
     if (JSON.stringify(asked) !== JSON.stringify(headers())) return problem(TOO_LATE);
     onAnswer(answer);
+    onCost(cost);
     if (status === UNAUTHORIZED) onDoubt();
     return answer;
   };

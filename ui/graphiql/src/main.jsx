@@ -7,6 +7,7 @@ import { GraphiQL } from "graphiql";
 import { useCallback, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 
+import "@fontsource/roboto/latin-700.css";
 import "graphiql/style.css";
 import "@graphiql/plugin-explorer/style.css";
 import "./page.css";
@@ -15,9 +16,11 @@ import { Answers, clearAnswers } from "./answers.jsx";
 import { Ask } from "./ask.jsx";
 import { Bar } from "./bar.jsx";
 import { CopyAsCurl } from "./copy-as-curl.jsx";
+import { inWords } from "./cost.js";
 import * as credentials from "./credentials.js";
 import { EXAMPLES } from "./examples.js";
 import { createFetcher } from "./fetcher.js";
+import { Footer } from "./footer.jsx";
 import { judge, outcome, redeem, takeFromAddress } from "./link.js";
 import { refusalInWords } from "./refusal.js";
 import { exchange, signIn, takeAnswer } from "./signin.js";
@@ -35,9 +38,11 @@ function Page() {
   const [turn, setTurn] = useState(0);
   const [notice, setNotice] = useState(null);
   const [asked, setAsked] = useState(null);
+  const [cost, setCost] = useState(null);
   const change = useCallback((given) => {
     credentials.save(given);
     clearAnswers();
+    setCost(null);
     endStreams();
     setCurrent(credentials.load());
   }, []);
@@ -64,6 +69,7 @@ function Page() {
   const [fetcher] = useState(() =>
     createFetcher({
       onAnswer: (said) => setNotice(refusalInWords(said)),
+      onCost: (said) => setCost(inWords(said)),
       onDoubt: () => setTurn((before) => before + 1),
     }),
   );
@@ -148,6 +154,9 @@ function Page() {
               </>
             )}
           </GraphiQL.Toolbar>
+          <GraphiQL.Footer>
+            <Footer cost={cost} />
+          </GraphiQL.Footer>
         </GraphiQL>
       </main>
     </>

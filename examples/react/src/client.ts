@@ -1,0 +1,71 @@
+// Apollo Client: HTTP for queries and mutations, a WebSocket for what happens.
+import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from "@apollo/client";
+import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
+import { OperationTypeNode } from "graphql";
+import { createClient } from "graphql-ws";
+
+export interface Caller {
+  token: string;
+  organization: string;
+}
+
+interface Page {
+  nodes: unknown[];
+}
+
+const NAMES = { token: "crm-gateway:token", organization: "crm-gateway:organization" };
+
+/** Who signed in; kept until the tab is closed. */
+export const kept = {
+  load(): Caller | null {
+    const token = sessionStorage.getItem(NAMES.token);
+    return token ? { token, organization: sessionStorage.getItem(NAMES.organization) ?? "" } : null;
+  },
+  save(caller: Caller): void {
+    sessionStorage.setItem(NAMES.token, caller.token);
+    sessionStorage.setItem(NAMES.organization, caller.organization);
+  },
+  forget(): void {
+    for (const name of Object.values(NAMES)) sessionStorage.removeItem(name);
+  },
+};
+
+/** Names in lower case serve both as headers and in `connection_init`. An organization key names its organization itself. */
+function headersOf({ token, organization }: Caller): Record<string, string> {
+  const named = organization && !token.startsWith("ak_");
+  return { authorization: `Bearer ${token}`, ...(named ? { "x-service-org": organization } : {}) };
+}
+
+/** A client for this caller. `onAgain` is called when a socket that was lost is there again: news may have been missed. */
+export function clientOf(caller: Caller, onAgain: () => void) {
+  const headers = headersOf(caller);
+  const socket = createClient({
+    url: `${location.origin.replace(/^http/, "ws")}/graphql`,
+    connectionParams: headers,
+    retryAttempts: Number.POSITIVE_INFINITY,
+    shouldRetry: () => true,
+    on: { connected: (_socket, _payload, wasRetry) => wasRetry && onAgain() },
+  });
+  const client = new ApolloClient({
+    link: ApolloLink.split(
+      ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
+      new GraphQLWsLink(socket),
+      new HttpLink({ uri: "/graphql", headers }),
+    ),
+    cache: new InMemoryCache({
+      typePolicies: {
+        Query: {
+          fields: {
+            // Further pages are put behind those that there are; the first one begins anew.
+            meetings: {
+              keyArgs: ["filter", "orderBy"],
+              merge: (before: Page | undefined, page: Page, { args }) =>
+                args?.["after"] ? { ...page, nodes: [...(before?.nodes ?? []), ...page.nodes] } : page,
+            },
+          },
+        },
+      },
+    }),
+  });
+  return { client, close: () => void socket.dispose() };
+}
