@@ -4,8 +4,7 @@ from providers.anthropic_messages import AnthropicMessages
 from providers.calls import Calls
 from providers.chat_models import ChatModel
 from providers.embedded.answerer import Embedded
-from providers.model_kinds import ModelKind
-from providers.model_stream import SILENCE_SECONDS
+from providers.model_kinds import SILENCE_SECONDS, ModelKind
 from providers.openai_chat import OpenaiChat
 
 

@@ -19,7 +19,6 @@ from typing import Protocol
 
 from contract.limits import OUTBOX_MAX
 
-
 ENCODED = "=?"
 """The beginning of an encoded word."""
 

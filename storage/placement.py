@@ -38,5 +38,5 @@ _SHARED: Final = {
 
 def placements() -> dict[str, Placement]:
     """The place of every table by its name. Raises KeyError for one that nobody has placed."""
-    own = {mapper.local_table.name for mapper in mappers() if issubclass(mapper.class_, Tenant)}
+    own = {str(mapper.class_.__tablename__) for mapper in mappers() if issubclass(mapper.class_, Tenant)}
     return {name: Placement.DISTRIBUTED if name in own else _SHARED[name] for name in SQLModel.metadata.tables}

@@ -46,7 +46,7 @@ async def hosts_of(url: URL) -> Hosts | None:
     """Every server of the address, asked by itself; None where it names one alone."""
     _, options = url.get_dialect()().create_connect_args(url)
     names, ports = options.get("host"), options.get("port")
-    if not isinstance(names, list):
+    if not (isinstance(names, list) and isinstance(ports, list)):
         return None
     attributes = options.pop("target_session_attrs", None)
     found, away = [], []

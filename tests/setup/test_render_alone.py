@@ -31,7 +31,8 @@ def test_the_service_loads_nothing_that_parses_decodes_or_draws() -> None:
 
 def test_the_service_loads_nothing_that_few_processes_need() -> None:
     """Signatures of files, headers of mails, other services' clients, and all that makes a demo."""
-    loaded = "import sys, gateway.app, jobs.kinds, gateway.commands.serve, gateway.server.serving; print(*sorted(sys.modules))"
+    names = "gateway.app, jobs.kinds, gateway.commands.serve, gateway.server.serving"
+    loaded = f"import sys, {names}; print(*sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
     modules = set(run.stdout.split())
     assert "gateway.commands.serve" in modules
