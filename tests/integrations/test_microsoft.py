@@ -245,7 +245,7 @@ async def test_what_no_database_stores_holds_nothing_up(one: Tenant, microsoft: 
     ann, bob = google.account(), microsoft.account()
     zero = "Ze\0ro"
     google.put(ann, gmail.meeting("z", at(3), subject=zero, iCalUID=zero, location=zero, description=zero))
-    microsoft.put(bob, meeting("z", at(4), subject=f"{zero} too", iCalUId=zero, location={"displayName": zero}))
+    microsoft.put(bob, meeting("y", at(4), subject=f"{zero} too", iCalUId=zero, location={"displayName": zero}))
     microsoft.put(bob, meeting(zero, at(4), subject="Never found again"))
     for provider, account in ((google, ann), (microsoft, bob)):
         mine = await connected(one, provider, account)
