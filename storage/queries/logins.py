@@ -37,7 +37,8 @@ async def account(session: TenantSession, name: str) -> AnyRow:
     """The member who signs in by this name, with the password; None for nobody.
 
     The name is an e-mail address, of which letters of ASCII have no case, or else a subject. Of members with one
-    address the one counts whose password is the oldest (decision 896).
+    address the one counts whose password is the oldest (decision 896). It looks at all who have a password, which takes
+    as long for any name, and less than the hash that follows.
     """
 
     def build() -> AnySelect:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKeyConstraint, Index, text
+from sqlalchemy import BigInteger, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
 from storage.base import Directory, Document, Identifier, PlainText, Tenant, new_id, now
@@ -28,7 +28,6 @@ class Member(Directory, table=True):
     """A person, by the subject of the identity provider."""
 
     __tablename__ = "members"
-    __table_args__ = (Index("ix_members_lower_email", text("lower(email)")),)
 
     subject: str = Field(sa_type=PlainText, primary_key=True)
     email: str | None = Field(default=None, sa_type=PlainText)

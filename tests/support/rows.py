@@ -51,6 +51,9 @@ from storage.tables import (
     JobWorker,
     Lead,
     Leftover,
+    LoginGrant,
+    LoginSession,
+    LoginTicket,
     Mailbox,
     Medium,
     Member,
@@ -61,6 +64,7 @@ from storage.tables import (
     Organization,
     OutreachDomain,
     OutreachMessage,
+    Password,
     PipelineStage,
     QueuedJob,
     ReminderWatch,
@@ -143,7 +147,11 @@ async def organization(database: Database, name: str) -> Rows:
                 expires_at=now(),
                 result=name.encode(),
             ),
+            Password(subject=name, hash=name),
         )
+        await session.insert(LoginSession(id=rows.org, hash=name, subject=name, expires_at=now()))
+        await session.insert(LoginGrant(subject=name, session_id=rows.org, client_id=name, expires_at=now()))
+        await session.insert(LoginTicket(hash=name, kind="login_link", subject=name, expires_at=now()))
     async with database.writing(rows.org) as session:
         await session.insert(
             Account(id=rows.account, name=name), PipelineStage(id=rows.stage, name=name), EventCounter(last=1)

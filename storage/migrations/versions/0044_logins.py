@@ -71,7 +71,6 @@ def upgrade() -> None:
         ("login_tickets", "expires_at"),
     ):
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])
-    op.create_index("ix_members_lower_email", "members", [sa.text("lower(email)")])
     for statement in _postgresql() if op.get_context().dialect.name == "postgresql" else _sqlite():
         op.execute(statement)
 
@@ -82,7 +81,6 @@ def downgrade() -> None:
         op.execute("DROP FUNCTION crm_logins_end()")
     else:
         op.execute("DROP TRIGGER memberships_logins")
-    op.drop_index("ix_members_lower_email", "members")
     for table in reversed(TABLES):
         op.drop_table(table)
 

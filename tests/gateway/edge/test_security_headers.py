@@ -35,7 +35,9 @@ async def test_every_route_and_method_has_them(gateway: Gateway) -> None:
                 answer = await gateway.http.request(method, path, headers=headers)
                 statuses.add(answer.status_code)
                 given = answer.headers
-                assert {name: given.get(name) for name in ALWAYS} == ALWAYS, (method, path)
+                is_form = path in _FORMS and given["content-type"].startswith("text/html")  # decision 894
+                wanted = ALWAYS | ({"referrer-policy": "same-origin"} if is_form else {})
+                assert {name: given.get(name) for name in ALWAYS} == wanted, (method, path)
                 assert "frame-ancestors 'none'" in given["content-security-policy"]
                 assert given["cross-origin-resource-policy"] == "same-origin"
                 page = answer.headers.get("content-type", "").startswith("text/html")
@@ -47,6 +49,7 @@ async def test_every_route_and_method_has_them(gateway: Gateway) -> None:
     assert {200, 400, 401, 404, 405, 415, 422} <= statuses
 
 
+_FORMS = {"/oauth/authorize", "/oauth/logout", "/login", "/login/link"}
 _KEPT = {"/", "/docs", "/openapi.json", "/llms.txt", "/graphql/schema.graphql"} | {
     "/.well-known/openid-configuration",
     "/.well-known/jwks.json",
