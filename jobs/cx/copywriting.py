@@ -38,8 +38,9 @@ def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, obj
     copy_blobs: dict[str, object] = {
         "headline": f"{company} scores {assessed.score} of 100: {band} first impression online",
         "executive_summary": _summary(company, site, assessed, strengths, gaps, band),
-        "strengths": _points(strengths) or ["No signal stands out yet."],
-        "gaps": _points(gaps) or ["No signal is below the mark."],
+        "strengths": [f"{f.name} ({f.score}): {f.finding}" for f in strengths[:_MOST_POINTS]]
+        or ["No signal stands out yet."],
+        "gaps": [f"{f.name} ({f.score}): {f.missing}" for f in gaps[:_MOST_POINTS]] or ["No signal is below the mark."],
         "recommendations": [ADVICE[f.key] for f in gaps[:_MOST_POINTS]] or ["Keep up what is in place."],
         "next_steps": _next_steps(gaps),
         "methodology": (
@@ -50,8 +51,8 @@ def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, obj
     }
     analysis = {
         "findings": [
-            {"title": f.name, "detail": f.finding, "severity": _severity(_score(f))}
-            for f in (*gaps, *strengths[:_MOST_POINTS])
+            {"title": f.name, "detail": _explained(f), "severity": _severity(_score(f))}
+            for f in gaps  # what is strong is no finding
         ],
         "pages": [{"kind": page.kind, "url": page.url, "title": page.title} for page in site.pages],
         "formula_version": FORMULA_VERSION,
@@ -83,8 +84,10 @@ def _next_steps(gaps: Sequence[Factor]) -> list[str]:
     ]
 
 
-def _points(factors: Sequence[Factor]) -> list[str]:
-    return [f"{f.name} ({f.score}): {f.finding}" for f in factors[:_MOST_POINTS]]
+def _explained(factor: Factor) -> str:
+    """Says what was found, what is missing, and what to do."""
+    said = dict.fromkeys((factor.finding, factor.missing, ADVICE[factor.key]))
+    return " ".join(said)
 
 
 def _named(factors: Sequence[Factor]) -> str:
@@ -95,9 +98,7 @@ def _pages(site: Site) -> str:
     return "1 page" if len(site.pages) == 1 else f"{len(site.pages)} pages"
 
 
-def _severity(score: int) -> str | None:
-    if score >= STRONG:
-        return None
+def _severity(score: int) -> str:
     return "high" if score < POOR else "medium" if score < WEAK else "low"
 
 

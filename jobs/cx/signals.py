@@ -55,9 +55,11 @@ class Factor:
     unit: str
     finding: str
     evidence_url: str
+    missing: str = ""
+    """The sentence for what was not found, which a report's gaps say; the factor as it is kept goes without."""
 
     def document(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "missing"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class _Reading:
     value: Fraction
     finding: str
     page: Page
+    missing: str = ""
+    """The sentence for what keeps it from a full score, where the finding does not say that itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,10 @@ def _factor(signal: Signal, site: Site) -> Factor:
     if isinstance(reading, str):
         return Factor(signal.key, signal.name, weight, None, None, signal.unit, reading, site.home.url)
     score, value = half_up(reading.score), tenths(reading.value)
-    return Factor(signal.key, signal.name, weight, score, value, signal.unit, reading.finding, reading.page.url)
+    missing = reading.missing or reading.finding
+    return Factor(
+        signal.key, signal.name, weight, score, value, signal.unit, reading.finding, reading.page.url, missing
+    )
 
 
 def _contact_channels(site: Site) -> _Reading:
@@ -139,17 +146,20 @@ def _self_service(site: Site) -> _Reading:
 def _response_time(site: Site) -> _Reading:
     middle = Fraction(half_up(Fraction(median(page.seconds for page in site.pages)) * 1000))
     text = f"The first byte of a page arrived after {middle} ms, the median of {_count(len(site.pages), 'page')}."
-    return _Reading(along(RESPONSE_CURVE, middle), middle, text, max(site.pages, key=lambda page: page.seconds))
+    slow = f"A page takes {middle} ms to begin; {RESPONSE_CURVE[0][0]} ms are quick."
+    return _Reading(along(RESPONSE_CURVE, middle), middle, text, max(site.pages, key=lambda page: page.seconds), slow)
 
 
 def _page_weight(site: Site) -> _Reading:
     kilobytes = Fraction(site.home.size, 1000)
     text = f"The HTML of the home page has {tenths(kilobytes):g} kB."
-    return _Reading(along(WEIGHT_CURVE, kilobytes), kilobytes, text, site.home)
+    heavy = f"The HTML of the home page has {tenths(kilobytes):g} kB; {WEIGHT_CURVE[0][0]} kB are light."
+    return _Reading(along(WEIGHT_CURVE, kilobytes), kilobytes, text, site.home, heavy)
 
 
 def _mobile(site: Site) -> _Reading:
-    return _share(site, _is_mobile, "fit the width of a phone and can be enlarged")
+    good, bad = "fit the width of a phone and can be enlarged", "fit the width of a phone, or cannot be enlarged"
+    return _share(site, _is_mobile, good, bad)
 
 
 def _accessibility(site: Site) -> _Reading:
@@ -164,13 +174,15 @@ def _accessibility(site: Site) -> _Reading:
     share = 100 * sum((Fraction(part, whole) for _, part, whole in measured), Fraction(0)) / len(measured)
     said = "; ".join(f"{name}: {part} of {whole}" for name, part, whole in measured)
     worst = min(site.pages, key=lambda p: (bool(p.language) + bool(p.title) + (p.headings == 1), -p.images))
-    return _Reading(share, share, f"{said[:1].upper()}{said[1:]}.", worst)
+    lacking = "; ".join(f"{name}: only {part} of {whole}" for name, part, whole in measured if part < whole)
+    return _Reading(share, share, _sentence(said), worst, _sentence(lacking) if lacking else "")
 
 
 def _languages(site: Site) -> _Reading:
     found = sorted(set().union(*(page.languages for page in site.pages)))
     text = f"The site is offered in {_count(len(found), 'language')}: {', '.join(found)}." if found else _NO_LANGUAGE
-    return _Reading(along(LANGUAGES_CURVE, Fraction(len(found))), Fraction(len(found)), text, site.home)
+    few = f"The site is offered in no more than {_count(len(found), 'language')}." if found else ""
+    return _Reading(along(LANGUAGES_CURVE, Fraction(len(found))), Fraction(len(found)), text, site.home, few)
 
 
 _NO_LANGUAGE = "No page says which language it is in."
@@ -183,7 +195,7 @@ def _security(site: Site) -> _Reading:
     share = Fraction(100 * len(found), 1 + len(_PROTECTION))
     missing = [name for name in ("https", *_PROTECTION) if name not in found]
     text = f"In place: {', '.join(found) or 'nothing'}; missing: {', '.join(missing) or 'nothing'}."
-    return _Reading(share, share, text, site.home)
+    return _Reading(share, share, text, site.home, f"Missing: {', '.join(missing)}." if missing else "")
 
 
 def _structure(site: Site) -> _Reading:
@@ -198,9 +210,11 @@ def _structure(site: Site) -> _Reading:
 def _transparency(site: Site) -> _Reading:
     wanted = {"about": "the company", "privacy": "privacy", "terms": "terms or the legal notice"}
     found = [words for kind, words in wanted.items() if _page_with(site, _mentioning(kind)) is not None]
+    lacking = [words for words in wanted.values() if words not in found]
     share = Fraction(100 * len(found), len(wanted))
     text = f"The site has pages about {_listed(found)}." if found else "No page about the company, privacy or terms."
-    return _Reading(share, share, text, site.home)
+    missing = f"No page was found about {_listed(lacking, 'or')}." if lacking else ""
+    return _Reading(share, share, text, site.home, missing)
 
 
 def _reliability(site: Site) -> _Reading | str:
@@ -208,7 +222,9 @@ def _reliability(site: Site) -> _Reading | str:
         return "The home page leads to no page that could be tried."
     share = Fraction(100 * (len(site.pages) - 1), site.tried)
     text = f"Of {_count(site.tried, 'linked page')}, {len(site.pages) - 1} could be opened."
-    return _Reading(share, share, text, site.home)
+    broken = site.tried - len(site.pages) + 1
+    missing = f"{_count(broken, 'linked page')} could not be opened." if broken else ""
+    return _Reading(share, share, text, site.home, missing)
 
 
 SIGNALS = (
@@ -231,14 +247,19 @@ def _of_kinds(lead: str, found: dict[str, Page | None], curve: Curve, site: Site
     there = {name: page for name, page in found.items() if page is not None}
     number = Fraction(len(there))
     text = f"{lead} {_listed(list(there))}." if there else f"{nothing} was found."
-    return _Reading(along(curve, number), number, text, next(iter(there.values()), site.home))
+    lacking = [name for name in found if name not in there]
+    missing = f"Not found: {', '.join(lacking)}." if lacking else ""
+    return _Reading(along(curve, number), number, text, next(iter(there.values()), site.home), missing)
 
 
-def _share(site: Site, holds: Callable[[Page], bool], words: str) -> _Reading:
+def _share(site: Site, holds: Callable[[Page], bool], words: str, lacks: str) -> _Reading:
     good = [page for page in site.pages if holds(page)]
     share = Fraction(100 * len(good), len(site.pages))
     text = f"Of {_count(len(site.pages), 'page')}, {len(good)} {words}."
-    return _Reading(share, share, text, next((page for page in site.pages if not holds(page)), site.home))
+    bad = len(site.pages) - len(good)
+    does = "does" if bad == 1 else "do"
+    missing = f"Of {_count(len(site.pages), 'page')}, {bad} {does} not {lacks}." if bad else ""
+    return _Reading(share, share, text, next((page for page in site.pages if not holds(page)), site.home), missing)
 
 
 def _page_with(site: Site, holds: Callable[[Page], bool]) -> Page | None:
@@ -267,8 +288,12 @@ def _is_mobile(page: Page) -> bool:
     )
 
 
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _listed(words: Sequence[str], joint: str = "and") -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jobs.cx import signals
+from jobs.cx.copywriting import ADVICE, STRONG, draft
 from jobs.cx.pages import Page, read_page
 from jobs.cx.signals import SIGNALS, assess
 from jobs.cx.site import Site
@@ -188,3 +189,43 @@ def test_security_of_a_site_without_tls() -> None:
 def test_no_page_is_too_broken(body: bytes) -> None:
     read = read_page(body, url=URL, kind="home", headers={})
     assert assess(Site((read,), 0)).score in range(101)
+
+
+def test_a_draft_does_not_argue_against_itself() -> None:
+    """Decision 905: gaps say what is missing, findings what to do about it, and what is strong is none of them."""
+    home = page(
+        """<title>Acme</title><a href="mailto:a@acme.example">Write</a><a href="/privacy">Privacy</a>
+        <img src="a.png"><h1>Acme</h1>""",
+        seconds=1.2,
+        headers={"content-security-policy": "default-src"},
+    )
+    site = Site((home,), 3)
+    assessed = assess(site)
+    copy, analysis = draft("Acme", site, assessed)
+    by_name = {factor.name: factor for factor in assessed.factors}
+    gaps, findings = copy["gaps"], analysis["findings"]
+    assert isinstance(gaps, list)
+    assert isinstance(findings, list)
+    weak = [factor for factor in assessed.factors if factor.score is not None and factor.score < STRONG]
+    assert {finding["title"] for finding in findings} == {factor.name for factor in weak}
+    assert len(weak) >= 8
+    for finding in findings:
+        factor = by_name[finding["title"]]
+        assert finding["severity"] in ("low", "medium", "high")
+        assert finding["detail"].startswith(factor.finding)
+        assert factor.missing in finding["detail"]
+        assert finding["detail"].endswith(ADVICE[factor.key])
+    found = {factor.key: (factor.finding, factor.missing) for factor in weak}
+    assert found["contact_channels"] == (
+        "Customers can reach the company by e-mail.",
+        "Not found: phone, a message form, live chat, social media.",
+    )
+    assert found["transparency"][1] == "No page was found about the company or terms or the legal notice."
+    assert found["reliability"][1] == "3 linked pages could not be opened."
+    assert (
+        found["accessibility"][1] == "Pages that declare their language: only 0 of 1; images with a text: only 0 of 1."
+    )
+    assert found["mobile"][1] == "Of 1 page, 1 does not fit the width of a phone, or cannot be enlarged."
+    assert found["response_time"][1] == "A page takes 1200 ms to begin; 300 ms are quick."
+    assert all(gap.partition("): ")[2] in {missing for _, missing in found.values()} for gap in gaps)
+    assert all("missing" not in factor.document() for factor in assessed.factors)
