@@ -4,12 +4,11 @@ While a run waits nobody works on it. Whoever goes on with it finds here what wa
 under a key of their own, and tells what became of each in the transaction that says so.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
-from contract.canonical_json import sha256_of
 from contract.chat import (
     CHAT_APPROVAL_HOURS,
     CHAT_APPROVALS_OPEN,
@@ -18,22 +17,22 @@ from contract.chat import (
     ChatEventType,
     ChatRunStatus,
 )
-from contract.errors import NotFound, PreconditionFailed, Problems
+from contract.errors import PreconditionFailed
 from contract.tool_answers import ToolAnswer, ToolError
 from providers.chat_models import Call, Result
 from resolvers.chat_calls import Calls, RunEnds, asked
 from resolvers.chat_conversation import Progress
+from resolvers.chat_decisions import Changed, close_all, decided, origin, untold
 from resolvers.chat_log import Also, RunLog
-from resolvers.chat_previews import check_unchanged, preview_of
+from resolvers.chat_previews import check_unchanged
+from resolvers.chat_proposals import proposed, required, until
 from resolvers.chat_results import refusal
 from resolvers.shared.context import Context, Key, Services
 from resolvers.shared.idempotency import HEADER
 from resolvers.shared.unbroken import unbroken
 from storage.base import now
-from storage.new_rows import new_row
 from storage.queries import chat_approvals as statements
 from storage.queries import chat_runs
-from storage.queries.chat_runs import Said
 from storage.queries.records import lock_organization
 from storage.queries.watches import watch
 from storage.statements import AnyValue
@@ -47,33 +46,7 @@ _REFUSED = {
 }
 _FULL = ToolError("TOO_MANY_APPROVALS", f"At most {CHAT_APPROVALS_OPEN} writes may wait for the member at a time")
 _LATE = ToolError("EXPIRED", "It was approved too long ago")
-_DECIDABLE = {
-    ChatApprovalStatus.PENDING: ChatApprovalStatus.EXPIRED,
-    ChatApprovalStatus.APPROVED: ChatApprovalStatus.APPROVED,
-    ChatApprovalStatus.REJECTED: ChatApprovalStatus.REJECTED,
-    ChatApprovalStatus.STALE: ChatApprovalStatus.STALE,
-}
 _OPEN = (ChatApprovalStatus.PENDING.value, ChatApprovalStatus.APPROVED.value)
-
-
-class _Changed(Exception):
-    """Somebody decided, or asked for the run's end, meanwhile."""
-
-
-def decided(approval: ChatApproval, status: ChatApprovalStatus) -> Said:
-    """The event of a decision."""
-    data = {"approval_id": approval.id, "call_id": approval.call_id, "status": status.value}
-    return ChatEventType.APPROVAL_DECIDED, data
-
-
-def untold(approvals: Sequence[ChatApproval], told: Collection[str]) -> list[Said]:
-    """The decisions that a run which ends has not told: those that were made, and that the others expire."""
-    found = []
-    for approval in approvals:
-        status = ChatApprovalStatus(approval.status)
-        if approval.call_id not in told and status in _DECIDABLE:
-            found.append(decided(approval, _DECIDABLE[status]))
-    return found
 
 
 class Approvals:
@@ -101,32 +74,10 @@ class Approvals:
         """
         if len(self._drafts) + len(self._waiting) >= CHAT_APPROVALS_OPEN:
             return ToolAnswer("", None, "", {}, errors=[_FULL]), None
-        arguments: dict[str, object] = dict(call.arguments or {})
-        found, scopes = await asked("", lambda: ctx.tools.propose(ctx, call.tool, arguments))
-        if isinstance(found, ToolAnswer):
-            return found, scopes
-        try:
-            preview = await preview_of(ctx, found)
-        except (NotFound, PreconditionFailed, Problems) as error:
-            return ToolAnswer(found.operation, None, "", {}, cost=found.cost, errors=_errors(error)), None
-        run, bound = self._log.run, {"arguments": found.arguments, "record_version": preview.version, "tool": call.tool}
-        draft = new_row(
-            ChatApproval,
-            thread_id=run.thread_id,
-            run_id=run.id,
-            call_id=call.id,
-            subject=run.subject,
-            tool=call.tool,
-            operation=found.operation,
-            arguments=dict(found.arguments),
-            arguments_sha256=sha256_of(bound),
-            record_kind=None if preview.record is None else preview.kind,
-            record_id=preview.record_id,
-            record_version=preview.version,
-            preview=preview.told,
-            expires_at=now(),
-        )
-        self._drafts.append(draft)
+        found = await proposed(ctx, self._log.run, call)
+        if found.draft is None:
+            return found.refused, found.scopes
+        self._drafts.append(found.draft)
         self._cost += found.cost
         return None, None
 
@@ -138,12 +89,12 @@ class Approvals:
         if not self._drafts and not self._waiting:
             return False
         expires = now() + timedelta(seconds=self._seconds)
-        drafts = [_expiring(draft, expires) for draft in self._drafts]
-        until = min(approval.expires_at for approval in (*drafts, *self._waiting))
+        drafts = [until(draft, expires) for draft in self._drafts]
+        first = min(approval.expires_at for approval in (*drafts, *self._waiting))
         values: dict[str, AnyValue] = {
             "status": ChatRunStatus.WAITING.value,
             "holder": None,
-            "leased_until": until,
+            "leased_until": first,
             "points": self._log.run.points + self._cost,
         }
         is_open = {approval.id for approval in self._waiting}
@@ -153,17 +104,17 @@ class Approvals:
             known = await statements.of_run(session, self._log.run) if is_open else []
             is_decided = any(one.id in is_open and one.status != ChatApprovalStatus.PENDING.value for one in known)
             if stored is None or stored.cancel_requested_at is not None or is_decided:
-                raise _Changed
+                raise Changed
             await session.insert(*drafts)
 
         try:
-            await self._log.tell(*map(_required, drafts), values=values, also=also)
-        except _Changed:
+            await self._log.tell(*map(required, drafts), values=values, also=also)
+        except Changed:
             await self._log.refresh()
             return False
         async with self._database.writing(self._log.run.org_id) as session:  # else it is looked for after the lease
             await lock_organization(session)
-            await watch(session, ChatWatch, until)
+            await watch(session, ChatWatch, first)
         return True
 
     async def settle(self, acting: Callable[[], Awaitable[Context]], calls: Calls) -> None:
@@ -196,7 +147,7 @@ class Approvals:
                 return
             try:
                 await self._log.tell(*events, also=partial(close_all, self._log.run, open_))
-            except _Changed:
+            except Changed:
                 continue
             return
 
@@ -217,7 +168,7 @@ class Approvals:
         if status is not ChatApprovalStatus.APPROVED:
             raise RunEnds(ChatErrorCode.APPROVAL_EXPIRED)
         if approval.call_id not in await self._log.patiently(self._told):
-            await self._log.tell(decided(approval, status), values=_origin(approval))
+            await self._log.tell(decided(approval, status), values=origin(approval))
         ctx = await acting()
         ctx = replace(ctx, via={**ctx.via, "approval_id": approval.id})
         await unbroken(self._make(approval, call, ctx, calls))  # what is being written is told before the run ends
@@ -237,7 +188,7 @@ class Approvals:
         """Tell the decision, and the model that nothing was written: a call that is not made has no result."""
         result = Result(call.id, call.tool, refusal(approval.operation, error), ok=False)
         step = self._progress.gave(result, {})
-        await self._log.tell(decided(approval, status), values=_origin(approval), steps=[step], also=also)
+        await self._log.tell(decided(approval, status), values=origin(approval), steps=[step], also=also)
 
     async def _make(self, approval: ChatApproval, call: Call, ctx: Context, calls: Calls) -> None:
         """Make the write, or find what it gave, and tell it. Raises RunEnds and RunLost."""
@@ -270,17 +221,6 @@ async def _written(approval: ChatApproval, ctx: Context) -> tuple[ToolAnswer, li
     )
 
 
-async def close_all(run: ChatRun, approvals: Sequence[ChatApproval], session: TenantSession) -> None:
-    """Have what is pending expire, and what was approved and is not made any more fail. Raises _Changed."""
-    for before, after in (
-        (ChatApprovalStatus.PENDING, ChatApprovalStatus.EXPIRED),
-        (ChatApprovalStatus.APPROVED, ChatApprovalStatus.FAILED),
-    ):  # two
-        ids = [one.id for one in approvals if one.status == before.value]
-        if ids and not await statements.become(session, run, ids, before, after):
-            raise _Changed
-
-
 async def _become(
     run: ChatRun,
     approval: ChatApproval,
@@ -297,35 +237,3 @@ def _made(answer: ToolAnswer) -> dict[str, AnyValue]:
         if isinstance(value, dict) and isinstance(value.get("id"), str):
             return {"result_kind": name, "result_id": value["id"]}
     return {}
-
-
-def _expiring(draft: ChatApproval, moment: datetime) -> ChatApproval:
-    return draft._replace(expires_at=moment)  # type: ignore[attr-defined,no-any-return]  # a named tuple
-
-
-def _required(approval: ChatApproval) -> Said:
-    data = {
-        "approval_id": approval.id,
-        "call_id": approval.call_id,
-        "tool": approval.tool,
-        "operation": approval.operation,
-        "arguments": approval.arguments,
-        "arguments_sha256": approval.arguments_sha256,
-        "record_version": approval.record_version,
-        "preview": approval.preview,
-        "expires_at": approval.expires_at.isoformat().replace("+00:00", "Z"),
-    }
-    return ChatEventType.APPROVAL_REQUIRED, data
-
-
-def _origin(approval: ChatApproval) -> dict[str, AnyValue]:
-    """Whom the run acts for from the decision on: the credential that decided."""
-    given = dict(approval.decided_by or {})
-    ends = given.get("session_ends_at")
-    return given | {"session_ends_at": None if ends is None else datetime.fromisoformat(ends)} if given else {}
-
-
-def _errors(error: NotFound | PreconditionFailed | Problems) -> list[ToolError]:
-    if isinstance(error, Problems):
-        return [ToolError(error.code, problem.message, [*problem.path]) for problem in error.problems]
-    return [ToolError(error.code, error.message, error.field)]

@@ -8,7 +8,7 @@ from contract.chat import CHAT_ATTEMPTS_MAX, CHAT_RUNS_PER_PROCESS, ERROR_WORDS,
 from contract.chat import ChatApprovalStatus as ApprovalStatus
 from contract.chat import ChatRunStatus as Status
 from contract.error_origin import origin_of
-from resolvers.chat_approving import close_all, untold
+from resolvers.chat_decisions import close_all, untold
 from resolvers.chat_tokens import book, columns_of, used_by
 from resolvers.chat_waking import can_answer
 from resolvers.chat_work import Work, finished

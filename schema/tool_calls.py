@@ -24,7 +24,7 @@ from schema.execution import Executor, Request
 from schema.execution.values import Value
 from schema.tool_kinds import kind_of
 from schema.tool_results import cut, rows_that_fit
-from schema.tools import QUESTION, Catalogue, Offer, Prepared, Wrong
+from schema.tools import NAME_MAX, QUESTION, Catalogue, Offer, Prepared, Wrong
 from storage.base import as_uuid
 from transport.request_log import RequestLog
 
@@ -63,7 +63,7 @@ class ToolCalls:
         offer = self._every.get(name)
         if offer is None or (reading and offer.tool.effect is Effect.WRITE):
             known = [one for one in self._every if not (reading and self._every[one].tool.effect is Effect.WRITE)]
-            raise UnknownTool(name, next(iter(get_close_matches(name, known, 1)), None))
+            raise UnknownTool(name, next(iter(get_close_matches(name[:NAME_MAX], known, 1)), None))
         allowed = {offer.tool.name: offer for offer in self._offers(ctx, reading=reading)}.get(name)
         kind = arguments.get("kind")
         asked = [offer.documents[kind]] if isinstance(kind, str) and kind in offer.documents else []

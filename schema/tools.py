@@ -1,10 +1,12 @@
 """Derives what tools take, and who may call them, from their documents (contract/tools.py, decision 310)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import cast
+from itertools import islice
+from typing import Final, cast
 
 import orjson
 from graphql import (
@@ -38,6 +40,10 @@ from storage.bounded_cache import BoundedCache
 
 QUESTION = "question"
 """The argument of a tool that asks, in place of those of its document."""
+NAME_MAX: Final = 60
+"""Characters of an unknown name that are looked at and told: to find the nearest takes the more the longer it is."""
+_WRONG_MAX = 20
+"""Problems of an argument that are told: a body has room for a hundred thousand of them."""
 _ID = "id"
 _CALLERS = 100
 _Caller = tuple[frozenset[Rule] | None, bool]
@@ -141,7 +147,9 @@ class Offer:
                 return [Wrong(("kind",), f"must be one of {', '.join(self.documents)}")]
         document = self.documents[kind]
         known = {variable.name: variable for variable in arguments_of(self.tool, document)}
-        wrong = [Wrong((name,), _unknown(name, known)) for name in given if name not in known]
+        unknown = (name for name in given if name not in known)
+        wrong = [_unknown((), name, known) for name in islice(unknown, _WRONG_MAX)]
+        given = {name: value for name, value in given.items() if name in known}
         for name, variable in known.items():
             if given.get(name) is None:
                 given.pop(name, None)
@@ -155,14 +163,17 @@ class Offer:
 
     def _misfits(self, variable: Variable, value: Value) -> Sequence[Wrong]:
         """Finds what is wrong with a value by its type, or by what the tool offers."""
-        found = [*_unknown_fields(value, variable.type, (variable.name,))]
+        found = [*islice(_unknown_fields(value, variable.type, (variable.name,)), _WRONG_MAX)]
         if found:
             return found
 
         def note(error: GraphQLError, path: list[str | int]) -> None:
             found.append(Wrong((variable.name, *path), error.message))
+            if len(found) == _WRONG_MAX:
+                raise _Enough
 
-        validate_input_value(value, variable.type, note)
+        with suppress(_Enough):
+            validate_input_value(value, variable.type, note)
         if isinstance(value, dict):
             hidden = [
                 *self.tool.hidden,
@@ -189,9 +200,14 @@ def _variable(document: Prepared, name: str) -> Variable:
     return next(one for one in document.variables if one.name == name)
 
 
-def _unknown(name: str, known: Iterable[str], what: str = "argument of this tool") -> str:
-    near = get_close_matches(name, [*known], 1)
-    return f"is no {what}{f'; did you mean {near[0]}?' if near else ''}"
+def _unknown(path: Path, name: str, known: Iterable[str], what: str = "argument of this tool") -> Wrong:
+    near = get_close_matches(name[:NAME_MAX], [*known], 1)
+    words = f"is no {what}{f'; did you mean {near[0]}?' if near else ''}"
+    return Wrong((*path, name if len(name) <= NAME_MAX else f"{name[:NAME_MAX]}…"), words)
+
+
+class _Enough(Exception):
+    """So much is wrong that nobody reads the rest."""
 
 
 def _unknown_fields(value: Value, kind: GraphQLInputType, path: Path) -> Iterator[Wrong]:
@@ -206,7 +222,7 @@ def _unknown_fields(value: Value, kind: GraphQLInputType, path: Path) -> Iterato
             if name in kind.fields:
                 yield from _unknown_fields(inner, kind.fields[name].type, (*path, name))
             else:
-                yield Wrong((*path, name), _unknown(name, kind.fields, "field here"))
+                yield _unknown(path, name, kind.fields, "field here")
 
 
 class Catalogue:

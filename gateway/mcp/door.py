@@ -6,10 +6,10 @@ So strangers never cause the import, and every refusal is in our words, in the o
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import orjson
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message as Sent
 from starlette.types import Receive, Scope, Send
@@ -21,10 +21,12 @@ from contract.scopes import ScopeGroup
 from gateway.mcp.calls import answer_call
 from gateway.mcp.messages import (
     INITIALIZE,
+    METHODS,
     REVISIONS,
     Message,
     NoMessage,
     check_envelope,
+    check_method,
     check_revision,
     read_message,
     refusal,
@@ -44,6 +46,8 @@ SURFACE: Final = "mcp"
 KEY_IN_META: Final = "crm-gateway/idempotencyKey"
 _REVISION: Final = b"mcp-protocol-version"
 _JSON: Final = "application/json"
+_OF_ADDRESSES: Final = ":/[]%"
+"""Stay as they are in an address within quotes; a `Host` may have any characters."""
 
 
 @dataclass(eq=False)
@@ -73,7 +77,7 @@ class McpDoor:
             raise
         except Exception as error:
             record.code = code_of(error)
-            await self._refused(error, headers_of(scope), record.request_id)(scope, receive, send)
+            await self._refused(error, scope, record.request_id)(scope, receive, send)
 
     async def _served(self, scope: Scope, receive: Receive, send: Send, record: RequestLog) -> None:
         headers = headers_of(scope)
@@ -95,27 +99,36 @@ class McpDoor:
         except Exception:
             await budget.settle(taken, LEAST)
             raise
-        # What a tool costs is charged by its document; whatever else is asked costs a point.
-        throttle = await budget.settle(taken, 0 if message.is_call else LEAST)
-        if message.is_call:
-            try:
-                response = await self._called(ctx, message, headers, record)
-            finally:
-                if not record.cost:  # no document was run
-                    record.cost = LEAST
+        # What a document costs is charged by itself; whatever else is asked costs a point.
+        throttle = await budget.settle(taken, 0 if message.runs_document else LEAST)
+        try:
+            response = await self._answer(ctx, message, scope, receive, record)
+        finally:
+            if not record.cost:
+                record.cost = LEAST
+                if message.runs_document:  # which was not run
                     await budget.charge(watch.principal, LEAST)
-            if budget.is_metered:
+        if budget.is_metered:
+            if message.runs_document:
                 throttle = await budget.settle(await budget.charge(watch.principal, 0), 0)
-                response.raw_headers += budget_headers(throttle, record.cost or 0)
-            await response(scope, receive, send)
-            return
+            response.raw_headers += budget_headers(throttle, record.cost)
+        await response(scope, receive, send)
+
+    async def _answer(
+        self, ctx: Context, message: Message, scope: Scope, receive: Receive, record: RequestLog
+    ) -> Response:
+        """The response to a message. Raises GatewayError."""
+        headers = headers_of(scope)
+        if message.id is None:  # no notification asks for anything here
+            return Response(status_code=202)
+        if message.is_call:
+            return await self._called(ctx, message, headers, record)
         exchange = Exchange(ctx, record, reading=self.reading)
-        told = budget_headers(throttle, LEAST) if budget.is_metered else []
-        answered = _Answered(send, told)
-        await self.sdk.serve(_placed(scope, headers, message, exchange), _given(message), answered)
+        answered = _Answered()
+        await self.sdk.serve(_placed(scope, headers, message, exchange), _given(message, receive), answered)
         if exchange.refused is not None:
             raise exchange.refused
-        await answered.pass_on()
+        return answered.response()
 
     async def _called(self, ctx: Context, message: Message, headers: Headers, record: RequestLog) -> Response:
         """The response to a call. Raises GatewayError."""
@@ -139,7 +152,8 @@ class McpDoor:
         if (header(headers, b"content-type") or "").partition(";")[0].strip().lower() != _JSON:
             raise UnsupportedMedia(f"The body must be {_JSON} in UTF-8")
         message = read_message(await read_body(receive, header(headers, b"content-length")))
-        record.operation = f"mcp {message.method}"[:60] if message.method in _METHODS else "mcp"
+        record.operation = f"mcp {message.method}" if message.method in METHODS else "mcp"
+        check_method(message, header(headers, _REVISION))
         return message
 
     def _check_origin(self, headers: Headers) -> None:
@@ -150,13 +164,13 @@ class McpDoor:
         if not is_from(origin, self._own, (header(headers, b"host") or "").lower()):
             raise ForbiddenOrigin()
 
-    def _refused(self, error: Exception, headers: Headers, request_id: str) -> Response:
+    def _refused(self, error: Exception, scope: Scope, request_id: str) -> Response:
         if isinstance(error, NoMessage):
             return Response(
-                refusal(error.rpc, error.message, error.data, error.identifier), error.status, media_type=_JSON
+                refusal(error.rpc, error.message, error.data, error.identifier), error.http_status, media_type=_JSON
             )
         response = error_response(error, request_id)
-        where = self._metadata(headers)
+        where = self._metadata(scope)
         if isinstance(error, Unauthenticated):
             response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{where}"'
         elif isinstance(error, Forbidden):
@@ -168,19 +182,9 @@ class McpDoor:
             response.headers["Allow"] = "POST"
         return response
 
-    def _metadata(self, headers: Headers) -> str:
-        base = self.public_url or f"http://{header(headers, b'host') or 'localhost'}"
-        return f"{base.rstrip('/')}{self.metadata_url}"
-
-
-_METHODS: Final = frozenset(
-    {
-        *(INITIALIZE, "ping", "notifications/initialized", "notifications/cancelled", "server/discover"),
-        *("tools/list", "tools/call", "prompts/list", "prompts/get"),
-        *("resources/list", "resources/read", "resources/templates/list"),
-    }
-)
-"""The methods that are counted by name."""
+    def _metadata(self, scope: Scope) -> str:
+        base = self.public_url or str(Request(scope).base_url)
+        return quote(f"{base.rstrip('/')}{self.metadata_url}", safe=_OF_ADDRESSES)
 
 
 def _key(headers: Headers, message: Message) -> Key | None:
@@ -210,30 +214,34 @@ def _placed(scope: Scope, headers: Headers, message: Message, exchange: Exchange
     return {**scope, "headers": kept, "state": {**scope["state"], "mcp": exchange}}
 
 
-def _given(message: Message) -> Receive:
-    """The message as the body of a request."""
-    body = orjson.dumps(message.whole)
+def _given(message: Message, receive: Receive) -> Receive:
+    """The message as the body of a request, behind which comes what comes of the client."""
+    bodies = [orjson.dumps(message.whole)]
 
-    async def receive() -> Sent:
-        return {"type": "http.request", "body": body, "more_body": False}
+    async def given() -> Sent:
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+        return await receive()
 
-    return receive
+    return given
 
 
 class _Answered:
-    """Keeps what the library answers until it is known that the message was not refused."""
+    """Keeps what the library answers, until it is known that the message was not refused."""
 
-    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
-        self._send = send
-        self._headers = headers
-        self._kept: list[Sent] = []
+    def __init__(self) -> None:
+        self._status = 500
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body = b""
 
     async def __call__(self, message: Sent) -> None:
-        self._kept.append(message)
+        if message["type"] == "http.response.start":
+            self._status, self._headers = int(message["status"]), [*message.get("headers", ())]
+        else:
+            self._body += message.get("body", b"")
 
-    async def pass_on(self) -> None:
-        """Send it."""
-        start, *rest = self._kept
-        await self._send({**start, "headers": [*start.get("headers", ()), *self._headers]})
-        for message in rest:
-            await self._send(message)
+    def response(self) -> Response:
+        """What it answered."""
+        response = Response(self._body, self._status)
+        response.raw_headers = self._headers
+        return response

@@ -16,20 +16,38 @@ from contract.limits import JSON_DEPTH_MAX
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 REVISIONS: Final = ("2026-07-28", "2025-11-25")
 """The protocol revisions that are spoken; what asks for none is taken for the last."""
 CALL: Final = "tools/call"
+READ: Final = "resources/read"
+GET_PROMPT: Final = "prompts/get"
 INITIALIZE: Final = "initialize"
+METHODS: Final = frozenset(
+    {
+        *(INITIALIZE, "ping", "server/discover", "tools/list", CALL, "prompts/list", GET_PROMPT),
+        *("resources/list", READ, "resources/templates/list"),
+    }
+)
+"""The methods that are answered. The library knows more, some of which would never end (decision 930)."""
 
 
 class NoMessage(BadRequest):
-    """The text that was sent is no message of the protocol: the JSON-RPC code, and what is wrong."""
+    """What was sent is no message that is answered: the JSON-RPC code, what is wrong, and the status of HTTP."""
 
-    def __init__(self, rpc: int, message: str, data: object = None, identifier: str | int | None = None) -> None:
+    def __init__(
+        self,
+        rpc: int,
+        message: str,
+        data: object = None,
+        identifier: str | int | None = None,
+        http_status: int = 400,
+    ) -> None:
         super().__init__(message)
+        self.http_status = http_status
         self.rpc = rpc
         self.data = data
         self.identifier = identifier
@@ -45,6 +63,11 @@ class Message:
     whole: JsonObject
 
     @property
+    def runs_document(self) -> bool:
+        """Whether what it costs is charged by the document that it runs."""
+        return self.id is not None and self.method in (CALL, READ)
+
+    @property
     def is_call(self) -> bool:
         """Whether it calls a tool, and waits for what that gives."""
         return self.method == CALL and self.id is not None
@@ -57,9 +80,9 @@ def read_message(body: bytes) -> Message:
     try:
         whole = orjson.loads(body)
     except orjson.JSONDecodeError as error:
+        if "depth limit" in error.msg:  # the reader's own, of a thousand and more
+            raise _too_deep() from None
         raise NoMessage(PARSE_ERROR, f"The body is no JSON: {error.msg} at character {error.pos}") from None
-    except RecursionError:
-        raise _too_deep() from None
     if isinstance(whole, list):
         raise NoMessage(INVALID_REQUEST, "Batches are not taken; send one message at a time")
     if not isinstance(whole, dict) or whole.get("jsonrpc") != "2.0" or not isinstance(whole.get("method"), str):
@@ -73,8 +96,9 @@ def read_message(body: bytes) -> Message:
     if not isinstance(params, dict):
         raise NoMessage(INVALID_PARAMS, "params must be an object", identifier=identifier)
     message = Message(whole["method"], params, identifier, whole)
-    if message.method == CALL:
-        _check_call(message)
+    wrong = _wrong_of(message.method, params)
+    if wrong is not None:
+        raise NoMessage(INVALID_PARAMS, wrong, identifier=identifier)
     return message
 
 
@@ -82,17 +106,31 @@ def _too_deep() -> NoMessage:
     return NoMessage(INVALID_REQUEST, f"The body is nested deeper than {JSON_DEPTH_MAX} levels")
 
 
-def _check_call(message: Message) -> None:
-    params = message.params
-    wrong = None
-    if not isinstance(params.get("name"), str):
-        wrong = "params.name must be the name of a tool"
-    elif not isinstance(params.get("arguments", {}), dict):
-        wrong = "params.arguments must be an object"
-    elif not isinstance(params.get("_meta", {}), dict):
-        wrong = "params._meta must be an object"
-    if wrong is not None:
-        raise NoMessage(INVALID_PARAMS, wrong, identifier=message.id)
+def _wrong_of(method: str, params: JsonObject) -> str | None:
+    """What is wrong with the parameters of a method, by the field."""
+    meta, client = params.get("_meta", {}), params.get("clientInfo")
+    token = meta.get("progressToken", "") if isinstance(meta, dict) else ""
+    needed: dict[str, bool] = {"params._meta must be an object": isinstance(meta, dict)}
+    needed["params._meta.progressToken must be a text or an integer"] = type(token) in (str, int)
+    needed["params.cursor must be a text"] = isinstance(params.get("cursor") or "", str)
+    if method == INITIALIZE:
+        needed["params.protocolVersion must be a text"] = isinstance(params.get("protocolVersion"), str)
+        needed["params.capabilities must be an object"] = isinstance(params.get("capabilities"), dict)
+        texts = isinstance(client, dict) and all(isinstance(client.get(name), str) for name in ("name", "version"))
+        needed["params.clientInfo must be an object with the texts name and version"] = texts
+    if method == READ:
+        needed["params.uri must be the address of a resource"] = isinstance(params.get("uri"), str)
+    if method in _NAMED:
+        arguments = params.get("arguments", {})
+        needed[f"params.name must be the name of {_NAMED[method]}"] = isinstance(params.get("name"), str)
+        needed["params.arguments must be an object"] = isinstance(arguments, dict)
+        if method == GET_PROMPT and isinstance(arguments, dict):
+            wrong = next((name for name, value in arguments.items() if not isinstance(value, str)), "")
+            needed[f"params.arguments.{wrong[:60]} must be a text"] = not wrong and "" not in arguments
+    return next((words for words, holds in needed.items() if not holds), None)
+
+
+_NAMED: Final = {CALL: "a tool", GET_PROMPT: "a prompt"}
 
 
 def refusal(code: int, words: str, data: object = None, identifier: str | int | None = None) -> bytes:
@@ -134,3 +172,11 @@ def check_revision(header: str | None) -> None:
         told = {"supported": list(REVISIONS), "requested": header[:40]}
         words = f"This protocol revision is not spoken; there are {' and '.join(REVISIONS)}"
         raise NoMessage(UNSUPPORTED_VERSION, words, told)
+
+
+def check_method(message: Message, revision: str | None) -> None:
+    """Raises NoMessage for a request that nobody here answers."""
+    if message.id is not None and message.method not in METHODS:
+        status = 404 if revision == REVISIONS[0] else 200
+        words = "There is no method of this name here"
+        raise NoMessage(METHOD_NOT_FOUND, words, identifier=message.id, http_status=status)

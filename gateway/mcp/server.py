@@ -1,7 +1,8 @@
 """The protocol's library over the tools: this module alone imports it, and is imported for the first caller alone."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -11,7 +12,6 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from contract.canonical_json import JsonObject
-from contract.errors import GatewayError
 from contract.tool_answers import ToolTold
 from contract.tools import Effect
 from gateway.mcp.calls import SERVER
@@ -21,6 +21,9 @@ from gateway.mcp.resources import KINDS_URI, TEMPLATE_URI, read_resource
 from gateway.mcp.session import Exchange
 
 _Request = ServerRequestContext[Any, Any]  # Any: what the library leaves to its user
+_Params = TypeVar("_Params")
+_Result = TypeVar("_Result")
+_Handler = Callable[[_Request, _Params], Awaitable[_Result]]
 _INTERNAL: Final = -32603
 _NOT_FOUND: Final = -32602
 _JSON: Final = "application/json"
@@ -32,17 +35,18 @@ _ABOUT: Final = (
 
 def manager() -> StreamableHTTPSessionManager:
     """The server for streamable HTTP without sessions, one for the process."""
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # else it tells the end of a session at each request
     server: Server[JsonObject] = Server(
         SERVER["name"],
         title=SERVER["title"],
         version=SERVER["version"],
         instructions=_ABOUT,
-        on_list_tools=_list_tools,
-        on_list_resources=_list_resources,
-        on_list_resource_templates=_list_templates,
-        on_read_resource=_read_resource,
-        on_list_prompts=_list_prompts,
-        on_get_prompt=_get_prompt,
+        on_list_tools=_ours(_list_tools),
+        on_list_resources=_ours(_list_resources),
+        on_list_resource_templates=_ours(_list_templates),
+        on_read_resource=_ours(_read_resource),
+        on_list_prompts=_ours(_list_prompts),
+        on_get_prompt=_ours(_get_prompt),
     )
     # Host and Origin were looked at by the door and the middleware, which know the service's names.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -52,6 +56,23 @@ def manager() -> StreamableHTTPSessionManager:
 def _exchange(request: _Request) -> Exchange:
     found: Exchange = request.request.scope["state"]["mcp"]  # type: ignore[union-attr]  # each is of a request
     return found
+
+
+def _ours(
+    handler: Callable[[_Request, _Params], Awaitable[_Result]],
+) -> Callable[[_Request, _Params], Awaitable[_Result]]:
+    """The handler, whose refusals and faults the door answers and logs: the library would log their texts."""
+
+    async def answer(request: _Request, params: _Params) -> _Result:
+        try:
+            return await handler(request, params)
+        except MCPError:
+            raise
+        except Exception as error:
+            _exchange(request).refused = error
+            raise MCPError(_INTERNAL, "The message was refused") from None
+
+    return answer
 
 
 async def _list_tools(request: _Request, _params: object) -> types.ListToolsResult:
@@ -96,11 +117,7 @@ async def _list_templates(_request: _Request, _params: object) -> types.ListReso
 
 async def _read_resource(request: _Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     exchange, uri = _exchange(request), str(params.uri)
-    try:
-        text = await read_resource(exchange.ctx, uri)
-    except GatewayError as error:
-        exchange.refused = error
-        raise MCPError(_INTERNAL, error.message) from None
+    text, exchange.record.cost = await read_resource(exchange.ctx, uri)
     if text is None:
         raise MCPError(_NOT_FOUND, "There is no such resource", {"uri": uri[:200]})
     content = types.TextResourceContents(uri=params.uri, mime_type=_JSON, text=text)
@@ -138,6 +155,8 @@ def _filled(prompt: Prompt, arguments: Mapping[str, str]) -> str:
     for name in prompt.arguments:
         if not arguments.get(name, "").strip():
             raise MCPError(INVALID_PARAMS, f"The prompt needs the argument {name}")
+    for name in arguments.keys() - prompt.arguments.keys():
+        raise MCPError(INVALID_PARAMS, f"The prompt has no argument {name[:_ARGUMENT_MAX]}")
     return prompt.text.format_map({name: arguments[name].strip()[:_ARGUMENT_MAX] for name in prompt.arguments})
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import GatewayError, Unavailable
+from contract.errors import Unavailable
 from resolvers.shared.context import Context
 from transport.request_log import RequestLog
 
@@ -26,8 +26,8 @@ class Exchange:
     ctx: Context
     record: RequestLog
     reading: bool
-    refused: GatewayError | None = None
-    """Why the whole request is refused, where it is."""
+    refused: Exception | None = None
+    """Why the whole request is refused, or what broke, where something did."""
 
 
 class _Manager(Protocol):
@@ -55,8 +55,11 @@ class Sdk:
             raise Unavailable()
         if self._starting is None or (self._starting.done() and self._manager is None):
             self._starting = asyncio.create_task(self._start())
-        async with asyncio.timeout(_IMPORT_SECONDS):
-            return await asyncio.shield(self._starting)
+        try:
+            async with asyncio.timeout(_IMPORT_SECONDS):
+                return await asyncio.shield(self._starting)
+        except TimeoutError:
+            raise Unavailable() from None
 
     async def _start(self) -> _Manager:
         # Off the event loop: other requests are answered meanwhile.

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, Page, Route, expect
+from playwright.async_api import Page, Route, expect
 
-from tests.support.example_pages import served
+from tests.browser.chat_page import pictured, say, served_page, signed_in
 from tests.support.service import Service
 
 pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "examples" / "chat"
-PICTURES = ROOT / "build" / "pictures"
-"""Where the pictures of a run are kept, to be looked at."""
 RUN = "01a20c5e-0000-7000-8000-000000000001"
 DEAL = "01a20c5e-0000-7000-8000-000000000002"
 APPROVAL = "01a20c5e-0000-7000-8000-000000000003"
@@ -28,28 +23,8 @@ Told = tuple[str, dict[str, Any]]
 @pytest.fixture(scope="module")
 def live_server(live: Service) -> Iterator[str]:
     """The page's address, which takes the place of the service's: the browser reaches no other."""
-    with served(PAGE, live.address, ["npx", "--no-install", "tsc"]) as address:
+    with served_page(live) as address:
         yield address
-
-
-async def signed_in(page: Page, address: str, token: str, organization: str) -> None:
-    await page.goto(address)
-    await page.get_by_label("Token").fill(f"Bearer {token}\n")
-    await page.get_by_label("Organization").fill(organization)
-    await page.keyboard.press("Enter")
-    await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-
-
-async def say(page: Page, text: str) -> Locator:
-    """The newest answer, once it is there in full, by somebody who has a keyboard alone."""
-    answers = page.get_by_role("article", name="Answer")
-    before = await answers.count()
-    await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
-    await page.keyboard.type(text)
-    await page.keyboard.press("Enter")
-    await expect(answers).to_have_count(before + 1)
-    await expect(answers.last).not_to_have_attribute("aria-busy", "true")
-    return answers.last
 
 
 @pytest.mark.parametrize(("colors", "width"), [("light", 1280), ("dark", 420)])
@@ -60,11 +35,11 @@ async def test_a_question_is_answered_unfolded_and_found_again(
     await page.emulate_media(color_scheme=colors)
     await page.set_viewport_size({"width": width, "height": 820})
     await signed_in(page, live_server, live_token, live_organization)
-    await _pictured(page, f"chat-{colors}-begin")
+    await pictured(page, f"chat-{colors}-begin")
     answer = await say(page, "my open deals")
     await expect(answer.get_by_role("link").first).to_be_visible()
     await expect(page.get_by_role("status")).to_contain_text("open deals")
-    await _pictured(page, f"chat-{colors}-answer")
+    await pictured(page, f"chat-{colors}-answer")
 
     await answer.get_by_text("How this was answered").click()
     tool = answer.locator("details.tool")
@@ -74,14 +49,14 @@ async def test_a_question_is_answered_unfolded_and_found_again(
     await expect(tool.get_by_role("columnheader", name="close date")).to_be_visible()
     await expect(tool.locator("tbody tr").first).to_contain_text("OPEN")
     await tool.get_by_role("region").scroll_into_view_if_needed()
-    await _pictured(page, f"chat-{colors}-tool")
+    await pictured(page, f"chat-{colors}-tool")
 
     link = answer.locator(".prose").get_by_role("link").first
     name = await link.inner_text()
     await link.click()
     record = page.get_by_role("dialog", name=name)
     await expect(record.locator("dt")).to_contain_text(["name", "status"])
-    await _pictured(page, f"chat-{colors}-record")
+    await pictured(page, f"chat-{colors}-record")
     await page.keyboard.press("Escape")
     await expect(record).to_be_hidden()
 
@@ -186,7 +161,7 @@ async def test_a_change_waits_for_a_yes(
     proposal = page.get_by_role("region", name="Proposed: move_deal")
     await expect(proposal.get_by_role("row")).to_have_text(["FieldBeforeAfter", "stageDiscoveryWon"])
     await expect(page.get_by_role("status")).to_have_text("A change waits for your decision.")
-    await _pictured(page, "chat-proposal")
+    await pictured(page, "chat-proposal")
     await proposal.get_by_role("button", name="Approve").click()
     await expect(proposal.get_by_role("alert")).to_contain_text("nothing was written")
     await proposal.get_by_role("button", name="Approve").click()
@@ -203,7 +178,3 @@ def _written(events: Sequence[Told], first: int) -> str:
         f"event: {kind}\nid: {RUN}.{at}\ndata: {json.dumps(data)}\n\n" for at, (kind, data) in enumerate(events, first)
     ]
     return "".join(told)
-
-
-async def _pictured(page: Page, name: str) -> None:
-    await page.screenshot(path=PICTURES / f"{name}.png")

@@ -6,10 +6,12 @@ import asyncio
 import time
 
 import pytest
+from sqlalchemy import select
+from sqlmodel import col
 
 from providers.embedded.answerer import NO_MODEL, Embedded
 from providers.openai_chat import OpenaiChat
-from storage.tables import Account, Activity, Deal
+from storage.tables import Account, Activity, ChatEvent, ChatMessage, ChatRun, ChatStep, Deal, ModelUsage
 from tests.chat.chatting import Chatter, another_process, text_of
 from tests.support.loopback import Asked, Reply, serving
 from tests.support.model import DONE, KEY, called, delta, streamed, used
@@ -93,14 +95,22 @@ async def test_a_model_server_answers_through_the_tools(one: Tenant) -> None:
         (streamed(delta(content="Hi"), stays=True), "model_timeout"),
     ],
 )
-async def test_what_goes_wrong_is_told_by_its_code_alone(one: Tenant, reply: Reply, code: str) -> None:
+async def test_what_goes_wrong_is_told_by_its_code_alone(
+    one: Tenant, reply: Reply, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither what the provider said nor the key is anywhere else: in no log line, and in no table."""
     async with serving(lambda _: reply) as server:
         model = OpenaiChat(f"{server.url}/v1", "small", KEY, silence=0.5)
         async with another_process(one.gateway, model) as process:
             chat = Chatter(process.http, process.app, one.headers())
             events = await chat.send(await chat.thread(), "hello")
     assert [event.data["error_code"] for event in events if event.event == "run_finished"] == [code]
-    assert KEY not in str(events)
+    assert KEY not in str(events) + caplog.text
+    async with one.gateway.world.database.reading(one.id) as session:
+        for table in (ChatEvent, ChatMessage, ChatRun, ChatStep, ModelUsage):  # five
+            rows = await session.rows(select(table).where(col(table.org_id) == one.id))
+            assert rows or table is ChatStep
+            assert KEY not in str(rows)
 
 
 async def test_stopping_a_run_closes_the_models_connection(one: Tenant) -> None:

@@ -302,13 +302,22 @@ from gateway.app import application
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 
+def resident():
+    return int(open("/proc/self/status").read().split("VmRSS:")[1].split()[0])
+
 async def main():
     runtime = Runtime(Settings(_env_file=None, data_dir=sys.argv[1]))
     app = application(runtime)
     transport = httpx.ASGITransport(app=app)
     async with runtime.running(), httpx.AsyncClient(transport=transport, base_url="http://x") as http:
-        for method, path in (("POST", "/mcp"), ("GET", "/mcp"), ("POST", "/mcp/read"), ("GET", "/llms.txt")):
+        asked = (("POST", "/mcp"), ("GET", "/mcp"), ("POST", "/mcp/read"), ("GET", "/llms.txt"))
+        for method, path in asked:
             print((await http.request(method, path, json={})).status_code)
+        before = resident()
+        for _ in range(100):
+            for method, path in asked:
+                await http.request(method, path, json={})
+        print(resident() - before)
     print(sorted(name for name in sys.modules if name.split(".")[0] in ("mcp", "mcp_types", "httpx2", "opentelemetry")))
 
 asyncio.run(main())
@@ -320,4 +329,6 @@ async def test_strangers_never_cause_the_import(tmp_path: Path) -> None:
     found = await asyncio.to_thread(
         subprocess.run, [sys.executable, "-c", UNASKED, str(tmp_path)], capture_output=True, text=True, check=True
     )
-    assert found.stdout.split("\n")[:5] == ["401", "405", "401", "200", "[]"]
+    *told, grown, imported = found.stdout.split()
+    assert (told, imported) == (["401", "405", "401", "200"], "[]")
+    assert int(grown) < 4_096  # KiB; the library takes five times as much

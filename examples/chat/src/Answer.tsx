@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Proposal } from "./Proposal";
 import type { Message } from "./gateway";
-import { after, NOTHING, textOf, type Cited, type Run } from "./run";
+import { after, isWaiting, NOTHING, textOf, type Cited, type Run } from "./run";
 import { follow } from "./stream";
 import { Prose } from "./Prose";
 import { ToolCall } from "./ToolCall";
@@ -14,10 +14,17 @@ export function Answer({ run, show }: { run: Run; show: (cited: Cited) => void }
   return (
     <article className="answer" aria-label="Answer" aria-busy={run.status === "running"}>
       <Steps run={run} show={show} />
-      {text ? <Prose text={text} citations={run.citations} show={show} /> : run.status === "running" && <p className="dots">…</p>}
+      {text && <Prose text={text} citations={run.citations} show={show} />}
       {run.approvals.map((approval) => (
         <Proposal key={approval.id} approval={approval} show={show} />
       ))}
+      {run.status === "running" && !isWaiting(run) && (
+        <p className="dots" aria-hidden="true">
+          <span />
+          <span />
+          <span />
+        </p>
+      )}
       {run.notices.map((notice) => (
         <p key={notice} className="notice">
           {notice}

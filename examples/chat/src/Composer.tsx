@@ -2,24 +2,27 @@ import { useEffect, useRef, useState } from "react";
 
 interface Props {
   isAnswering: boolean;
-  say: (text: string) => Promise<void>;
-  stop: () => void;
+  say: (text: string) => Promise<boolean>;
+  stop: () => Promise<boolean>;
 }
 
 /** The field for a message: Enter sends it, Shift and Enter begin a new line. */
 export function Composer({ isAnswering, say, stop }: Props) {
   const [text, setText] = useState("");
+  const [isStopping, setStopping] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
 
   useEffect(() => {
+    setStopping(false);
     if (!isAnswering) field.current?.focus();
   }, [isAnswering]);
 
-  const submit = () => {
+  const submit = async () => {
     const trimmed = text.trim();
     if (!trimmed || isAnswering) return;
     setText("");
-    void say(trimmed);
+    // What was refused is there to be sent again.
+    if (!(await say(trimmed))) setText((typed) => typed || trimmed);
   };
 
   return (
@@ -28,7 +31,7 @@ export function Composer({ isAnswering, say, stop }: Props) {
       aria-label="Message"
       onSubmit={(event) => {
         event.preventDefault();
-        submit();
+        void submit();
       }}
     >
       <textarea
@@ -42,13 +45,20 @@ export function Composer({ isAnswering, say, stop }: Props) {
         onKeyDown={(event) => {
           if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
             event.preventDefault();
-            submit();
+            void submit();
           }
         }}
       />
       {isAnswering ? (
-        <button type="button" onClick={stop}>
-          Stop
+        <button
+          type="button"
+          disabled={isStopping}
+          onClick={() => {
+            setStopping(true);
+            void stop().then(setStopping);
+          }}
+        >
+          {isStopping ? "Stopping …" : "Stop"}
         </button>
       ) : (
         <button className="primary" disabled={!text.trim()}>

@@ -27,7 +27,7 @@ export function Conversation({ thread, begin, begun, ended, tell, show }: Props)
 
   /** Follows a run to its end, from its first event or from the answer that is there. */
   const watch = useCallback(async (id: string | null, answer: Response | null, signal: AbortSignal) => {
-    let seen = NOTHING;
+    let seen: Run = { ...NOTHING, id: id ?? answer?.headers.get("X-Chat-Run") ?? null }; // so that it can be stopped at once
     setRun(seen);
     tell("Answering …");
     for await (const event of follow(id, answer, signal)) {
@@ -71,22 +71,40 @@ export function Conversation({ thread, begin, begun, ended, tell, show }: Props)
     end.current?.scrollIntoView({ block: "end" });
   }, [said, run, asked]);
 
-  const say = async (text: string) => {
+  /** Sends a message and follows its answer; whether it was sent. */
+  const say = async (text: string): Promise<boolean> => {
     const { signal } = leaving.current;
     setRefusal("");
     setAsked(text);
     setRun(NOTHING);
+    let isSent = false;
     try {
       const id = thread?.id ?? (await begin()).id;
       begun(id);
-      const seen = await watch(null, await send(id, text), signal);
-      if (signal.aborted) return;
+      const answer = await send(id, text);
+      isSent = true;
+      const seen = await watch(null, answer, signal);
+      if (signal.aborted) return isSent;
       await finish(id, seen);
       ended(id);
     } catch (error) {
       setRefusal((error as Error).message);
       setAsked(null);
       setRun(null);
+    }
+    return isSent;
+  };
+
+  /** Asks for the run's end; whether it was asked for. */
+  const stop = async (): Promise<boolean> => {
+    if (!run?.id) return false;
+    try {
+      await cancel(run.id);
+      tell("Stopping …");
+      return true;
+    } catch (error) {
+      setRefusal((error as Error).message);
+      return false;
     }
   };
 
@@ -124,7 +142,7 @@ export function Conversation({ thread, begin, begun, ended, tell, show }: Props)
         )}
         <div ref={end} />
       </section>
-      <Composer isAnswering={isAnswering} say={say} stop={() => run?.id && void cancel(run.id).catch(() => {})} />
+      <Composer isAnswering={isAnswering} say={say} stop={stop} />
     </>
   );
 }

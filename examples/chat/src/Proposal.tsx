@@ -2,6 +2,7 @@ import { useState } from "react";
 import { decide } from "./gateway";
 import { RecordLink } from "./RecordLink";
 import type { Approval, Cited } from "./run";
+import { told, worded, words } from "./values";
 
 const DECIDED: Record<string, string> = {
   approved: "Approved.",
@@ -9,7 +10,7 @@ const DECIDED: Record<string, string> = {
   failed: "Approved, but refused by the service.",
   rejected: "Rejected: nothing was written.",
   stale: "The record changed meanwhile: nothing was written.",
-  expired: "Nobody decided in time: nothing was written.",
+  expired: "It was not decided: nothing was written.",
 };
 
 /** A write that waits for the member: what it would change, from what to what. */
@@ -52,9 +53,9 @@ export function Proposal({ approval, show }: { approval: Approval; show: (cited:
           <tbody>
             {fields.map((name) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
-                {preview.before && <td className="before">{shown(preview.before[name])}</td>}
-                <td className="after">{shown(preview.after?.[name])}</td>
+                <th scope="row">{worded(name)}</th>
+                {preview.before && <td className="before">{words(told(preview.before[name]))}</td>}
+                <td className="after">{words(told(preview.after?.[name]))}</td>
               </tr>
             ))}
           </tbody>
@@ -80,9 +81,4 @@ export function Proposal({ approval, show }: { approval: Approval; show: (cited:
       )}
     </section>
   );
-}
-
-function shown(value: unknown): string {
-  if (value === null || value === undefined || value === "") return "–";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

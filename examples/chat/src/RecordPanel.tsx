@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { ask } from "./gateway";
 import type { Cited } from "./run";
+import { told, worded, words } from "./values";
 
 const FIELDS: Record<string, string> = {
   account: "name domain owner { name } createdAt updatedAt",
@@ -14,7 +15,7 @@ const FIELDS: Record<string, string> = {
 /** The record that a citation names, as it is now. */
 export function RecordPanel({ cited, close }: { cited: Cited; close: () => void }) {
   const [record, setRecord] = useState<Record<string, unknown> | null>(null);
-  const [words, setWords] = useState("…");
+  const [notice, setNotice] = useState("…");
   const dialog = useRef<HTMLDialogElement>(null);
 
   useEffect(() => {
@@ -22,16 +23,16 @@ export function RecordPanel({ cited, close }: { cited: Cited; close: () => void 
   }, []);
   useEffect(() => {
     const fields = FIELDS[cited.kind];
-    if (!fields) return setWords(`There is nothing more to see of this ${cited.kind} here.`);
+    if (!fields) return setNotice(`There is nothing more to see of this ${cited.kind} here.`);
     ask<{ record: Record<string, unknown> | null }>(
       `query Record($id: ID!) { record: ${cited.kind}(id: $id) { ${fields} } }`,
       { id: cited.id },
     )
       .then(({ record: found }) => {
         setRecord(found);
-        setWords("It is gone, or you may no longer read it.");
+        setNotice("It is gone, or you may no longer read it.");
       })
-      .catch((error: Error) => setWords(error.message));
+      .catch((error: Error) => setNotice(error.message));
   }, [cited]);
 
   return (
@@ -49,20 +50,14 @@ export function RecordPanel({ cited, close }: { cited: Cited; close: () => void 
             .filter(([, value]) => value !== null && value !== "")
             .map(([name, value]) => (
               <div key={name}>
-                <dt>{name.replace(/([A-Z])/g, " $1").toLowerCase()}</dt>
-                <dd>{shown(value)}</dd>
+                <dt>{worded(name)}</dt>
+                <dd>{words(told(value))}</dd>
               </div>
             ))}
         </dl>
       ) : (
-        <p className="soft">{words}</p>
+        <p className="soft">{notice}</p>
       )}
     </dialog>
   );
-}
-
-function shown(value: unknown): string {
-  if (typeof value === "object") return String((value as { name?: string }).name ?? "");
-  const text = String(value);
-  return /^\d{4}-\d\d-\d\dT/.test(text) ? new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : text;
 }

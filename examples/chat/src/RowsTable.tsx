@@ -1,8 +1,11 @@
 import { RecordLink } from "./RecordLink";
 import type { Cited } from "./run";
+import { told, worded, words } from "./values";
 
 export type Row = Record<string, unknown>;
 
+/** Amounts, days and moments, which stay on one line. */
+const FIGURE = /^-?\d[\d.,:TZ+-]*$/;
 const KINDS = new Set(["account", "contact", "deal", "lead", "meeting", "campaign"]);
 
 /** The rows of an answer, wherever they stand in it; an answer without a list is one row. */
@@ -31,7 +34,7 @@ export function RowsTable({ rows, caption, show }: { rows: Row[]; caption: strin
           {rows.map((row, place) => (
             <tr key={String(row.id ?? place)}>
               {names.map((name) => (
-                <td key={name} className={/^-?\d/.test(String(row[name])) ? "figure" : ""}>
+                <td key={name} className={FIGURE.test(String(row[name])) ? "figure" : ""}>
                   <Cell name={name} value={row[name]} show={show} />
                 </td>
               ))}
@@ -45,15 +48,12 @@ export function RowsTable({ rows, caption, show }: { rows: Row[]; caption: strin
 
 function Cell({ name, value, show }: { name: string; value: unknown; show: (cited: Cited) => void }) {
   if (value === null || value === undefined) return null;
-  if (typeof value !== "object") return String(value);
+  if (typeof value !== "object") return words(told(value));
   const record = value as Row;
   const label = String(record.name ?? record.subject ?? record.email ?? "");
   if (typeof record.id === "string" && label && KINDS.has(name)) {
     const cited = { kind: name, id: record.id, label };
     return <RecordLink cited={cited} show={show} />;
   }
-  return label || JSON.stringify(value);
+  return words(told(value));
 }
-
-/** "closeDate" as a reader says it. */
-const worded = (name: string) => name.replace(/([A-Z])/g, " $1").toLowerCase();
