@@ -49,7 +49,7 @@ def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, obj
             f"(formula {FORMULA_VERSION}). Nothing behind a login was looked at, and no customer was asked."
         ),
     }
-    analysis = {
+    analysis: dict[str, object] = {
         "findings": [
             {"title": f.name, "detail": _explained(f), "severity": _severity(_score(f))}
             for f in gaps  # what is strong is no finding
