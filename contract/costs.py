@@ -183,6 +183,7 @@ COSTS: Final[Mapping[str, Cost]] = {
     "ImportPreview.mapping": Cost(0, size=IMPORT_PREVIEW_ROWS),
     "ImportPreview.rows": Cost(0, size=IMPORT_PREVIEW_ROWS),
     "HealthSnapshot.factors": Cost(0, size=HEALTH_FACTORS),
+    "Integration.channels": Cost(READ, size=5),
     "Integration.counts": Cost(COUNT),
     "Integration.runs": Cost(READ, ("first",), SYNC_RUNS_DEFAULT, RUNS_KEPT),
     "Integration.streams": Cost(0, size=2),

@@ -57,6 +57,10 @@ class IntegrationStreamKind(StrEnum):
     CHANNEL = "channel"
 
 
+WINDOWED = frozenset({IntegrationStreamKind.CALENDAR, IntegrationStreamKind.RECORDINGS})
+"""The kinds of streams of which certain days are followed."""
+
+
 class SyncVisibility(StrEnum):
     """The part that the other members see of what a connection brings."""
 
@@ -221,10 +225,14 @@ CATALOGUE: Sequence[ProviderInfo] = (
         IntegrationOwnership.ORGANIZATION,
         (IntegrationStreamKind.CHANNEL,),
         ("channels:read", "channels:history", "users:read", "users:read.email"),
+        is_built=True,
+        settings=("CRM_SLACK_CLIENT_ID", "CRM_SLACK_CLIENT_SECRET", "CRM_PUBLIC_URL"),
     ),
     ProviderInfo(IntegrationProvider.ICAL, "iCalendar feed", _MEMBER, (_CALENDAR,), is_built=True),
 )
 """All providers, in the order in which they are listed."""
+NAMED_IN_NOTICES = frozenset({IntegrationProvider.ZOOM, IntegrationProvider.SLACK})
+"""The providers whose notices name an account there, and nothing that we gave them."""
 BY_PROVIDER: Mapping[IntegrationProvider, ProviderInfo] = MappingProxyType({info.provider: info for info in CATALOGUE})
 
 INTEGRATIONS_OF_A_MEMBER_MAX = 10
@@ -271,8 +279,23 @@ TOKEN_SECONDS_LEFT, REFRESH_SECONDS, REFRESH_WAIT_SECONDS = 120, 30, 10.0
 """The seconds before its end at which a token is renewed, for which one process alone may, and the others wait."""
 CALENDARS_MAX = 20
 """The calendars of an account that can be followed."""
+CHANNELS_MAX = 200
+"""The chat channels of a connection that can be linked to records."""
 PASS_PAGES_MAX = 2_000
 """The pages of one pass over a stream."""
+
+HOOK_BYTES_MAX = 256 * 1024
+HOOKS_A_SECOND = 50
+"""The notices of providers that one address may send in a second."""
+HOOK_AGE_SECONDS = 300
+"""How far the moment of a signed notice may lie from ours."""
+WATCH_SECONDS, WATCH_OVERLAP_SECONDS, WATCH_AGAIN_SECONDS = 3 * 86_400, 60, 86_400
+"""How long a provider is asked to tell of changes, for how long a former channel overlaps the next one, and after how
+long a provider that declined is asked again."""
+WATCHED_POLL_SECONDS = 1_800
+"""The pause between two looks at an account whose provider tells of changes."""
+HISTORY_PAUSE_SECONDS = 60.0
+"""The pause between two looks into the history of chat channels, where the provider lets an app ask once a minute."""
 
 FREE_MAIL = frozenset(
     {"gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com", "ymail.com"}

@@ -83,6 +83,7 @@ REFERENCES: Mapping[MergeableKind, tuple[Reference, ...]] = MappingProxyType(
             Reference("activities", "account_id", Way.MOVED, "activities"),
             Reference("leads", "account_id", Way.MOVED, "leads"),
             Reference("stage_changes", "account_id", Way.MOVED),
+            Reference("stream_links", "account_id", Way.MOVED),
             Reference("health_snapshots", "account_id", Way.KEPT, "health_snapshots"),
             Reference("health_factors", "account_id", Way.KEPT),
             *_OF_ANY_KIND,

@@ -1,5 +1,6 @@
 """The settings of accounts elsewhere that members connect by consent."""
 
+from enum import StrEnum
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
@@ -8,6 +9,13 @@ from pydantic_settings import BaseSettings
 from contract.integrations import POLL_SECONDS
 from contract.web_address import is_web_address
 from gateway.addresses import is_loopback_name
+
+
+class SlackTier(StrEnum):
+    """How Slack limits the app's looks into channels."""
+
+    DISTRIBUTED = "distributed"
+    INTERNAL = "internal"
 
 
 class AccountSettings(BaseSettings):
@@ -48,6 +56,35 @@ class AccountSettings(BaseSettings):
         description="Where Microsoft's interfaces lie instead, by https or on this machine; for tests.",
         examples=["http://127.0.0.1:9000"],
     )
+    slack_client_id: str = Field(
+        default="",
+        description="The Slack app by which administrators connect their workspace.",
+        examples=["2141029472.691202649728"],
+    )
+    slack_client_secret: SecretStr = Field(
+        default=SecretStr(""), description="The secret of that app.", examples=["the-secret-of-the-app"]
+    )
+    slack_signing_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="The secret under which Slack signs its notices of huddles; without it channels are looked at now "
+        "and then, and huddles whose message Slack deletes are missed.",
+        examples=["the-signing-secret-of-the-app"],
+    )
+    slack_tier: SlackTier = Field(
+        default=SlackTier.DISTRIBUTED,
+        description="How often Slack lets the app look into channels: once a minute, or as an app of the workspace's "
+        "own or of Slack's marketplace (`internal`).",
+    )
+    slack_base_url: str | None = Field(
+        default=None,
+        description="Where Slack's interfaces lie instead, by https or on this machine; for tests.",
+        examples=["http://127.0.0.1:9001"],
+    )
+    zoom_webhook_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="The secret token under which Zoom signs its notices.",
+        examples=["the-secret-token-of-the-app"],
+    )
     sync_poll_seconds: int = Field(
         default=POLL_SECONDS,
         ge=30,
@@ -56,7 +93,10 @@ class AccountSettings(BaseSettings):
         json_schema_extra={"unit": "seconds"},
     )
 
-    @field_validator("google_client_id", "google_client_secret", "microsoft_client_id", "microsoft_client_secret")
+    @field_validator(
+        *("google_client_id", "google_client_secret", "microsoft_client_id", "microsoft_client_secret"),
+        *("slack_client_id", "slack_client_secret", "slack_signing_secret", "zoom_webhook_secret"),
+    )
     @classmethod
     def _visible(cls, value: SecretStr | str) -> SecretStr | str:
         text = value if isinstance(value, str) else value.get_secret_value()
@@ -64,7 +104,7 @@ class AccountSettings(BaseSettings):
             raise ValueError("must be visible ASCII, without blanks")
         return value
 
-    @field_validator("google_base_url", "microsoft_base_url")
+    @field_validator("google_base_url", "microsoft_base_url", "slack_base_url")
     @classmethod
     def _unheard(cls, value: str | None) -> str | None:
         """Tokens go there, so nobody may listen in."""

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
-from contract.integrations import BY_PROVIDER, CATALOGUE, IntegrationProvider
-from contract.web_address import origin_of_address
-from gateway.account_settings import is_given
+from gateway.account_providers import accounts_of
 from gateway.made import database_of, embedded_issuer, mail_of, store_of
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.error_reports import reports_of
@@ -38,10 +36,7 @@ from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper
 from jobs.worker import Worker
 from providers import wire
-from providers.accounts.consents import AccountProvider, Accounts
-from providers.accounts.google import GoogleAccounts
 from providers.accounts.ical import LocalFeed
-from providers.accounts.microsoft import MicrosoftAccounts
 from providers.calls import Calls
 from providers.chat_model_choice import chat_model
 from providers.chat_models import ChatModel
@@ -108,31 +103,6 @@ def chat_model_of(settings: Settings, calls: Calls) -> ChatModel:
         silence=settings.model_timeout_seconds,
         calls=calls,
     )
-
-
-def accounts_of(settings: Settings, calls: Calls) -> Accounts:
-    """The providers whose accounts can be connected: those of which everything that it takes is set."""
-    public_url = (settings.public_url or "").rstrip("/")
-    missing = frozenset(name for info in CATALOGUE for name in info.settings if not is_given(settings, name))
-    makers = {IntegrationProvider.GOOGLE: _google, IntegrationProvider.MICROSOFT: _microsoft}
-    providers: dict[IntegrationProvider, AccountProvider] = {
-        provider: made(settings, calls)
-        for provider, made in makers.items()
-        if not missing.intersection(BY_PROVIDER[provider].settings)
-    }
-    origins = frozenset(filter(None, (*settings.cors_origins, origin_of_address(public_url)))) - {"*"}
-    return Accounts(providers, missing, public_url, origins, settings.sync_poll_seconds)
-
-
-def _google(settings: Settings, calls: Calls) -> AccountProvider:
-    secret = settings.google_client_secret.get_secret_value()
-    return GoogleAccounts(settings.google_client_id, secret, settings.google_base_url, calls=calls)
-
-
-def _microsoft(settings: Settings, calls: Calls) -> AccountProvider:
-    secret = settings.microsoft_client_secret.get_secret_value()
-    tenant, base_url = settings.microsoft_tenant, settings.microsoft_base_url
-    return MicrosoftAccounts(settings.microsoft_client_id, secret, tenant, base_url, calls=calls)
 
 
 def _chat_options(settings: Settings) -> ChatOptions:

@@ -13,7 +13,7 @@ from jobs import (
     sequences,
     webhooks,
 )
-from jobs.sync import held, removal
+from jobs.sync import held, removal, watches
 from jobs.sync import run as synchronisation
 from jobs.work import KINDS
 
@@ -32,5 +32,6 @@ __all__ = [
     "research",
     "sequences",
     "synchronisation",
+    "watches",
     "webhooks",
 ]

@@ -12,10 +12,22 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from contract.errors import Conflict, Duplicate, Forbidden, InvalidState, Path, Problem, Problems, ProviderFailed
+from contract.errors import (
+    Conflict,
+    Duplicate,
+    Forbidden,
+    InvalidState,
+    NotFound,
+    Path,
+    Problem,
+    Problems,
+    ProviderFailed,
+)
 from contract.integrations import (
     BY_PROVIDER,
     CONSENT_SECONDS,
+    NAMED_IN_NOTICES,
+    IntegrationOwnership,
     IntegrationProvider,
     IntegrationStatus,
     IntegrationStreamKind,
@@ -27,7 +39,7 @@ from identity.secrets import matches, stored
 from jobs.queue import hasten
 from jobs.sync import sources
 from jobs.sync.lifecycle import NO_PROBLEM
-from jobs.sync.run import KIND
+from jobs.sync.notices import KIND
 from jobs.sync.sources import Account, Secret
 from providers.accounts.consents import AccountProvider, CalendarInfo, Who
 from providers.accounts.oauth import Tokens, new_verifier
@@ -42,7 +54,7 @@ from resolvers.shared.inputs import Input, bounded, storable
 from storage.base import as_uuid, new_id, now
 from storage.new_rows import new_row
 from storage.queries import integrations as statements
-from storage.queries import sync
+from storage.queries import notices, sync
 from storage.tables import Integration, SyncStream
 from storage.tenancy.sessions import TenantSession
 
@@ -108,7 +120,7 @@ async def connect_integration(ctx: Context, input: IntegrationConnect) -> Consen
             org_id=ctx.org_id,
             id=integration_id,
             provider=info.provider.value,
-            owner_id=ctx.caller.subject,
+            owner_id=None if info.ownership is IntegrationOwnership.ORGANIZATION else ctx.caller.subject,
             name=input.name or info.name,
             account_key=integration_id,  # whose account it will be is not known yet
             status=_PENDING,
@@ -158,7 +170,7 @@ def _provider(ctx: Context, info: ProviderInfo) -> AccountProvider:
     at: Path = ("input", "provider")
     if info.provider is IntegrationProvider.ICAL:
         raise Problems([Problem(at, "is connected by its address or its content, as a feed", "value_error")])
-    if info.ownership.value == "organization" and not is_administrator(ctx):
+    if info.ownership is IntegrationOwnership.ORGANIZATION and not is_administrator(ctx):
         raise Forbidden(ScopeGroup.ORG_ADMIN, ctx.caller.scopes)
     if not info.is_built:
         raise InvalidState(f"This version of the service cannot connect {info.name}", field=at)
@@ -202,7 +214,9 @@ async def _asked(
     expires_at = now() + timedelta(seconds=CONSENT_SECONDS)
     integration = await session.update(
         integration,
-        grant_sealed=sealed_grant(pepper, integration.id, Grant(verifier, return_to, kinds=kinds)),
+        grant_sealed=sealed_grant(
+            pepper, integration.id, Grant(verifier, return_to, kinds=kinds, subject=ctx.caller.subject)
+        ),
         grant_state=stored(nonce, pepper),
         grant_code=None,
         grant_expires_at=expires_at,
@@ -213,8 +227,8 @@ async def _asked(
     which = IntegrationProvider(integration.provider)
     state = new_state(pepper, ctx.org_id, integration.id, which, nonce)
     redirect = ctx.services.accounts.redirect(which)
-    scope = " ".join(BY_PROVIDER[which].asked_for(kinds))
-    return Consent(integration, provider.oauth.address(redirect, state, verifier, scope=scope), expires_at)
+    scopes = BY_PROVIDER[which].asked_for(kinds)
+    return Consent(integration, provider.oauth.address(redirect, state, verifier, scopes), expires_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +250,14 @@ async def complete_integration(ctx: Context, integration_id: str, input: Integra
     pepper = ctx.services.identity.pepper
     async with ctx.writing() as session:
         integration = await own_to_change(ctx, session, integration_id)
+        kept = integration.grant_sealed
+        grant = None if kept is None else opened_grant(pepper, integration.id, kept)
+        if grant is not None and grant.subject not in ("", ctx.caller.subject):
+            raise NotFound(field=("id",))  # another administrator began what is the organization's
         expires = integration.grant_expires_at
         is_good = matches(input.completion_code, integration.grant_code, pepper)
-        if not is_good or expires is None or expires < now() or integration.grant_sealed is None:
+        if not is_good or expires is None or expires < now() or grant is None:
             raise InvalidState(_WRONG, field=("input", "completion_code"))
-        grant = opened_grant(pepper, integration.id, integration.grant_sealed)
         values = {"grant_sealed": None, "grant_state": None, "grant_code": None, "grant_expires_at": None}
         integration = await session.update(integration, **values)
     await ctx.commit()  # the code is used up, whatever comes of it (decision 571)
@@ -314,11 +331,11 @@ async def _kept(
         await _check_account(ctx, session, integration, keys, is_new=is_new)
         former = None if is_new else sources.opened_secret(pepper, integration.id, integration.sealed).account
         refresh = given.tokens.refresh or (former and former.refresh)
-        if not refresh:
+        if not refresh and not given.tokens.is_lasting:
             words = f"{info.name} gave nothing to go on with: remove this service from the account there, and try again"
             raise InvalidState(words, field=("input", "completion_code"))
         streams = await _followed(session, pepper, integration.id, given.calendars)
-        account = Account(given.who.label, given.tokens.access, refresh, given.tokens.expires_at, streams)
+        account = Account(given.who.label, given.tokens.access, refresh or "", given.tokens.expires_at, streams)
         is_held_up = integration.status in (_PENDING, IntegrationStatus.ACTION_REQUIRED.value)
         status = IntegrationStatus.ACTIVE.value if is_held_up else integration.status
         integration = await session.update(
@@ -333,6 +350,8 @@ async def _kept(
             **NO_PROBLEM,
             **changes.next_version(integration),
         )
+        if info.provider in NAMED_IN_NOTICES:
+            await notices.remember_account(session, integration, keys[0])
         if status == IntegrationStatus.ACTIVE.value:
             await start(session, integration, is_full=is_new)
         told = {"integration_id": integration.id, "provider": integration.provider}
@@ -350,7 +369,7 @@ async def _check_account(
             words = "This is another account than before: give the consent with the same one, or connect it by itself"
             raise Conflict(words, field=("input", "completion_code"))
         return
-    if await statements.has_account(session, integration.provider, keys, ctx.caller.subject):
+    if await statements.has_account(session, integration.provider, keys, integration.owner_id):
         raise Duplicate("you have connected this account already", field=("input", "completion_code"))
 
 

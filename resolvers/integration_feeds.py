@@ -22,7 +22,7 @@ from contract.integrations import (
 from contract.scopes import ScopeGroup
 from jobs.queue import hasten, schedule
 from jobs.sync import held, sources
-from jobs.sync.run import KIND
+from jobs.sync.notices import KIND
 from jobs.sync.sources import Secret
 from providers.accounts.ical_reading import READING, wrong_with
 from providers.children import ChildError

@@ -16,10 +16,10 @@ from jobs.queue import hasten
 from jobs.sync.again import decide
 from jobs.sync.events import IDS_MAX
 from jobs.sync.mail_leaving import leave_out
+from jobs.sync.notices import KIND
 from jobs.sync.rules import rules_of
-from jobs.sync.run import KIND
 from jobs.sync.writing import Outcome
-from resolvers.integrations import visible_of
+from resolvers.integrations import is_own, visible_of
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
@@ -55,7 +55,7 @@ async def list_items(
         raise NotFound(field=("integration_id",))
     own: Condition = Compare("integration_id", Op.EQ, canonical)
     parts = [own, listing.condition]
-    if found[0].owner_id != ctx.caller.subject and _asks_of(listing.condition, "subject"):
+    if not is_own(ctx, found[0]) and _asks_of(listing.condition, "subject"):
         parts.append(Compare("outcome", Op.EQ, IntegrationItemOutcome.TAKEN.value))
     return await page_of(ctx, listables.INTEGRATION_ITEMS, ListQuery(All(tuple(parts)), None, listing.page))
 
@@ -108,7 +108,7 @@ async def subject_of_item(ctx: Context, item_id: str) -> str | None:
     if item.outcome == IntegrationItemOutcome.TAKEN.value:
         return item.subject
     found = await _listed(ctx, item.integration_id)
-    return item.subject if found and found[0].owner_id == ctx.caller.subject else None
+    return item.subject if found and is_own(ctx, found[0]) else None
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
@@ -142,7 +142,7 @@ async def _decided(
         policy = await sync.lock(session)
         integration = await session.find(Integration, id=seen.integration_id, lock=True)
         item = await session.find(SyncOccurrence, id=canonical)
-        if integration is None or item is None or integration.owner_id != ctx.caller.subject:
+        if integration is None or item is None or not is_own(ctx, integration):
             raise NotFound(field=("id",))
         if integration.status == IntegrationStatus.DISCONNECTING.value:
             raise InvalidState("The connection is being removed", field=("id",))

@@ -10,8 +10,8 @@ from contract.domains import domain_of
 from contract.integrations import INTERNAL_DOMAINS_MAX, IntegrationProvider, SyncVisibility
 from contract.scopes import ScopeGroup
 from jobs.queue import hasten
+from jobs.sync.notices import KIND
 from jobs.sync.rules import internal_domains
-from jobs.sync.run import KIND
 from resolvers.integration_views import SettingsView
 from resolvers.integrations import SettingsChange
 from resolvers.shared import changes

@@ -20,7 +20,9 @@ from jobs.sync.run import percentage
 from resolvers.integrations import Connected, run_under_way
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
+from storage.base import now
 from storage.queries import integrations as statements
+from storage.queries import notices
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,20 @@ async def progress_shown(ctx: Context, integration_id: str) -> ProgressView:
         return ProgressView(None, None, 0, None)
     share = percentage(run.processed, run.expected)
     return ProgressView(IntegrationRunMode(run.mode), share, run.processed, run.expected)
+
+
+@requires(ScopeGroup.CRM_READ)
+async def is_told(ctx: Context, integration_id: str) -> bool:
+    """Whether the provider's notices of changes arrive: by a channel that holds, or as the operator has set it up."""
+    accounts = ctx.services.accounts
+
+    async def load(ids: list[str]) -> list[bool]:
+        async with ctx.reading() as session:
+            found = await notices.watched(session, ids, now())
+            signed = await notices.active_of(session, ids, [each.value for each in accounts.signing])
+        return [i in found or i in signed for i in ids]
+
+    return await ctx.loader("integration_notices", load).load(integration_id)
 
 
 def ownership_of(provider: str) -> IntegrationOwnership:

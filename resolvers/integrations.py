@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
 
 from contract.criteria import EVERYTHING, All, Any_, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import Forbidden, InvalidState, NotFound, Problem, Problems
@@ -21,9 +21,10 @@ from contract.integrations import (
 )
 from contract.scopes import ScopeGroup
 from jobs.queue import enqueue, hasten, supersede
-from jobs.sync import removal, sources
-from jobs.sync.run import KIND
+from jobs.sync import removal, sources, watches
+from jobs.sync.notices import KIND
 from providers.accounts.ports import AccountError
+from resolvers.integration_streams import StreamChange, follow
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
@@ -32,7 +33,7 @@ from resolvers.shared.lists import PageResult, page_of
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import integrations as statements
-from storage.queries import jobs, listables, records, sync
+from storage.queries import jobs, listables, notices, records, sync
 from storage.rows import IntegrationRow
 from storage.tables import Integration, IntegrationPolicy, Job, SyncRun, SyncStream
 from storage.tenancy.sessions import TenantSession
@@ -57,13 +58,6 @@ class SettingsChange(Settings):
     model_config = ConfigDict(json_schema_extra=never_null())
 
 
-class StreamChange(Input):
-    """Whether a stream is followed."""
-
-    id: StrictStr
-    enabled: StrictBool
-
-
 class IntegrationUpdate(Input):
     """Changes to a connection; a field that is left out stays."""
 
@@ -82,6 +76,7 @@ class ProviderView:
     info: ProviderInfo
     available: bool
     missing_settings: list[str]
+    push: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +112,7 @@ def _view(ctx: Context, policy: IntegrationPolicy, info: ProviderInfo) -> Provid
     if not info.is_built or info.provider not in policy.allowed_providers:
         return ProviderView(info, False, [])
     missing = [name for name in info.settings if name in ctx.services.accounts.missing]
-    return ProviderView(info, not missing, missing)
+    return ProviderView(info, not missing, missing, not missing and ctx.services.accounts.tells(info.provider))
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -211,10 +206,23 @@ async def label_of_integration(ctx: Context, integration_id: str) -> str | None:
     return sources.label_of(secret)
 
 
+def is_own(ctx: Context, integration: Connected) -> bool:
+    """Whether the connection is the caller's own: that of an organization is its administrators'."""
+    return integration.owner_id == ctx.caller.subject or (integration.owner_id is None and is_administrator(ctx))
+
+
+def _check_owner(ctx: Context, integration: Integration) -> None:
+    """Raise Forbidden for a connection of the organization, which its administrators alone change (decision 913)."""
+    if integration.owner_id is None and not is_administrator(ctx):
+        raise Forbidden(ScopeGroup.ORG_ADMIN, ctx.caller.scopes)
+
+
 async def own_to_change(ctx: Context, session: TenantSession, integration_id: str) -> Integration:
-    """The caller's own connection, locked. Raises NotFound."""
+    """The caller's own connection, locked. Raises NotFound, and Forbidden for the organization's."""
     found = await records.lock_for_update(session, Integration, integration_id)
-    if found is None or found.owner_id != ctx.caller.subject:
+    if found is not None:
+        _check_owner(ctx, found)
+    if found is None or not is_own(ctx, found):
         raise NotFound(field=("id",))
     return found
 
@@ -222,6 +230,8 @@ async def own_to_change(ctx: Context, session: TenantSession, integration_id: st
 async def _to_run(ctx: Context, session: TenantSession, integration_id: str) -> Integration:
     """The connection to be paused, resumed or removed: the caller's own, or any for an administrator."""
     found = await records.lock_for_update(session, Integration, integration_id)
+    if found is not None:
+        _check_owner(ctx, found)
     if found is None or (found.owner_id != ctx.caller.subject and not is_administrator(ctx)):
         raise NotFound(field=("id",))
     return found
@@ -254,7 +264,7 @@ async def update_integration(
         check_visibility(policy, input.settings)
         wanted = {"name": input.name} if input.name is not None else {}
         chosen = {} if input.settings is None else _chosen(input.settings)
-        moved = await _follow(session, integration.id, input.streams or [])
+        moved = await follow(session, integration.id, input.streams or [])
         differences = changes.differences(integration, {**wanted, **chosen})
         if differences or moved:
             await _read_anew(session, integration.id, wants=bool(chosen.keys() & differences.keys()))
@@ -271,25 +281,6 @@ def _chosen(settings: Settings) -> dict[str, object]:
     given = settings.given()
     not_null({f"settings.{name}": value for name, value in given.items()}, *(f"settings.{name}" for name in given))
     return {names[name]: getattr(value, "value", value) for name, value in given.items()}
-
-
-async def _follow(session: TenantSession, integration_id: str, wanted: Sequence[StreamChange]) -> bool:
-    """Follow streams or not; whether any changed. Raises Problems for one that the connection has not."""
-    streams = {stream.id: stream for stream in await sync.streams(session, integration_id)}
-    problems = [
-        Problem(("input", "streams", place, "id"), "is no stream of this connection", "reference")
-        for place, each in enumerate(wanted)
-        if as_uuid(each.id) not in streams
-    ]
-    if problems:
-        raise Problems(problems)
-    last = {as_uuid(each.id) or "": each.enabled for each in wanted}
-    moved = {i: enabled for i, enabled in last.items() if streams[i].enabled != enabled}
-    for is_followed in set(moved.values()):
-        await sync.follow(
-            session, [i for i, enabled in moved.items() if enabled is is_followed], is_followed=is_followed
-        )
-    return bool(moved)
 
 
 async def _read_anew(session: TenantSession, integration_id: str, *, wants: bool) -> None:
@@ -310,6 +301,8 @@ async def pause_integration(ctx: Context, integration_id: str) -> Integration:
             values = {"status": paused, "is_suspended": False, "next_sync_at": None, "retry_at": None}
             integration = await session.update(integration, **values, **changes.next_version(integration))
             await statements.cancel_queued(session, integration.id)
+            if await notices.watches(session, integration.id):
+                await enqueue(session, watches.KIND, {"integration_id": integration.id}, key=integration.id)
             await _log(ctx, session, "integration_paused", integration)
     ctx.forget()
     return integration
@@ -374,11 +367,12 @@ async def disconnect_integration(ctx: Context, integration_id: str, delete_synce
         integration = await _to_run(ctx, session, integration_id)
         if integration.status == _GOING:
             raise NotFound(field=("id",))
-        revoking = sources.revocation_of(ctx.services.identity.pepper, integration)
+        revoking = sources.revocation_of(ctx.services.identity.pepper, integration, ctx.services.accounts)
         values = {"status": _GOING, "sealed": None, "next_sync_at": None, "retry_at": None, "grant_sealed": None}
         values["account_key"] = integration.id  # so that the account can be connected anew at once
         integration = await session.update(integration, **values, **changes.next_version(integration))
         await statements.forget_content(session, integration.id)
+        await notices.forget_account(session, integration.id)
         await statements.cancel_queued(session, integration.id)
         arguments = {"integration_id": integration.id, "delete_synced": delete_synced, **revoking}
         job = await enqueue(session, removal.KIND, arguments)

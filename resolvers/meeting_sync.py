@@ -11,8 +11,8 @@ from contract.integrations import IntegrationProvider, ParticipantResponse, Sync
 from contract.scopes import ScopeGroup
 from jobs.queue import hasten
 from jobs.sync.identity import domain_key, is_within
+from jobs.sync.notices import KIND
 from jobs.sync.rules import internal_domains
-from jobs.sync.run import KIND
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context

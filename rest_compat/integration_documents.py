@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 
-from contract.integrations import IntegrationStatus
-from resolvers import integration_views, integrations
+from contract.integrations import WINDOWED, IntegrationStatus
+from resolvers import integration_channels, integration_views, integrations
 from resolvers.integrations import Connected
 from resolvers.shared.context import Context
 from rest_compat.operations import RestResponse
@@ -38,11 +39,13 @@ async def all_shown(ctx: Context, found: Sequence[Connected]) -> list[JsonObject
 
 async def _shown(ctx: Context, each: Connected) -> JsonObject:
     """Returns the document; what stands beside the columns comes in a statement for all of a page."""
-    label, streams, progress, counts = await gather(
+    label, streams, channels, progress, counts, is_told = await gather(
         integrations.label_of_integration(ctx, each.id),
         integrations.streams_of_integration(ctx, each.id),
+        integration_channels.channels_of_integration(ctx, each.id),
         integration_views.progress_shown(ctx, each.id),
         integration_views.counts_of_integration(ctx, each.id),
+        integration_views.is_told(ctx, each.id),
     )
     problem = integration_views.problem_of(each)
     is_active = each.status == IntegrationStatus.ACTIVE
@@ -65,7 +68,7 @@ async def _shown(ctx: Context, each: Connected) -> JsonObject:
         },
         "settings": settings_document(integration_views.settings_of(each)),
         "streams": [_stream(stream) for stream in streams],
-        "channels": [],
+        "channels": [asdict(channel) for channel in channels],
         "progress": {
             "mode": None if progress.mode is None else progress.mode.value,
             "percentage": progress.percentage,
@@ -80,7 +83,7 @@ async def _shown(ctx: Context, each: Connected) -> JsonObject:
         },
         "last_synced_at": each.last_synced_at,
         "next_sync_at": each.next_sync_at if is_active else None,
-        "push": False,
+        "push": is_told,
         "created_at": each.created_at,
         "updated_at": each.updated_at,
         "version": each.version,
@@ -93,8 +96,8 @@ def _stream(stream: SyncStream) -> JsonObject:
         "kind": stream.kind,
         "name": stream.name,
         "enabled": stream.enabled,
-        "window_from": stream.window_from,
-        "window_until": stream.window_until,
+        "window_from": stream.window_from if stream.kind in WINDOWED else None,
+        "window_until": stream.window_until if stream.kind in WINDOWED else None,
         "last_synced_at": stream.synced_at,
     }
 

@@ -57,7 +57,7 @@ async def providers(call: RestRequest) -> RestResponse:
                 "available": each.available,
                 "missing_settings": each.missing_settings,
                 "permissions": list(each.info.permissions),
-                "push": False,
+                "push": each.push,
             }
             for each in found
         ]

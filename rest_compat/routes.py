@@ -35,6 +35,7 @@ from rest_compat import (
     funnel,
     health,
     imports,
+    integration_channels,
     integration_consent,
     integration_items,
     integration_policy,
@@ -62,6 +63,7 @@ from rest_compat import (
     viewer,
 )
 from rest_compat.integration_callback import callback_route
+from rest_compat.integration_hooks import hook_route
 from rest_compat.operations import RestOperation
 from transport.readiness import Readiness
 from transport.streams import Streams
@@ -108,6 +110,7 @@ _MODULES: Final = (
         integration_policy,
         integrations,
         integration_consent,
+        integration_channels,
         integration_items,
         chat_threads,
         chat_runs,
@@ -128,4 +131,4 @@ def liveness_routes(services: Services, readiness: Readiness) -> list[Route]:
 
 def rest_routes(services: Services, readiness: Readiness, streams: Streams | None = None) -> list[Route]:
     """Makes the routes of all paths, to be mounted at the root."""
-    return [callback_route(services), *serving.routes(OPERATIONS, services, readiness, streams)]
+    return [callback_route(services), hook_route(services), *serving.routes(OPERATIONS, services, readiness, streams)]

@@ -6,6 +6,7 @@ from typing import Annotated
 import strawberry
 
 from contract.integrations import (
+    WINDOWED,
     IntegrationOwnership,
     IntegrationProblemCode,
     IntegrationProvider,
@@ -16,11 +17,12 @@ from contract.integrations import (
     IntegrationStreamKind,
     SyncVisibility,
 )
-from resolvers import integration_views, integrations
+from resolvers import accounts, deals, integration_channels, integration_views, integrations
 from resolvers.integrations import Connected, ProviderView
 from schema import integration_enums as _vocabularies  # noqa: F401  # declares the enums
 from schema.connections import Node
 from schema.declare import Info, argument, computed_field, field, guarded_field
+from schema.execution.selections import selected
 from schema.links import AccountLink, DealLink
 from storage.rows import SyncRunRow, SyncStreamRow
 
@@ -56,9 +58,7 @@ class IntegrationProviderInfo:
     def permissions(root: strawberry.Parent[ProviderView]) -> list[str]:
         return list(root.info.permissions)
 
-    @computed_field("Whether the provider tells of changes, or is asked now and then.")
-    def push(root: strawberry.Parent[ProviderView]) -> bool:
-        return False
+    push: bool = field("Whether the provider tells of changes, or is asked now and then.")
 
 
 @strawberry.type(description="What holds a connection up, in words for the member.")
@@ -81,8 +81,14 @@ class IntegrationStream:
     id: strawberry.ID = field("The stream's identifier.")
     name: str = field("What the members call it.")
     enabled: bool = field("Whether it is followed.")
-    window_from: datetime | None = field("The days that are followed now; null for e-mail and chat.")
-    window_until: datetime | None = field("The end of the days that are followed.")
+
+    @computed_field("The days that are followed now; null for e-mail and chat.")
+    def window_from(root: strawberry.Parent[SyncStreamRow]) -> datetime | None:
+        return root.window_from if root.kind in WINDOWED else None
+
+    @computed_field("The end of the days that are followed.")
+    def window_until(root: strawberry.Parent[SyncStreamRow]) -> datetime | None:
+        return root.window_until if root.kind in WINDOWED else None
 
     @computed_field("What kind of stream it came by.")
     def kind(root: strawberry.Parent[SyncStreamRow]) -> IntegrationStreamKind:
@@ -97,8 +103,18 @@ class IntegrationStream:
 class IntegrationChannel:
     channel_id: str = field("The provider's identifier of the channel.")
     name: str = field("The channel's name at the provider.")
-    account: AccountLink | None = field("The account that it is about.")
-    deal: DealLink | None = field("The deal that it is about.")
+
+    @guarded_field(accounts.get_account, "The account that it is about.", "account_id")
+    async def account(root: strawberry.Parent[integration_channels.Channel], info: Info) -> AccountLink | None:
+        if root.account_id is None:
+            return None
+        return await accounts.get_account(info.context, root.account_id, selection=selected(info))
+
+    @guarded_field(deals.get_deal, "The deal that it is about.", "deal_id")
+    async def deal(root: strawberry.Parent[integration_channels.Channel], info: Info) -> DealLink | None:
+        if root.deal_id is None:
+            return None
+        return await deals.get_deal(info.context, root.deal_id, selected(info))
 
 
 @strawberry.type(description="How far the run that is under way has come.")
@@ -192,9 +208,9 @@ class Integration(Node):
     async def streams(root: strawberry.Parent[Connected], info: Info) -> list[IntegrationStream]:
         return await integrations.streams_of_integration(info.context, root.id)
 
-    @computed_field("The chat channels that are linked to a record.")
-    def channels(root: strawberry.Parent[Connected]) -> list[IntegrationChannel]:
-        return []
+    @guarded_field(integration_channels.channels_of_integration, "The chat channels that are linked to a record.")
+    async def channels(root: strawberry.Parent[Connected], info: Info) -> list[IntegrationChannel]:
+        return await integration_channels.channels_of_integration(info.context, root.id)
 
     @guarded_field(integration_views.progress_shown, "How far the present run has come.")
     async def progress(root: strawberry.Parent[Connected], info: Info) -> IntegrationProgress:
@@ -216,6 +232,6 @@ class Integration(Node):
     def next_sync_at(root: strawberry.Parent[Connected]) -> datetime | None:
         return root.next_sync_at if root.status == IntegrationStatus.ACTIVE else None
 
-    @computed_field("Whether the provider's notices of changes arrive.")
-    def push(root: strawberry.Parent[Connected]) -> bool:
-        return False
+    @guarded_field(integration_views.is_told, "Whether the provider's notices of changes arrive.")
+    async def push(root: strawberry.Parent[Connected], info: Info) -> bool:
+        return await integration_views.is_told(info.context, root.id)

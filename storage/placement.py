@@ -29,6 +29,7 @@ _SHARED: Final = {
     "organizations": Placement.REFERENCE,
     **dict.fromkeys(("members", "memberships", "credentials"), Placement.LOCAL),
     **dict.fromkeys(("passwords", "login_sessions", "login_grants", "login_tickets"), Placement.LOCAL),
+    "integration_accounts": Placement.LOCAL,
     **dict.fromkeys(("feedback", "idempotency_keys", "media"), Placement.LOCAL),
     **dict.fromkeys(("job_queue", "job_workers", "file_leftovers"), Placement.LOCAL),
     **dict.fromkeys(("analytics_watches", "chat_watches", "reminder_watches"), Placement.LOCAL),

@@ -551,6 +551,12 @@ class IntegrationRow(RecordRow):
     updated_at: datetime.datetime
     version: int
 
+class IntegrationAccountRow(Row):
+    org_id: str
+    integration_id: str
+    provider: str
+    account_key: str
+
 class IntegrationPolicyRow(Row):
     org_id: str
     internal_domains: list[str] | None
@@ -925,6 +931,20 @@ class StageChangeRow(RecordRow):
     by: str | None
     account_id: str | None
 
+class StreamLinkRow(Row):
+    org_id: str
+    stream_id: str
+    account_id: str | None
+    deal_id: str | None
+
+class StreamWatchRow(RecordRow):
+    integration_id: str
+    stream_id: str
+    sealed: bytes | None
+    expires_at: datetime.datetime
+    renews_at: datetime.datetime
+    ends_at: datetime.datetime | None
+
 class SyncItemRow(RecordRow):
     stream_id: str
     external_id: str
@@ -985,6 +1005,7 @@ class SyncStreamRow(RecordRow):
     window_until: datetime.datetime | None
     synced_at: datetime.datetime | None
     confirmed_at: datetime.datetime | None
+    noticed_at: datetime.datetime | None
 
 class SyncedMeetingRow(RecordRow):
     uid: str

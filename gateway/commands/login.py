@@ -1,5 +1,7 @@
 """`member login-link`, `password-link` and `logout`: how members sign in at the embedded identity provider."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -9,14 +11,10 @@ import typer
 from contract.login import LINK_SECONDS_MAX, LOGIN_LINK_SECONDS, PASSWORD_LINK_SECONDS, TicketKind
 from gateway.commands.before import needed_key
 from gateway.commands.outcome import AsJson, fail, say, settings, show, with_database
-from identity import directory
-from storage.base import now
-from storage.database import Database
-from storage.queries import logins as statements
-from storage.queries import organizations
 
 if TYPE_CHECKING:
     from gateway.settings import Settings
+    from storage.database import Database
 
 User = Annotated[str | None, typer.Option("--user", help="The member's subject.")]
 OfOrganization = Annotated[
@@ -70,7 +68,8 @@ def _print(
     users: Sequence[str] | None, kind: TicketKind, ttl: int, as_json: bool, *, alone: bool, org: str | None = None
 ) -> None:
     """Make a link for each member, and print them; nothing is made where one is no member."""
-    from identity import logins
+    from identity import directory, logins
+    from storage.base import now
 
     configuration = _embedded()
     base = _address(configuration)
@@ -100,6 +99,9 @@ def _print(
 
 async def _without_password(database: Database, org: str | None) -> list[str]:
     """The active members of the organization who have no password."""
+    from storage.queries import logins as statements
+    from storage.queries import organizations
+
     org_id = await needed_key(database, org or "")
     async with database.directory() as session:
         everybody = [row.subject for row in await organizations.everybody(session, org_id) if row.ended_at is None]
@@ -107,7 +109,7 @@ async def _without_password(database: Database, org: str | None) -> list[str]:
     return [subject for subject in everybody if subject not in able]
 
 
-def _embedded() -> "Settings":
+def _embedded() -> Settings:
     """The settings, where the embedded identity provider signs members in."""
     configuration = settings()
     if configuration.oidc_issuer is not None:
@@ -115,7 +117,7 @@ def _embedded() -> "Settings":
     return configuration
 
 
-def _address(configuration: "Settings") -> str:
+def _address(configuration: Settings) -> str:
     """Where a browser of this machine, or of anywhere with CRM_PUBLIC_URL, finds the service."""
     if configuration.public_url is not None:
         return configuration.public_url.rstrip("/")

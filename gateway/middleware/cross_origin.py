@@ -76,6 +76,7 @@ _WRITTEN_HEADERS = (
     "X-Request-Id",
 )
 _SAFE = ("accept", "accept-language", "content-language", "content-type")  # which browsers need not ask for
+_OF_PROVIDERS = ("/integrations/callback/", "/integrations/hooks/")
 _ASKED = b"access-control-request-headers"
 
 
@@ -85,13 +86,25 @@ def cross_origin(settings: Settings) -> list[Middleware]:
         return []
     read = [*_READ_HEADERS, *_ADDED_HEADERS, *_TUS_HEADERS, *settings.cors_headers]
     rules = Middleware(
-        CORSMiddleware,
+        Rules,
         allow_origins=settings.cors_origins,
         allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
         allow_headers=read,
         expose_headers=_WRITTEN_HEADERS,
     )
     return [Middleware(Asked, allowed=read), rules]
+
+
+class Rules(CORSMiddleware):
+    """The rules for other origins; there are none where providers send browsers and notices, and no page calls."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        path = str(scope.get("path", "")).removeprefix(scope.get("root_path", ""))
+        if path.startswith(_OF_PROVIDERS):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 class Asked:

@@ -71,6 +71,7 @@ def of_settings(settings: Settings, strangers: Sequence[Stranger]) -> Iterator[F
     note = "; while its consent screen is «in testing», consents end after seven days"
     yield _of_accounts(settings, IntegrationProvider.GOOGLE, note)
     yield _of_accounts(settings, IntegrationProvider.MICROSOFT)
+    yield _of_slack(settings)
     yield from _of_telemetry(settings)
     yield Finding(
         "outbound",
@@ -107,3 +108,25 @@ def _of_accounts(settings: Settings, provider: IntegrationProvider, note: str = 
     if public.scheme != "https" and not is_loopback_name(public.hostname or ""):
         return Finding(name, False, message, f"use https in CRM_PUBLIC_URL: {info.name} sends nobody back to http")
     return Finding(name, True, message + note)
+
+
+def _of_slack(settings: Settings) -> Finding:
+    """Whether administrators can connect a Slack workspace, and whether Slack can tell of huddles."""
+    given = {
+        "CRM_SLACK_CLIENT_ID": bool(settings.slack_client_id),
+        "CRM_SLACK_CLIENT_SECRET": bool(settings.slack_client_secret.get_secret_value()),
+    }
+    is_signed = bool(settings.slack_signing_secret.get_secret_value())
+    if not any(given.values()) and not is_signed:
+        return Finding("slack", True, "not set up: administrators cannot connect Slack workspaces")
+    missing = [name for name, there in {**given, "CRM_PUBLIC_URL": bool(settings.public_url)}.items() if not there]
+    if missing:
+        return Finding("slack", False, f"half set up: {', '.join(missing)} not set", f"set {' and '.join(missing)}")
+    if not is_signed:
+        advice = "set CRM_SLACK_SIGNING_SECRET: without it huddles are missed whose message Slack deletes"
+        return Finding("slack", False, "Slack cannot tell of huddles: CRM_SLACK_SIGNING_SECRET not set", advice)
+    public = urlsplit(settings.public_url or "")
+    message = f"Slack tells of huddles at {(settings.public_url or '').rstrip('/')}/integrations/hooks/slack"
+    if public.scheme != "https" and not is_loopback_name(public.hostname or ""):
+        return Finding("slack", False, message, "use https in CRM_PUBLIC_URL: Slack sends no notices to http")
+    return Finding("slack", True, message)

@@ -15,7 +15,7 @@ from uvicorn import Config
 
 from contract.errors import BadRequest, GatewayError
 from contract.http_errors import AddressTooLong, HeadersTooLarge, TooSlow
-from contract.integrations import FEED_BYTES_MAX
+from contract.integrations import FEED_BYTES_MAX, HOOK_BYTES_MAX
 from contract.limits import (
     ADDRESS_MAX_BYTES,
     BODY_BYTES_PER_SECOND,
@@ -343,8 +343,10 @@ class HttpServerProtocol(HttpProtocol):
 
 
 def _body_limit(method: bytes, url: bytes) -> int:
-    """The bytes that a body may have: of an uploaded feed more than of others."""
+    """The bytes that a body may have: of an uploaded feed more than of others, of a provider's notice less."""
     path = url.partition(b"?")[0]
+    if path.startswith(b"/integrations/hooks/"):
+        return HOOK_BYTES_MAX
     is_feed = method == b"PUT" and path.startswith(b"/integrations/") and path.endswith(b"/feed")
     return FEED_BYTES_MAX if is_feed else BODY_MAX_BYTES
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from contract.integrations import IntegrationItemDecision, IntegrationSkipReason, SyncVisibility
 from jobs.sync.identity import address_key, uid_hash
 from jobs.sync.judge import Rules, Verdict, skipped
-from jobs.sync.match import external, matched
+from jobs.sync.match import external, linked, matched
 from jobs.sync.meetings import TAKEN, Connection, Meetings, Slot
 from jobs.sync.merge import as_document, from_document, restricted
 from jobs.sync.records import known_of
@@ -35,7 +35,8 @@ async def decide(
     await meetings.find([uid_hash(item.uid)], [occurrence])
     slot = _slot(item, there, verdict)
     known = await known_of(session, {address_key(guest.email) for guest in slot.said.guests})
-    slot = replace(slot, match=matched(external(slot.said.guests, rules.own, rules.internal), known))
+    about = await sync.about(session, item.stream_id)
+    slot = replace(slot, match=linked(matched(external(slot.said.guests, rules.own, rules.internal), known), about))
     return await meetings.settle([slot], [], keeps_worked_on=False)
 
 
@@ -86,4 +87,4 @@ def _slot(item: SyncItem, row: SyncOccurrence, verdict: Verdict) -> Slot:
     starts_at = row.starts_at or item.seen_at
     occurrence = Occurrence(row.recurrence, starts_at, row.ends_at or starts_at, row.all_day)
     slot = Slot(item.id, item.uid, uid_hash(item.uid), row.stream_id, occurrence, said, said, row, verdict)
-    return replace(slot, is_recurring=row.is_recurring, has_time=row.starts_at is not None)
+    return replace(slot, is_recurring=row.is_recurring, has_time=row.starts_at is not None, kind=row.kind)

@@ -23,6 +23,8 @@ class Rules:
     take_internal: bool
     window_from: datetime
     window_until: datetime
+    is_linked: bool = False
+    """Whether a member has said what the connection's streams are about, so that who takes part decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ def _outside(starts_at: datetime, rules: Rules, *, was_taken: bool) -> str | Non
 
 
 def _of_guests(said: Said, rules: Rules, note: str | None) -> Verdict:
+    if rules.is_linked:
+        return Verdict(explanation=note)
     others = [guest.email for guest in said.guests if address_key(guest.email) not in rules.own]
     if not others:
         return skipped(Reason.NO_EXTERNAL_ATTENDEE)

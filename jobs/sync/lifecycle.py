@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from contract.integrations import (
+    WATCHED_POLL_SECONDS,
     IntegrationProblemCode,
     IntegrationRunMode,
     IntegrationRunStatus,
@@ -14,7 +15,8 @@ from contract.integrations import (
 from contract.scopes import ScopeGroup
 from jobs.sync.events import happened
 from jobs.sync.rules import effective
-from jobs.work import Run, finish
+from jobs.sync.turns import too_early
+from jobs.work import NotYet, Run, finish
 from providers.accounts.ports import AccountError
 from storage.base import now
 from storage.new_rows import new_row
@@ -39,7 +41,7 @@ class Begun:
 
 
 async def begin(run: Run, integration_id: str) -> Begun | None:
-    """Note that a run begins; None where the connection is not to be read."""
+    """Note that a run begins; None where the connection is not to be read. Raises NotYet where it is too early."""
     async with run.writing() as session:
         integration = await session.find(Integration, id=integration_id, lock=True)
         if integration is None:
@@ -53,6 +55,8 @@ async def begin(run: Run, integration_id: str) -> Begun | None:
         queued = await integrations.unfinished_run(session, integration.id)
         was_asked = queued is not None
         if queued is None:
+            if (wait := too_early(run.ports.accounts, integration, streams, now())) is not None:
+                raise NotYet(wait)
             first = any(stream.wants_full for stream in streams if stream.enabled)
             mode = IntegrationRunMode.FULL if first else IntegrationRunMode.INCREMENTAL
             queued = new_row(SyncRun, integration_id=integration.id, mode=mode.value)
@@ -87,7 +91,20 @@ async def end_where_gone(run: Run, integration_id: str) -> None:
             run.is_finished = True
 
 
-async def succeeded(run: Run, begun: Begun, calls: int, *, has_changed: bool, wait: int | None) -> bool:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that was read to its end: its calls, whether anything changed, and when to look again unless as usual.
+
+    `is_told` is whether the provider tells of changes, None where it is never asked to.
+    """
+
+    calls: int
+    has_changed: bool
+    wait: float | None
+    is_told: bool | None
+
+
+async def succeeded(run: Run, begun: Begun, done: Done) -> bool:
     """The run was read to its end; whether another one waits."""
     async with run.writing() as session:
         integration = await session.find(Integration, id=begun.integration.id, lock=True)
@@ -95,20 +112,32 @@ async def succeeded(run: Run, begun: Begun, calls: int, *, has_changed: bool, wa
         if integration is None or current is None:
             return False
         moment = now()
-        done = IntegrationRunStatus.SUCCEEDED.value
-        current = await session.update(current, status=done, finished_at=moment, calls=current.calls + calls)
+        status = IntegrationRunStatus.SUCCEEDED.value
+        current = await session.update(current, status=status, finished_at=moment, calls=current.calls + done.calls)
+        pace = await _paced(run, session, integration, is_told=done.is_told)
         await session.update(
             integration,
             last_synced_at=moment,
-            next_sync_at=moment + timedelta(seconds=integration.poll_seconds if wait is None else wait),
+            next_sync_at=moment + timedelta(seconds=pace if done.wait is None else done.wait),
             failures=0,
             **NO_PROBLEM,
         )
         await integrations.forget_runs(session, integration.id)
-        if has_changed or begun.was_asked or current.mode == IntegrationRunMode.FULL.value:
+        if done.has_changed or begun.was_asked or current.mode == IntegrationRunMode.FULL.value:
             counts = {name: getattr(current, name) for name in ("created", "updated", "removed", "skipped")}
             await happened(session, integration, "integration_synced", current.id, mode=current.mode, **counts)
         return await integrations.queued_run(session, integration.id) is not None
+
+
+async def _paced(run: Run, session: TenantSession, integration: Integration, *, is_told: bool | None) -> int:
+    """The seconds between two looks, which the job keeps from now on: more where the provider tells of changes."""
+    if is_told is None:
+        return integration.poll_seconds
+    pace = max(integration.poll_seconds, WATCHED_POLL_SECONDS) if is_told else integration.poll_seconds
+    job = await jobs.find(session, run.job_id, lock=True)
+    if job is not None and job.repeat_seconds != pace:
+        await session.update(job, repeat_seconds=pace)
+    return pace
 
 
 NO_PROBLEM = {"problem_code": None, "problem_message": None, "problem_since": None, "retry_at": None}

@@ -62,6 +62,11 @@ def matched(addresses: Sequence[str], known: Known) -> Match:
     return Match(contact_id, account_id, None, tuple(with_them or [deal_id for deal_id, _ in deals]))
 
 
+def linked(match: Match, about: tuple[str | None, str | None] | None) -> Match:
+    """The match where a member has said which account and deal it is about."""
+    return match if about is None else Match(match.contact_id, *about)
+
+
 def is_person(guest: Guest) -> bool:
     """Whether a contact may be made of who takes part: neither a robot's address nor a list's."""
     return _ROBOTS.match(guest.email.partition("@")[0].lower()) is None

@@ -8,7 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from contract.integrations import IntegrationItemOutcome, IntegrationSkipReason, SyncVisibility
+from contract.integrations import (
+    IntegrationItemOutcome,
+    IntegrationSkipReason,
+    IntegrationStreamKind,
+    SyncVisibility,
+)
+from contract.vocabulary import ActivitySource
 from jobs.sync.judge import Rules, Verdict, skipped
 from jobs.sync.match import Match
 from jobs.sync.merge import Shown, from_document, merged
@@ -34,6 +40,7 @@ class Connection:
     visibility: SyncVisibility
     auto_create: bool
     own: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    source: ActivitySource = ActivitySource.CALENDAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ class Slot:
     match: Match = field(default_factory=Match)
     is_recurring: bool = False
     has_time: bool = True
+    kind: str = IntegrationStreamKind.CALENDAR.value
 
     @property
     def key(self) -> _Key:
@@ -135,6 +143,7 @@ class Meetings:
             integration_id=self._connection.id,
             stream_id=slot.stream_id,
             item_id=slot.item_id,
+            kind=slot.kind,
             recurrence=occurrence.recurrence,
             subject=slot.kept.subject,
             starts_at=occurrence.starts_at if slot.has_time else None,
@@ -185,7 +194,7 @@ class Meetings:
         items = await sync.items_by_id(self._session, {row.item_id for row in others}) if others else {}
         owners = await sync.connections(self._session, {row.integration_id for row in others}) if others else {}
         by_meeting = {each.meeting_id: each for each in self._synced.values() if each.meeting_id is not None}
-        plan = Plan(self._connection.owner_id, self._before, self._meetings)
+        plan = Plan(self._connection.owner_id, self._before, self._meetings, source=self._connection.source)
         for meeting_id in affected:
             synced = by_meeting.get(meeting_id)
             if synced is None:

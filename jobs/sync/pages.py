@@ -11,11 +11,11 @@ from datetime import datetime
 
 import orjson
 
-from contract.integrations import IntegrationItemDecision
+from contract.integrations import IntegrationItemDecision, IntegrationStreamKind
 from contract.vocabulary import SYSTEM_ACTOR
 from jobs.sync.identity import address_key, normal_uid, uid_hash
 from jobs.sync.judge import Rules, judged
-from jobs.sync.match import external, matched
+from jobs.sync.match import external, linked, matched
 from jobs.sync.meetings import Connection, Meetings, Slot
 from jobs.sync.merge import as_document, restricted
 from jobs.sync.records import known_of, make_contacts
@@ -43,7 +43,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass over a stream: what its items are kept with. `pepper` keys what stands for their content."""
+    """One pass over a stream: what its items are kept with. `pepper` keys what stands for their content.
+
+    `about` are the account and the deal that a member linked the stream to.
+    """
 
     stream_id: str
     generation: int
@@ -51,6 +54,8 @@ class Pass:
     rules: Rules
     present: datetime
     request_id: str
+    kind: str = IntegrationStreamKind.CALENDAR.value
+    about: tuple[str | None, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +162,7 @@ async def _slots(
     for slot in slots:
         wanted = slot.there is not None and slot.there.decision == IntegrationItemDecision.TAKE
         kept = restricted(slot.said, connection.visibility, known.contacts, wanted=wanted)
-        match = matched(external(slot.said.guests, rules.own, rules.internal), known)
+        match = linked(matched(external(slot.said.guests, rules.own, rules.internal), known), going.about)
         finished.append(replace(slot, kept=kept, match=match))
     return finished, lost
 
@@ -193,7 +198,7 @@ def _judged(piece: _Piece, meetings: Meetings, going: Pass) -> tuple[list[Slot],
         left.pop(occurrence.recurrence, None)
         slot = Slot(piece.id, piece.uid, slot_key[0], going.stream_id, occurrence, said, said, there, verdict)
         has_time = seen.problem is None or seen.starts_at is not None
-        shown.append(replace(slot, is_recurring=seen.is_recurring, has_time=has_time))
+        shown.append(replace(slot, is_recurring=seen.is_recurring, has_time=has_time, kind=going.kind))
     named = {occurrence.recurrence for occurrence in occurrences}
     return shown, [each for each in left.values() if each.recurrence in named or not _is_old(each, rules)]
 

@@ -1,6 +1,7 @@
 """Removing a connection that was disconnected: its items in batches, and what it brought where that is wanted."""
 
 import asyncio
+from contextlib import suppress
 
 from cryptography.exceptions import InvalidTag
 
@@ -10,6 +11,7 @@ from jobs.sync.mail_leaving import let_go
 from jobs.sync.meetings import Meetings
 from jobs.sync.rules import rules_of
 from jobs.sync.sources import opened_revocation
+from jobs.sync.watches import stop_at_the_end
 from jobs.work import Run, work
 from providers.accounts.calls import Refused
 from providers.accounts.ports import AccountError
@@ -55,6 +57,8 @@ async def _revoke(run: Run, integration_id: str, provider: str, revoking: str) -
         return
     if account is None:
         return
+    with suppress(AccountError):
+        token = await stop_at_the_end(run, account, integration_id, token)
     for number in range(1, _TRIES + 1):
         try:
             await account.oauth.revoked(token)

@@ -3,7 +3,17 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from contract.integrations import FREE_MAIL, WINDOW_AHEAD, WINDOW_BACK, SyncVisibility, narrower
+from contract.integrations import (
+    BY_PROVIDER,
+    FREE_MAIL,
+    WINDOW_AHEAD,
+    WINDOW_BACK,
+    IntegrationOwnership,
+    IntegrationProvider,
+    SyncVisibility,
+    narrower,
+)
+from contract.vocabulary import ActivitySource
 from jobs.sync.identity import address_key, domain_key
 from jobs.sync.judge import Rules
 from jobs.sync.meetings import Connection
@@ -42,9 +52,14 @@ async def rules_of(
         integration.take_internal,
         window_from,
         window_until,
+        is_linked=BY_PROVIDER[IntegrationProvider(integration.provider)].ownership is IntegrationOwnership.ORGANIZATION,
     )
     shown = effective(integration, policy)
-    return Connection(integration.id, integration.owner_id, shown, integration.auto_create, own), rules
+    source = _SOURCES.get(integration.provider, ActivitySource.CALENDAR)
+    return Connection(integration.id, integration.owner_id, shown, integration.auto_create, own, source), rules
+
+
+_SOURCES = {"slack": ActivitySource.SLACK, "zoom": ActivitySource.ZOOM}
 
 
 def internal_domains(policy: IntegrationPolicy, addresses: Collection[str]) -> list[str]:

@@ -24,31 +24,31 @@ from jobs.sync import sources
 from jobs.sync.again import narrow
 from jobs.sync.events import happened, synchronised
 from jobs.sync.judge import Rules
-from jobs.sync.lifecycle import Begun, begin, end_where_gone, failed, succeeded
+from jobs.sync.lifecycle import Begun, Done, begin, end_where_gone, failed, succeeded
 from jobs.sync.mail import keep_mail
 from jobs.sync.mail_leaving import narrow_mail
 from jobs.sync.mail_rules import MAIL_SOURCES
 from jobs.sync.meetings import Connection, Meetings
+from jobs.sync.notices import KIND
 from jobs.sync.pages import Pass, keep
+from jobs.sync.parts import Shown, parts_of
 from jobs.sync.refresh import Renewal
 from jobs.sync.rules import rules_of, window_of
+from jobs.sync.turns import in_turn
+from jobs.sync.watches import tend
 from jobs.sync.writing import Outcome
 from jobs.work import Retry, Run, work
 from providers.accounts.ports import AccountError, Asked, Cursor, Gone, Mail, More, Reader, Seen, StartOver, Told
 from storage.base import FIRST_ID, now
-from storage.queries import integrations, sync
+from storage.queries import integrations, notices, sync
 from storage.tables import Integration, SyncItem, SyncRun, SyncStream
 from storage.tenancy.sessions import TenantSession
 
-KIND = "integration_sync"
 _MAIL = IntegrationStreamKind.MAIL
-_Change = Seen | Gone | Mail
 _ENOUGH = 10_000  # attempts of a job: a first run that is killed often goes on all the same
 _SECONDS = 3_600.0
 _ANEW = timedelta(days=1)
 """How long a stream goes without everything being read anew, so that the days that are followed move on."""
-_OCCURRENCES_MAX = 400
-"""The occurrences of one transaction; the one item that has more has one of its own."""
 
 
 class Stopped(Exception):
@@ -63,6 +63,7 @@ class _Sum:
     processed: int = 0
     has_changed: bool = False
     wants_confirmation: bool = False
+    wait: float | None = None
     told_at: float = field(default_factory=time.monotonic)
 
 
@@ -76,9 +77,9 @@ async def synchronise(run: Run, integration_id: str) -> None:
     so_far = _Sum()
     try:
         await _narrow(run, begun)
-        for stream in begun.streams:
-            if stream.enabled:
-                await _stream(run, begun, stream, so_far)
+        tended = await tend(run, begun)
+        so_far.calls += tended.calls
+        await _streams(run, begun, so_far)
     except Stopped:
         async with run.writing() as session:
             await integrations.cancel_runs(session, integration_id)
@@ -86,12 +87,37 @@ async def synchronise(run: Run, integration_id: str) -> None:
     except AccountError as error:
         after = await failed(run, begun, error, so_far.calls)
         raise Retry(error.words, after=after) from None
-    wait = CONFIRM_SECONDS if so_far.wants_confirmation else None
-    waits = await succeeded(run, begun, so_far.calls, has_changed=so_far.has_changed, wait=wait)
+    wait = CONFIRM_SECONDS if so_far.wants_confirmation else so_far.wait
+    done = Done(so_far.calls, so_far.has_changed, wait, tended.is_told)
+    waits = await succeeded(run, begun, done)
     if waits:
         raise Retry("Another run was asked for", after=timedelta())
     if wait is not None:
-        raise Retry("A large removal is confirmed first", after=timedelta(seconds=wait))
+        raise Retry("Another look is to be taken soon", after=timedelta(seconds=wait))
+
+
+async def _streams(run: Run, begun: Begun, so_far: _Sum) -> None:
+    """Read the streams that are followed. A chat channel that is not shown holds up none of the others.
+
+    Raises AccountError.
+    """
+    wanted, so_far.wait = in_turn(run.ports.accounts, begun.integration, begun.streams)
+    held_up: AccountError | None = None
+    for stream in wanted:
+        if stream.kind == IntegrationStreamKind.CHANNEL:
+            async with run.reading() as session:  # a statement for each chat channel that is read
+                if await sync.about(session, stream.id) is None:
+                    continue
+        try:
+            await _stream(run, begun, stream, so_far)
+        except AccountError as error:
+            if stream.kind != IntegrationStreamKind.CHANNEL or error.code is not IntegrationProblemCode.FORBIDDEN:
+                raise
+            held_up = held_up or error
+            async with run.writing() as session:  # so that it is another one's turn
+                await _update(session, stream, confirmed_at=now())
+    if held_up is not None:
+        raise held_up
 
 
 async def _narrow(run: Run, begun: Begun) -> None:
@@ -171,7 +197,7 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
     anew = anew and stream.kind != _MAIL  # which never changes, and may take a call for each message
     thorough = stream.wants_full or anew or begun.run.mode == IntegrationRunMode.FULL.value
     cursor = sources.opened_cursor(run.ports.pepper, stream.id, stream.cursor)
-    asked = Asked(None if thorough else cursor, thorough, window_from, window_until)
+    asked = Asked(None if thorough else cursor, thorough, window_from, window_until, cursor, stream.noticed_at)
     told = Told()
     reader = _reader(run, begun, stream)
     generation, shown, end = stream.generation, 0, None
@@ -184,7 +210,7 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
                 raise _Anew
             if generation == stream.generation and not (end and end.is_unchanged):
                 generation += told.is_complete
-            for part in _parts(page):
+            for part in parts_of(page):
                 shown += len(part)
                 await _page(run, begun, stream, generation, part, expected, told, so_far)
     finally:
@@ -198,33 +224,20 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
     await _ended(run, begun, stream, generation, end, asked)
 
 
-def _parts(page: Sequence[_Change]) -> Sequence[Sequence[_Change]]:
-    """The page in parts, none of which has too many occurrences for a transaction."""
-    parts: list[list[_Change]] = []
-    number = 0
-    for each in page:
-        size = len(each.occurrences) if isinstance(each, Seen) else 1
-        if not parts or number + size > _OCCURRENCES_MAX:
-            parts.append([])
-            number = 0
-        parts[-1].append(each)
-        number += size
-    return parts
-
-
 async def _page(
     run: Run,
     begun: Begun,
     stream: SyncStream,
     generation: int,
-    page: Sequence[_Change],
+    page: Sequence[Shown],
     expected: int | None,
     told: Told,
     so_far: _Sum,
 ) -> None:
     async with run.writing() as session:
         integration, connection, rules = await _locked(run, session, begun, told)
-        going = Pass(stream.id, generation, run.ports.pepper, rules, now(), begun.run.id)
+        about = await sync.about(session, stream.id) if stream.kind == IntegrationStreamKind.CHANNEL else None
+        going = Pass(stream.id, generation, run.ports.pepper, rules, now(), begun.run.id, stream.kind, about)
         if stream.kind == _MAIL:
             mails = [each for each in page if isinstance(each, Mail)]
             source = MAIL_SOURCES[IntegrationProvider(integration.provider)].value
@@ -336,10 +349,12 @@ async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, en
     if end.is_unchanged:
         async with run.writing() as session:
             await _locked(run, session, begun)
+            await _noted(session, stream)
             await _update(session, stream, synced_at=moment, cursor=cursor)
         return
     async with run.writing() as session:
         integration, _, _ = await _locked(run, session, begun)
+        await _noted(session, stream)
         await _update(
             session,
             stream,
@@ -354,6 +369,12 @@ async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, en
         )
         if asked.thorough:
             await session.update(integration, shown=begun.visibility.value)
+
+
+async def _noted(session: TenantSession, stream: SyncStream) -> None:
+    """The provider's notice of a change to the stream is done with."""
+    if stream.noticed_at is not None:
+        await notices.taken_up(session, stream)
 
 
 async def _update(session: TenantSession, stream: SyncStream, **changes: object) -> None:

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from contract.integrations import IntegrationProblemCode, IntegrationProvider, IntegrationStreamKind
 from identity.encryption import opened, seal
 from identity.secrets import peppers
-from providers.accounts.consents import Access, AccountProvider, Mailing
+from providers.accounts.consents import Access, AccountProvider, Accounts, Mailing
 from providers.accounts.ical import FeedReader, Source
 from providers.accounts.ports import AccountError, Reader
 from providers.ports import Ports
@@ -85,15 +85,17 @@ def account_key(pepper: bytes, secret: Secret, otherwise: str) -> str:
     return otherwise if named is None else hmac.digest(pepper, f"account:{named}".encode(), "sha256").hex()
 
 
-def revocation_of(pepper: bytes, integration: Integration) -> dict[str, str]:
+def revocation_of(pepper: bytes, integration: Integration, accounts: Accounts) -> dict[str, str]:
     """The arguments with which a job takes the consent back: the token, sealed for it; none for a feed."""
     try:
         account = opened_secret(pepper, integration.id, integration.sealed).account
     except AccountError:
         return {}
-    if account is None:
+    provider = accounts.providers.get(IntegrationProvider(integration.provider))
+    if account is None or provider is None:
         return {}
-    sealed = seal(pepper, f"revoke:{integration.id}", account.refresh.encode())
+    token = provider.oauth.to_revoke(account.access, account.refresh)
+    sealed = seal(pepper, f"revoke:{integration.id}", token.encode())
     return {"provider": integration.provider, "revoking": b64encode(sealed).decode()}
 
 
@@ -141,7 +143,8 @@ def account_reader(provider: AccountProvider, account: Account, stream: SyncStre
     """The reader of a stream of an account. Raises AccountError for a calendar that it has no more."""
     if stream.kind == IntegrationStreamKind.MAIL and isinstance(provider, Mailing):
         return provider.mail(stream.external_id, account.label, access)
-    calendar = account.calendars.get(stream.external_id)
+    is_named = stream.kind == IntegrationStreamKind.CHANNEL  # by its own identifier, which is nobody's address
+    calendar = stream.external_id if is_named else account.calendars.get(stream.external_id)
     if calendar is None:
         words = "The calendar is not there any more: follow another one, or reconnect."
         raise AccountError(IntegrationProblemCode.FORBIDDEN, words, is_final=True)

@@ -57,6 +57,7 @@ class Plan:
     owners: dict[str, str | None] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     keeps_worked_on: bool = True
+    source: ActivitySource = ActivitySource.CALENDAR
     occurrences: list[SyncOccurrence] = field(default_factory=list)
     known_occurrences: frozenset[str] = frozenset()
 
@@ -137,7 +138,7 @@ def _settled(
             org_id=session.org_id,
             id=known.meeting_id or "",
             type="meeting",
-            source=ActivitySource.CALENDAR.value,
+            source=plan.source.value,
             owner_id=plan.owner,
             **fields,
         )

@@ -91,9 +91,15 @@ class AccountApi:
                     raise
         raise AssertionError("unreachable")
 
-    async def post(self, url: str, form: Mapping[str, str]) -> Json:
+    async def post(self, url: str, form: Mapping[str, str], token: str | None = None) -> Json:
         """The answer to a form, which is sent once. Raises AccountError."""
-        return await self._call("POST", url, {}, form=form)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return await self._call("POST", url, headers, form=form)
+
+    async def send(self, url: str, token: str, document: Mapping[str, object]) -> Json:
+        """The answer to a document, which is sent once. Raises AccountError."""
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        return await self._call("POST", url, headers, content=orjson.dumps(document))
 
     async def _call(
         self,
@@ -103,19 +109,21 @@ class AccountApi:
         *,
         params: Params | None = None,
         form: Mapping[str, str] | None = None,
+        content: bytes | None = None,
     ) -> Json:
         words = f"{self.name} cannot be reached, or does not answer in time; it is asked again by itself."
         away = AccountError(_CODE.PROVIDER_UNAVAILABLE, words)
         with self._calls.one(self._label), self._breaker.call(away, (Refused,)), self._logged():
             try:
                 async with asyncio.timeout(self._seconds):  # httpx's own deadlines begin anew with every byte
-                    async with self._client.stream(method, url, headers=headers, params=params, data=form) as response:
+                    sent = self._client.stream(method, url, headers=headers, params=params, data=form, content=content)
+                    async with sent as response:
                         text = await self._bounded(response)
             except (wire.RemoteProtocolError, wire.ReadError, wire.DecodingError):
                 raise Broken(_CODE.PROVIDER_ANSWER, f"{self.name}'s answer breaks off; it is asked again.") from None
             except (TimeoutError, wire.HTTPError, OSError):
                 raise away from None
-            return self._read(response, text)
+            return self.read(response, text)
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
@@ -135,7 +143,8 @@ class AccountApi:
                 raise AccountError(_CODE.PROVIDER_ANSWER, f"{self.name} gave an answer that is too large.")
         return bytes(found)
 
-    def _read(self, response: wire.Response, text: bytes) -> Json:
+    def read(self, response: wire.Response, text: bytes) -> Json:
+        """The object of an answer. Raises AccountError for one that says that it is none."""
         try:
             answer = orjson.loads(text) if text.strip() else {}
         except orjson.JSONDecodeError:

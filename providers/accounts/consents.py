@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from contract.integrations import POLL_SECONDS, IntegrationProvider, IntegrationStreamKind
 from providers.accounts.oauth import OAuth
 from providers.accounts.ports import Reader
+from providers.accounts.watching import Watching
 
 Access = Callable[[str | None], Awaitable[str]]
 """Gives a token to ask with: another one than that which was refused, where one was."""
@@ -70,6 +71,20 @@ class Accounts:
     public_url: str = ""
     origins: frozenset[str] = frozenset()
     poll_seconds: int = POLL_SECONDS
+    is_reached: bool = False
+    """Whether providers can send notices to the public address."""
+    signing: Mapping[IntegrationProvider, bytes] = field(default_factory=dict, repr=False)
+    """The secrets under which providers sign their notices."""
+
+    def hook(self, provider: IntegrationProvider) -> str | None:
+        """The address of the provider's notices; None where none could arrive."""
+        return f"{self.public_url}/integrations/hooks/{provider.value}" if self.is_reached else None
+
+    def tells(self, provider: IntegrationProvider) -> bool:
+        """Whether notices of the provider can arrive here: it is asked for them, or the operator has given a secret."""
+        if provider in self.signing:
+            return True
+        return isinstance(self.providers.get(provider), Watching) and self.hook(provider) is not None
 
     def redirect(self, provider: IntegrationProvider) -> str:
         """The address at which the provider hands the browser back."""

@@ -11,7 +11,9 @@ from contract.integrations import (
     PASS_PAGES_MAX,
     IntegrationProblemCode,
     IntegrationProvider,
+    IntegrationStreamKind,
 )
+from providers.accounts import google_push
 from providers.accounts.asking import Asker
 from providers.accounts.calls import AccountApi, Json, Refused
 from providers.accounts.consents import Access, CalendarInfo, Who
@@ -20,6 +22,7 @@ from providers.accounts.google_events import change_of, zone_of
 from providers.accounts.oauth import Client, OAuth
 from providers.accounts.ports import AccountError, Asked, Change, Cursor, More, Reader, StartOver, Told
 from providers.accounts.shown import objects
+from providers.accounts.watching import Channel, Watched
 from providers.calls import Calls
 
 PAGE = 250
@@ -36,6 +39,8 @@ class GoogleAccounts:
 
     needed = frozenset({GOOGLE_CALENDAR})
     """The permissions without which there is nothing to read."""
+    watched = frozenset({IntegrationStreamKind.CALENDAR})
+    """The kinds of streams of which Google tells."""
 
     def __init__(self, client_id: str, secret: str, base_url: str | None = None, *, calls: Calls | None = None) -> None:
         """With a `base_url` everything lies below it."""
@@ -75,8 +80,18 @@ class GoogleAccounts:
 
     def reader(self, calendar: str, label: str, access: Access) -> Reader:
         """The reader of a calendar of the account with this label, which is its owner's address."""
-        url = f"{self._calendar}/calendars/{quote(calendar, safe='')}/events"
-        return CalendarReader(self._api, url, label, access)
+        return CalendarReader(self._api, self._events(calendar), label, access)
+
+    def _events(self, calendar: str) -> str:
+        return f"{self._calendar}/calendars/{quote(calendar, safe='')}/events"
+
+    async def watch(self, token: str, stream: str, channel: Channel) -> Watched:
+        """Ask for notices of changes to a calendar. Raises AccountError."""
+        return await google_push.watch(self._api, self._events(stream), token, channel)
+
+    async def unwatch(self, token: str, channel_id: str, reference: str) -> None:
+        """Ask for no more of them. Raises AccountError."""
+        await google_push.unwatch(self._api, self._calendar, token, channel_id, reference)
 
     def mail(self, folder: str, label: str, access: Access) -> Reader:
         """The reader of the headers of the account's mail, which is one folder."""

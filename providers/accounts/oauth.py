@@ -5,7 +5,7 @@ Three forms of one protocol, each a call of `AccountApi`: a library would bring 
 
 import base64
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -23,12 +23,16 @@ _USUAL, _LONGEST = 3_600, 30 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens that a provider gave. Without `refresh` the former one goes on; `scopes` are what was permitted."""
+    """The tokens that a provider gave. Without `refresh` the former one goes on; `scopes` are what was permitted.
+
+    `is_lasting` where the token ends when the consent does, so that nothing renews it.
+    """
 
     access: str = field(repr=False)
     refresh: str | None = field(repr=False)
     expires_at: datetime
     scopes: frozenset[str]
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,13 @@ class OAuth:
         self._api = api
         self._client = client
 
-    def address(self, redirect: str, state: str, verifier: str, **more: str) -> str:
-        """The provider's page for the member."""
+    def address(self, redirect: str, state: str, verifier: str, scopes: Sequence[str], **more: str) -> str:
+        """The provider's page for the member, who is asked for these permissions."""
         asked = {
             "response_type": "code",
             "client_id": self._client.id,
             "redirect_uri": redirect,
-            "scope": " ".join(self._client.scopes),
+            "scope": " ".join(scopes),
             "state": state,
             "code_challenge": challenge_of(verifier),
             "code_challenge_method": "S256",
@@ -84,6 +88,10 @@ class OAuth:
             words = f"{self._api.name} does not accept the consent any more: connect again, by reconnecting."
             raise AccountError(IntegrationProblemCode.REAUTHORIZE, words, is_final=True) from None
         return self._tokens(answer, present)
+
+    def to_revoke(self, access: str, refresh: str) -> str:
+        """Which of the tokens the provider takes back the consent by."""
+        return refresh or access
 
     async def revoked(self, token: str) -> None:
         """Have the provider forget the consent, where it can be asked to. Raises AccountError."""

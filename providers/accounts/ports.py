@@ -139,13 +139,16 @@ Change = Seen | Gone | Mail | More | Cursor | StartOver
 class Asked:
     """The range to read: from the cursor on, or everything without one; for series, the occurrences in the window.
 
-    `addresses` are the owner's. `thorough` asks for everything anew, whatever has changed.
+    `addresses` are the owner's. `thorough` asks for everything anew, whatever has changed; `former` is the cursor that
+    the stream has even then. `noticed_at` is when the provider last told of a change.
     """
 
     cursor: str | None
     thorough: bool
     window_from: datetime
     window_until: datetime
+    former: str | None = None
+    noticed_at: datetime | None = None
 
 
 @dataclass(slots=True)

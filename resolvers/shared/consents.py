@@ -23,13 +23,14 @@ STATE_MAX = 2_000
 class Grant:
     """The secrets of a consent: PKCE's verifier, and the provider's code once it is there.
 
-    `kinds` are the kinds of streams to be followed.
+    `kinds` are the kinds of streams to be followed; `subject` began it.
     """
 
     verifier: str = field(repr=False)
     return_to: str | None = None
     code: str = field(default="", repr=False)
     kinds: Sequence[str] = ()
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class Compiled:
         self.types: Mapping[str, AnyType] = {
             name: self._items[name].type if name in self._items else made.binds[name].type for name in self.names
         }
-        self._own: Mapping[str, Any] = made.construct_params(_check=False, _no_postcompile=True)
+        self._own: Mapping[str, object] = made.construct_params(_check=False, _no_postcompile=True)
         places = [_Place(number) for number in range(len(key.bindparams if key is not None else ()))]
         found = made.construct_params(extracted_parameters=places, _check=False, _no_postcompile=True)
         self._places = {name: place.number for name, place in found.items() if isinstance(place, _Place)}

@@ -1,7 +1,6 @@
 """Asks each server of an address with several hosts who it is: who takes writes, who follows, and how late it is."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import asyncpg
 from sqlalchemy.engine import URL
@@ -60,7 +59,7 @@ async def hosts_of(url: URL) -> Hosts | None:
     return Hosts(tuple(found), tuple(away), attributes)
 
 
-async def _ask(name: str, options: dict[str, Any]) -> Host:  # Any: the driver's options
+async def _ask(name: str, options: tenant_connection.Options) -> Host:
     connection = await tenant_connection.connect(**options, timeout=CONNECTION_SECONDS)
     try:
         return Host(name, **await connection.fetchrow(_QUESTION))

@@ -21,6 +21,7 @@ from storage.statements import AnyRow
 from storage.tables import (
     FeedContent,
     Integration,
+    IntegrationAccount,
     IntegrationPolicy,
     Person,
     SyncOccurrence,
@@ -107,16 +108,21 @@ async def lease_renewal(
 
 
 async def forget_begun(session: TenantSession, subject: str, present: datetime) -> None:
-    """Forget the connections that the subject began, and whose consent did not come in time (decision 573)."""
-    own = col(Integration.org_id) == session.org_id, col(Integration.owner_id) == subject
+    """Forget the connections that the subject began, and whose consent did not come in time (decision 573).
+
+    Those that were begun for the organization go with anybody's.
+    """
+    whose = or_(col(Integration.owner_id) == subject, col(Integration.owner_id).is_(None))
+    own = col(Integration.org_id) == session.org_id, whose
     begun = col(Integration.status) == IntegrationStatus.PENDING.value
     late = or_(col(Integration.grant_expires_at).is_(None), col(Integration.grant_expires_at) < present)
     await session.execute(delete(Integration).where(*own, begun, late))
 
 
-async def has_account(session: TenantSession, provider: str, keys: Sequence[str], subject: str) -> bool:
-    """Whether the subject has connected an account that one of these keys stands for."""
-    own = col(Integration.org_id) == session.org_id, col(Integration.owner_id) == subject
+async def has_account(session: TenantSession, provider: str, keys: Sequence[str], subject: str | None) -> bool:
+    """Whether the subject, or the organization, has connected an account that one of these keys stands for."""
+    owner = col(Integration.owner_id)
+    own = col(Integration.org_id) == session.org_id, owner.is_(None) if subject is None else owner == subject
     same = col(Integration.provider) == provider, among(col(Integration.account_key), keys)
     return bool(await session.rows(select(col(Integration.id)).where(*own, *same).limit(1)))
 
@@ -210,6 +216,8 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
             updated_at=moment,
         )
     )
+    leads = col(IntegrationAccount.org_id) == session.org_id
+    await session.execute(delete(IntegrationAccount).where(leads, among(col(IntegrationAccount.integration_id), ids)))
     streams = select(col(SyncStream.id)).where(
         col(SyncStream.org_id) == session.org_id, among(col(SyncStream.integration_id), ids)
     )

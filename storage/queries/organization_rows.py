@@ -19,7 +19,7 @@ SECRET = frozenset({"credentials.secret_hash", "media.key"})
 """Columns that would let somebody in; what is sealed is left out by its type."""
 DERIVED = frozenset(
     {"analytics_watches", "chat_watches", "reminder_watches", "report_watches", "webhook_watches"}
-    | {"job_queue", "file_leftovers"}
+    | {"job_queue", "file_leftovers", "integration_accounts"}
     | {"deal_cells", "deal_cell_deltas", "meeting_cells", "meeting_cell_deltas", "search_entries"}
     | {"match_keys", "match_groups", "feed_contents", "file_pieces", "idempotency_keys"}
 )

@@ -31,6 +31,7 @@ from storage.tables import (
     DealContact,
     Integration,
     IntegrationPolicy,
+    StreamLink,
     SyncedMeeting,
     SyncItem,
     SyncOccurrence,
@@ -184,6 +185,16 @@ async def streams(session: TenantSession, integration_id: str) -> Sequence[SyncS
     """Find the streams that a connection follows or could follow, in the order in which they were made."""
     own = col(SyncStream.org_id) == session.org_id, col(SyncStream.integration_id) == integration_id
     return await session.find_all(select(SyncStream).where(*own).order_by(col(SyncStream.id)))
+
+
+async def about(session: TenantSession, stream_id: str) -> tuple[str | None, str | None] | None:
+    """The account and the deal that a stream is linked to, the account being the deal's own; None without a link."""
+    deal = and_(col(Deal.org_id) == col(StreamLink.org_id), col(Deal.id) == col(StreamLink.deal_id))
+    own = col(StreamLink.org_id) == session.org_id, col(StreamLink.stream_id) == stream_id
+    account = func.coalesce(col(StreamLink.account_id), col(Deal.account_id)).label("account")
+    wanted = select(account, col(StreamLink.deal_id)).select_from(StreamLink).outerjoin(Deal, deal).where(*own)
+    rows = await session.rows(wanted)
+    return (rows[0].account, rows[0].deal_id) if rows else None
 
 
 async def follow(session: TenantSession, ids: Collection[str], *, is_followed: bool) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field
 
-from storage.base import Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
+from storage.base import Directory, Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
 from storage.columns import folds
 
 _STATUSES = "('pending', 'active', 'paused', 'action_required', 'disconnecting')"
@@ -76,6 +76,7 @@ class SyncStream(Record, table=True):
 
     Each full pass is a `generation`; what it did not meet has an older one. `doubted` is the generation of a pass that
     would have removed more than half, which another has to confirm. `confirmed_at` is when the window was last moved.
+    `noticed_at` is when the provider last told of a change.
     """
 
     __tablename__ = "sync_streams"
@@ -98,6 +99,63 @@ class SyncStream(Record, table=True):
     window_until: datetime | None = None
     synced_at: datetime | None = None
     confirmed_at: datetime | None = None
+    noticed_at: datetime | None = None
+
+
+class StreamLink(Tenant, table=True):
+    """The account or the deal that a chat channel is about."""
+
+    __tablename__ = "stream_links"
+    __table_args__ = (
+        tenant_key("sync_streams", "stream_id", ondelete="CASCADE"),
+        tenant_key("accounts", "account_id", ondelete="CASCADE"),
+        tenant_key("deals", "deal_id", ondelete="CASCADE"),
+        CheckConstraint("(account_id IS NULL) <> (deal_id IS NULL)", name="target"),
+        Index(None, "org_id", "account_id"),
+        Index(None, "org_id", "deal_id"),
+    )
+
+    stream_id: str = Field(sa_type=Identifier, primary_key=True)
+    account_id: str | None = Field(default=None, sa_type=Identifier)
+    deal_id: str | None = Field(default=None, sa_type=Identifier)
+
+
+class StreamWatch(Record, table=True):
+    """A channel by which a provider tells of changes to a stream; its `id` is what the provider calls it.
+
+    `sealed` is what the provider calls the thing that is watched, to stop it by; without it the provider declined, and
+    is asked again at `renews_at`. `ends_at` is when a channel that another one has replaced is stopped.
+    """
+
+    __tablename__ = "stream_watches"
+    __table_args__ = (
+        tenant_key("sync_streams", "stream_id", ondelete="CASCADE"),
+        tenant_key("integrations", "integration_id", ondelete="CASCADE"),
+        Index(None, "org_id", "integration_id"),
+        Index(None, "org_id", "stream_id"),
+    )
+
+    integration_id: str = Field(sa_type=Identifier)
+    stream_id: str = Field(sa_type=Identifier)
+    sealed: bytes | None = Field(default=None, sa_type=LargeBinary)
+    expires_at: datetime
+    renews_at: datetime
+    ends_at: datetime | None = None
+
+
+class IntegrationAccount(Directory, table=True):
+    """Leads a provider's notice, which names an account there, to the connections of it: keyed hashes alone."""
+
+    __tablename__ = "integration_accounts"
+    __table_args__ = (
+        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
+        Index(None, "provider", "account_key"),
+    )
+
+    org_id: str = Field(sa_type=Identifier, primary_key=True)
+    integration_id: str = Field(sa_type=Identifier, primary_key=True)
+    provider: str = Field(sa_type=PlainText)
+    account_key: str = Field(sa_type=PlainText)
 
 
 class FeedContent(Tenant, table=True):

@@ -25,6 +25,7 @@ from storage.search_index import ENTRIES, FULL_TEXT_TABLE
 KEY = "org_id"
 SHARED_TABLES = frozenset(
     {"analytics_watches", "chat_watches", "credentials", "feedback", "file_leftovers", "idempotency_keys"}
+    | {"integration_accounts"}
     | {"job_queue", "media", "memberships", "reminder_watches", "report_watches", "webhook_watches"}
 )
 """Directory tables that an organization's session may use too, pinned like its own."""

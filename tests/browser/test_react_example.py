@@ -123,7 +123,7 @@ async def test_what_others_do_is_seen_at_once_and_a_deal_is_moved(
     when = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
     await page.get_by_role("button", name="Meetings").click()
     await expect(page.locator("time").first).to_be_visible()
-    create = "mutation ($i: MeetingCreateInput!) { meetingCreate(input: $i) { userErrors { message } } }"
+    create = "mutation ($i: MeetingLogInput!) { meetingLog(input: $i) { userErrors { message } } }"
     assert await answer(asked, create, i={"subject": "Called at short notice", "dueAt": when}) == {"userErrors": []}
     await expect(page.get_by_role("listitem").first).to_contain_text("Called at short notice")
     assert offline.complaints == []

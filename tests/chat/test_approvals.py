@@ -391,7 +391,7 @@ async def test_a_decision_whose_process_dies_at_once_is_kept(
     one: Tenant, chat: Chatter, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval = await note_on(one, chat, model)
-    monkeypatch.setattr(one.gateway.runtime.services.chat_runs, "start", lambda work: work.close())
+    monkeypatch.setattr(one.gateway.runtime.services.chat_runs, "start", lambda work, _called: work.close())
     assert (await decide(chat, approval)).json()["status"] == "approved"
     await _killed(one, approval["run_id"])
     async with another_process(one.gateway, model) as other:
@@ -405,7 +405,7 @@ async def test_what_was_approved_too_long_ago_is_not_tried(
 ) -> None:
     approval = await note_on(one, chat, model)
     with monkeypatch.context() as patched:
-        patched.setattr(one.gateway.runtime.services.chat_runs, "start", lambda work: work.close())
+        patched.setattr(one.gateway.runtime.services.chat_runs, "start", lambda work, _called: work.close())
         assert (await decide(chat, approval)).status_code == 200
     async with one.gateway.world.database.writing(one.id) as session:
         mine = col(ChatApproval.org_id) == one.id, col(ChatApproval.id) == approval["id"]

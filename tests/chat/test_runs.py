@@ -106,10 +106,11 @@ async def test_a_thread_remembers_what_was_said(chat: Chatter, model: ScriptedMo
 async def test_no_event_is_lost_or_comes_twice_wherever_the_stream_is_cut(
     one: Tenant, chat: Chatter, model: ScriptedModel, cuts: int
 ) -> None:
-    random, thread, made = Random(17), await chat.thread(), 0
+    random, made = Random(17), 0
     async with another_process(one.gateway, model) as other, asyncio.timeout(600):
         there = Chatter(other.http, other.app, chat.headers)
         while made < cuts:
+            thread = await chat.thread()  # one page has all its messages
             pieces = ["word " * random.randint(1, 90) for _ in range(4)]
             model.plays(calls(("describe", {}), text=pieces[0]), says(*pieces[1:]))
             got = await chat.begin_some(thread, random.randint(1, 4))

@@ -12,6 +12,11 @@ from tests.support import microsoft as outlook
 from tests.support.gateway import Gateway, open_gateway
 from tests.support.google import CLIENT_ID, CLIENT_SECRET, Google, google_server
 from tests.support.microsoft import Microsoft, microsoft_server
+from tests.support.slack import CLIENT_ID as SLACK_ID
+from tests.support.slack import CLIENT_SECRET as SLACK_SECRET
+from tests.support.slack import SIGNING_SECRET, Slack, slack_server
+
+ZOOM_SECRET = "CanaryOfTheZoomToken"
 
 __all__ = ["graphql", "one", "surface_url", "two"]
 
@@ -28,7 +33,7 @@ def google(google_of_all: Google) -> Iterator[Google]:
     """The Google, as it usually is."""
     yield google_of_all
     usual = Google()
-    for name in ("lasts", "rotates", "page", "slow", "forgets_before"):
+    for name in ("lasts", "rotates", "page", "slow", "forgets_before", "grants_seconds"):
         setattr(google_of_all, name, getattr(usual, name))
     google_of_all.faults.clear()
 
@@ -50,11 +55,39 @@ def microsoft(microsoft_of_all: Microsoft) -> Iterator[Microsoft]:
     microsoft_of_all.faults.clear()
 
 
+@pytest.fixture(scope="session")
+def slack_of_all() -> Iterator[Slack]:
+    """The Slack of all tests."""
+    with slack_server() as slack:
+        yield slack
+
+
+@pytest.fixture
+def slack(slack_of_all: Slack) -> Iterator[Slack]:
+    """The Slack, as it usually is."""
+    yield slack_of_all
+    slack_of_all.rotates = False
+    slack_of_all.faults.clear()
+
+
+@pytest.fixture
+def reached(gateway: Gateway) -> Iterator[None]:
+    """Providers can send notices to the public address."""
+    accounts = gateway.runtime.services.accounts
+    object.__setattr__(accounts, "is_reached", True)
+    yield
+    object.__setattr__(accounts, "is_reached", False)
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def gateway(
-    surface_url: str, google_of_all: Google, microsoft_of_all: Microsoft, tmp_path_factory: pytest.TempPathFactory
+    surface_url: str,
+    google_of_all: Google,
+    microsoft_of_all: Microsoft,
+    slack_of_all: Slack,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Gateway]:
-    """The running application, set up for the accounts of both."""
+    """The running application, set up for the accounts of all of them."""
     async with open_gateway(
         surface_url,
         tmp_path_factory.mktemp("data"),
@@ -65,6 +98,12 @@ async def gateway(
         microsoft_client_secret=outlook.CLIENT_SECRET,
         microsoft_tenant="organizations",
         microsoft_base_url=microsoft_of_all.url,
+        slack_client_id=SLACK_ID,
+        slack_client_secret=SLACK_SECRET,
+        slack_signing_secret=SIGNING_SECRET,
+        slack_tier="internal",
+        slack_base_url=slack_of_all.url,
+        zoom_webhook_secret=ZOOM_SECRET,
         public_url="http://gateway",
         cors_origins=("https://app.example",),
     ) as gateway:

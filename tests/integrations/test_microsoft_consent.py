@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sqlalchemy import make_url
 
 from contract.integrations import IntegrationProvider
-from gateway.runtime import accounts_of
+from gateway.account_providers import accounts_of
 from gateway.settings import Settings
 from providers.accounts.microsoft import MicrosoftAccounts
 from providers.calls import Calls
@@ -174,7 +174,7 @@ async def test_no_secret_lies_about(one: Tenant, microsoft: Microsoft, caplog: p
 
 async def test_the_addresses_are_microsofts_unless_told() -> None:
     provider = MicrosoftAccounts("client", "secret")
-    address = provider.oauth.address("https://crm.example/back", "state", "verifier")
+    address = provider.oauth.address("https://crm.example/back", "state", "verifier", ["User.Read"])
     assert address.startswith("https://login.microsoftonline.com/common/oauth2/v2.0/authorize?")
 
 
@@ -182,7 +182,8 @@ async def test_each_provider_needs_settings_of_its_own() -> None:
     given: dict[str, Any] = {"microsoft_client_id": "client", "public_url": "http://127.0.0.1:8000"}
     wrong: dict[str, Any]
     half = accounts_of(Settings(_env_file=None, **given), Calls())
-    assert half.missing == {"CRM_GOOGLE_CLIENT_ID", "CRM_GOOGLE_CLIENT_SECRET", "CRM_MICROSOFT_CLIENT_SECRET"}
+    others = {f"CRM_{name}_CLIENT_{part}" for name in ("GOOGLE", "SLACK") for part in ("ID", "SECRET")}
+    assert half.missing == {*others, "CRM_MICROSOFT_CLIENT_SECRET"}
     whole = accounts_of(Settings(_env_file=None, **given, microsoft_client_secret="secret"), Calls())
     assert (set(half.providers), set(whole.providers)) == (set(), {IntegrationProvider.MICROSOFT})
     await whole.close()

@@ -83,6 +83,7 @@ NO_TEXT_OF_A_PERSON = {
     "health_factors": {"key", "label", "explanation"},
     "health_snapshots": {"trend", "formula_version"},
     "feed_contents": set(),
+    "integration_accounts": {"provider", "account_key"},
     "integration_policies": {"internal_domains", "allowed_providers", "default_visibility", "widest_visibility"},
     "integrations": {
         *("provider", "owner_id", "account_key", "status", "problem_code", "visibility", "shown", "folded_owner_id"),

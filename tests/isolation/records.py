@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from datetime import timedelta
 from uuid import NAMESPACE_URL, uuid5
 
 import httpx
@@ -48,6 +49,7 @@ from storage.tables import (
     Folder,
     IdempotencyKey,
     ImportRefusal,
+    IntegrationAccount,
     Lead,
     Leftover,
     Mailbox,
@@ -62,6 +64,8 @@ from storage.tables import (
     RecordChange,
     ResearchResult,
     ResearchRun,
+    StreamLink,
+    StreamWatch,
     SyncedMeeting,
     SyncItem,
     SyncOccurrence,
@@ -294,7 +298,13 @@ async def _synchronised(
     run = SyncRun(integration_id=integration_id, mode="full", status="running")
     await world.add(organization, stream)
     await world.add(organization, item, run, FeedContent(stream_id=stream.id, sealed=mark.encode()))
-    await world.add(organization, occurrence, known)
+    await world.add(organization, occurrence, known, StreamLink(stream_id=stream.id, deal_id=deal_id))
+    ends = now() + timedelta(days=1)
+    watch = StreamWatch(
+        integration_id=integration_id, stream_id=stream.id, sealed=mark.encode(), expires_at=ends, renews_at=ends
+    )
+    led = IntegrationAccount(org_id=organization.id, integration_id=integration_id, provider=mark, account_key=mark)
+    await world.add(organization, watch, led)
     return occurrence.id, stream.id
 
 

@@ -130,4 +130,6 @@ FIRST = {
 """What has to be done before an operation can be: what is not in the trash cannot leave it."""
 
 OF_CONSENT = {f"integration_consent.{name}_integration" for name in ("connect", "reconnect", "complete")}
-"""Without a provider, as here, these do nothing; tests/integrations/test_consent.py repeats them under a key."""
+OF_CONSENT |= {"integration_channels.link_channel"}
+"""Without a provider, as here, these do nothing; tests/integrations (test_consent.py, test_slack.py) repeats them under
+a key."""

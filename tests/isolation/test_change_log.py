@@ -19,6 +19,7 @@ from tests.support.tenants import Tenant, new_tenant
 
 WITHOUT = {
     "integrationSync": "its run tells of what it brought",
+    "integrationChannelUnlink": "a feed has no channels; tests/integrations/test_slack.py looks at its event",
     "analyticsRunCancel": "a question is its asker's own",
     "analyticsConversationDelete": "as analyticsRunCancel",
     "chatThreadCreate": "a chat is its member's own",
@@ -37,8 +38,8 @@ WITHOUT = {
 }
 """Mutations that append nothing, each with the reason."""
 
-REFUSED = {"integrationConnect", "integrationReconnect", "integrationComplete"}
-"""Mutations that need a provider, and none is set up here; tests/integrations/test_consent.py looks at their events."""
+REFUSED = {"integrationConnect", "integrationReconnect", "integrationComplete", "integrationChannelLink"}
+"""Mutations that need a provider, and none is set up here; tests/integrations looks at their events."""
 
 BEFORE = {
     "campaignResume": "campaignPause",

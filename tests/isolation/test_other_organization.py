@@ -30,6 +30,10 @@ EMPTY = [
     "chat_watches",
     "integration_policies",
     "job_workers",
+    "login_grants",
+    "login_sessions",
+    "login_tickets",
+    "passwords",
     "reminder_watches",
     "report_watches",
 ]

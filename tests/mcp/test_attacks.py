@@ -129,7 +129,7 @@ async def test_a_flood_of_what_is_wrong_is_told_in_short_and_soon(one: Tenant) -
     assert len(error["field"][0]) < 100
     response = await send(one, "tools/call", name="list_record" + "s" * 500_000, arguments={})
     assert response.json()["error"]["code"] == -32602
-    assert time.monotonic() - began < 20  # a minute and more before
+    assert time.monotonic() - began < 20  # each unknown one was compared with all known ones
     for depth in (130, 1_100, 200_000):
         body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
         error = (await raw(one, body)).json()["error"]

@@ -172,6 +172,16 @@ async def _compared(surfaces: Surfaces) -> None:
     assert [(p["provider"].upper(), p["name"], p["available"]) for p in providers] == [
         (p["provider"], p["name"], p["available"]) for p in named
     ]
+    refused = await surfaces.rest("PUT", f"{_PATH}/{by_path}/channels/C1", {"account_id": by_path})
+    link = {"integrationId": by_graph, "channelId": "C1", "accountId": by_path}
+    document = (
+        "mutation($i: IntegrationChannelLinkInput!) { integrationChannelLink(input: $i) { userErrors { code } } }"
+    )
+    twin = await surfaces.graphql(document, i=link)
+    assert [each["code"].lower() for each in twin["userErrors"]] == [refused.json()["code"]] == ["invalid_state"]
+    assert (await surfaces.rest("DELETE", f"{_PATH}/{by_path}/channels/C1")).status_code == 204
+    arguments = "$id: ID!, $c: String! -> integrationId: $id, channelId: $c"
+    await surfaces.change("integrationChannelUnlink", arguments, "integration { id }", id=by_graph, c="C1")
     policy = (await surfaces.rest("GET", f"{_PATH}/policy")).json()
     shown = await surfaces.graphql("{ integrationPolicy { internalDomains version } }")
     assert list(policy) == _POLICY
@@ -198,6 +208,14 @@ _PATHS = {
     ("POST", f"{_PATH}/{{integration_id}}/pause"): ("CRM_MANAGE", True, 200, "Mutation.integrationPause"),
     ("POST", f"{_PATH}/{{integration_id}}/resume"): ("CRM_MANAGE", True, 200, "Mutation.integrationResume"),
     ("POST", f"{_PATH}/{{integration_id}}/sync"): ("CRM_MANAGE", True, 202, "Mutation.integrationSync"),
+    ("PUT", f"{_PATH}/{{integration_id}}/channels/{{channel_id}}"): (
+        *("CRM_MANAGE", True, 200),
+        "Mutation.integrationChannelLink",
+    ),
+    ("DELETE", f"{_PATH}/{{integration_id}}/channels/{{channel_id}}"): (
+        *("CRM_MANAGE", True, 204),
+        "Mutation.integrationChannelUnlink",
+    ),
     ("GET", f"{_PATH}/{{integration_id}}/runs"): ("CRM_READ", True, 200, "Integration.runs"),
     ("GET", f"{_PATH}/{{integration_id}}/items"): ("MEETINGS_READ", True, 200, "Query.integrationItems"),
     **{
@@ -217,8 +235,12 @@ _MEETING = [
     *("source", "created_at", "updated_at", "version"),
 ]
 _ITEMS = "query($id: ID!) { integrationItems(integrationId: $id) { nodes { id subject } totalCount } }"
-_SHOWN = ("Connect", "Replace", "Update", "Pause", "Resume", "integration", "integrations")
+_SHOWN = ("Connect", "Replace", "Update", "Pause", "Resume", "Link", "integration", "integrations")
 _NODES = (Rest("GET", f"{_ONE}/items"), q(_ITEMS, id="<integration>"))
+_UNLINK = (
+    "mutation($id: ID!, $c: String!) { integrationChannelUnlink(integrationId: $id, channelId: $c) "
+    f"{{ integration {{ id }} {ERRORS} }} }}"
+)
 _RELEASE = f"mutation($id: ID!) {{ meetingSyncRelease(id: $id) {{ meeting {{ id }} {ERRORS} }} }}"
 _REPLACE = (
     "mutation($id: ID!, $c: String!) { integrationFeedReplace(id: $id, content: $c) "
@@ -269,6 +291,31 @@ RECORD = RecordType(
         ),
         "integration_views.counts_of_integration": Case(
             "CRM_READ", (_below("counts { meetings }"),), below=_SEEN, direct=("<integration>",)
+        ),
+        "integration_views.is_told": Case("CRM_READ", (_below("push"),), below=_SEEN, direct=("<integration>",)),
+        "integration_channels.channels_of_integration": Case(
+            "CRM_READ", (_below("channels { channelId }"),), below=_SEEN, direct=("<integration>",)
+        ),
+        "integration_channels.link_channel": Case(
+            "CRM_MANAGE",
+            (
+                Rest("PUT", f"{_ONE}/channels/C1", {"account_id": "<account>"}),
+                put(
+                    *("integrationChannelLink", "IntegrationChannelLinkInput", "integration { id }"),
+                    integrationId="<integration>",
+                    channelId="C1",
+                    accountId="<account>",
+                ),
+                put(
+                    *("integrationChannelLink", "IntegrationChannelLinkInput", "integration { id }"),
+                    integrationId="<integration>",
+                    channelId="C1",
+                    dealId="<deal>",
+                ),
+            ),
+        ),
+        "integration_channels.unlink_channel": Case(
+            "CRM_MANAGE", (Rest("DELETE", f"{_ONE}/channels/C1"), q(_UNLINK, id="<integration>", c="C1"))
         ),
         "integration_views.progress_shown": Case(
             "CRM_READ", (_below("progress { processed }"),), below=_SEEN, direct=("<integration>",)

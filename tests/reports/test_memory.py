@@ -128,7 +128,7 @@ def _memory(pid: int, name: str) -> int:
 def _service() -> str:
     """What is known of a process that has loaded the service, from modules that were compiled before, as by `./run`.
 
-    One that compiles what it loads takes 25 MiB more.
+    One that compiles what it loads takes more.
     """
     script = "import gateway.app, jobs.kinds; print(open('/proc/self/status').read())"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -34,6 +34,7 @@ _FILES = "a file is told where it is attached, as long as it is"
 _RESEARCH = "what is researched is no record with a feed"
 _CONNECTED = (
     *("FeedConnect", "FeedReplace", "Update", "Pause", "Resume", "Sync", "Disconnect", "ItemTake", "ItemIgnore"),
+    *("ChannelLink", "ChannelUnlink"),
     *("PolicyUpdate", "Connect", "Complete", "Reconnect"),
 )
 UNTOLD = {
@@ -87,7 +88,8 @@ JOBS = {
     **dict.fromkeys(("domain_purchase", "mailbox_provision"), _ADMINISTRATION),
     **dict.fromkeys(("research_company", "cx_report_render"), _RESEARCH),
     **dict.fromkeys(
-        ("integration_sync", "integration_removal", "meetings_held"), "meetings are items of the feeds themselves"
+        ("integration_sync", "integration_removal", "integration_watches_end", "meetings_held"),
+        "meetings are items of the feeds themselves",
     ),
 }
 

@@ -31,8 +31,8 @@ REGISTRY_HOSTS = [
 ]
 
 
-_PACKAGES = {"pptx": "python-pptx", "strawberry": "strawberry-graphql", "lean": "httpx"}
-"""Libraries whose package has another name; `lean` loads httpx, and structlog by its documented imports."""
+_PACKAGES = {"pptx": "python-pptx", "strawberry": "strawberry-graphql", "lean": "httpx", "lean-http": "httpx"}
+"""Libraries whose package has another name; `lean` loads structlog by its documented imports, too."""
 
 
 def tracked_files() -> list[Path]:

@@ -88,7 +88,7 @@ BARE = {
     *(tables.Event, tables.FileUpload, tables.OutreachMessage, tables.RecordChange, tables.StageChange),
     *(tables.Webhook, tables.WebhookDelivery),
     *(tables.Integration, tables.SyncItem, tables.SyncOccurrence, tables.SyncRun, tables.SyncStream),
-    tables.SyncedMeeting,
+    *(tables.StreamWatch, tables.SyncedMeeting),
 }
 DERIVED = RECORDS - BARE
 

@@ -10,6 +10,7 @@ from tests.support.feeds import work
 from tests.support.google import Google
 from tests.support.microsoft import Microsoft
 from tests.support.provider_server import Account
+from tests.support.slack import Slack, Workspace
 from tests.support.tenants import Tenant
 
 CALLBACK = "/integrations/callback/google"
@@ -40,6 +41,18 @@ async def complete(tenant: Tenant, told: Any, role: str = "member", **headers: s
     body = {"completion_code": told["completion_code"]}
     path = f"/integrations/{told['integration_id']}/complete"
     return await tenant.gateway.rest("POST", path, tenant.headers(role) | headers, body)
+
+
+async def workspace_connected(tenant: Tenant, slack: Slack, workspace: Workspace) -> str:
+    """Connect the workspace for the organization, and have it read; the connection's identifier."""
+    begun = await begin(tenant, "admin", provider="slack")
+    asked = slack.consent(begun["authorization_url"], workspace)
+    told = (await come_back(tenant, asked, "/integrations/callback/slack")).json()
+    response = await complete(tenant, told, "admin")
+    assert response.status_code == 200, response.text
+    await work(tenant)
+    identifier: str = response.json()["id"]
+    return identifier
 
 
 async def connected(tenant: Tenant, provider: Elsewhere, account: Account, role: str = "member", **more: Any) -> str:

@@ -37,6 +37,9 @@ class Google(Provider):
     listed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     forgets_before: int = 0
     mailboxes: dict[str, dict[str, tuple[int, Letter]]] = field(default_factory=dict)
+    channels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stopped: list[str] = field(default_factory=list)
+    grants_seconds: int = 7 * 86_400
 
     def account(self, name: str | None = None) -> Account:
         """A new account with an empty calendar."""
@@ -121,6 +124,8 @@ class Google(Provider):
                 Route("/gmail/v1/users/me/messages", self._messages),
                 Route("/gmail/v1/users/me/messages/{id}", self._message),
                 Route("/gmail/v1/users/me/history", self._histories),
+                Route("/calendar/v3/calendars/{calendar}/events/watch", self._watch, methods=["POST"]),
+                Route("/calendar/v3/channels/stop", self._stop, methods=["POST"]),
             ]
         )
 
@@ -158,6 +163,46 @@ class Google(Provider):
         if isinstance(grant, Response):
             return grant
         return JSONResponse({"kind": "calendar#calendarList", "items": self.listed[grant.account.sub]})
+
+    async def _watch(self, request: Request) -> Response:
+        grant = await self._granted(request, {})
+        if isinstance(grant, Response):
+            return grant
+        asked = await request.json()
+        assert asked["type"] == "web_hook"
+        assert len(asked["id"]) <= 64
+        assert len(asked["token"]) <= 256
+        assert asked["id"] not in self.channels
+        most = round((time.time() + self.grants_seconds) * 1000)
+        expires = min(int(asked.get("expiration", most)), most)
+        resource = self.secret("canary-resource-")
+        self.secrets.add(asked["token"])
+        self.channels[asked["id"]] = {**asked, "resourceId": resource, "account": grant.account}
+        told = {"kind": "api#channel", "id": asked["id"], "resourceId": resource, "token": asked["token"]}
+        return JSONResponse(told | {"expiration": str(expires)})
+
+    async def _stop(self, request: Request) -> Response:
+        grant = await self._granted(request, {})
+        if isinstance(grant, Response):
+            return grant
+        asked = await request.json()
+        channel = self.channels.get(asked["id"])
+        if channel is None or channel["resourceId"] != asked["resourceId"] or channel["account"] != grant.account:
+            return JSONResponse({"error": {"code": 404, "errors": [{"reason": "channelUnknown"}]}}, 404)
+        del self.channels[asked["id"]]
+        self.stopped.append(asked["id"])
+        return Response(status_code=204)
+
+    def notice(self, channel_id: str, state: str = "exists") -> dict[str, str]:
+        """The headers of a notice by a channel."""
+        channel = self.channels[channel_id]
+        return {
+            "X-Goog-Channel-ID": channel_id,
+            "X-Goog-Channel-Token": channel["token"],
+            "X-Goog-Resource-ID": channel["resourceId"],
+            "X-Goog-Resource-State": state,
+            "X-Goog-Message-Number": "10",
+        }
 
     async def _granted(self, request: Request, asked: dict[str, str]) -> Grant | Response:
         if (answer := await self.begin(request, asked)) is not None:

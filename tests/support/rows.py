@@ -46,6 +46,7 @@ from storage.tables import (
     HealthSnapshot,
     IdempotencyKey,
     ImportRefusal,
+    IntegrationAccount,
     IntegrationPolicy,
     Job,
     JobWorker,
@@ -72,6 +73,8 @@ from storage.tables import (
     ResearchResult,
     ResearchRun,
     StageChange,
+    StreamLink,
+    StreamWatch,
     SyncedMeeting,
     SyncItem,
     SyncOccurrence,
@@ -302,6 +305,11 @@ async def _integrations(database: Database, rows: Rows, integration_id: str) -> 
             SyncedMeeting(uid=rows.name, uid_hash=rows.name, meeting_id=rows.activity),
             SyncRun(integration_id=integration_id, mode="full"),
             IntegrationPolicy(org_id=rows.org),
+            StreamLink(stream_id=stream.id, deal_id=rows.deal),
+            IntegrationAccount(
+                org_id=rows.org, integration_id=integration_id, provider=rows.name, account_key=rows.name
+            ),
+            StreamWatch(integration_id=integration_id, stream_id=stream.id, expires_at=now(), renews_at=now()),
         )
 
 
