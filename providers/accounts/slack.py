@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
-from contract.integrations import HISTORY_PAUSE_SECONDS, IntegrationProblemCode
+from contract.integrations import BY_PROVIDER, HISTORY_PAUSE_SECONDS, IntegrationProblemCode, IntegrationProvider
 from providers import wire
 from providers.accounts.calls import AccountApi, Json, Refused
 from providers.accounts.chats import ChatChannel
@@ -15,7 +15,7 @@ from providers.accounts.slack_huddles import HuddleReader
 from providers.calls import Calls
 
 _CODE = IntegrationProblemCode
-SCOPES = ("channels:read", "channels:history", "users:read", "users:read.email")
+SCOPES = BY_PROVIDER[IntegrationProvider.SLACK].permissions
 _LASTING = timedelta(days=36_500)
 _TOKEN = frozenset({"invalid_auth", "not_authed", "token_expired"})
 """The errors that another token may mend."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import pytest
 from rest_compat.ai_sdk import DONE, Rendering
 from tests.chat.logs import every_kind_of_event
 from tests.support.live import going
+from tests.support.node import node_for
 
 pytestmark = pytest.mark.long
 HERE = Path(__file__).resolve().parent
@@ -23,15 +21,7 @@ HERE = Path(__file__).resolve().parent
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    found = shutil.which("node")
-    if found is None or shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("Node.js is missing, and the AI SDK was not tried: install it (Debian: nodejs npm).")
-        pytest.skip("Node.js is missing; the AI SDK was not tried")
-    installed = HERE / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (HERE / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=HERE, check=True, timeout=300)
-    return found
+    return node_for(HERE, "the AI SDK was not tried")
 
 
 async def _read(node: str, *arguments: str) -> Any:

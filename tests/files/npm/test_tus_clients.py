@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import random
-import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,6 +16,7 @@ import httpx
 import pytest
 
 from tests.support.live import going
+from tests.support.node import node_for
 
 pytestmark = [pytest.mark.long, pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)]
 
@@ -30,15 +28,7 @@ BREAKS = 10
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    found = shutil.which("node")
-    if found is None or shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("Node.js is missing, and tus-js-client was not tried: install it (Debian: nodejs npm).")
-        pytest.skip("Node.js is missing; tus-js-client was not tried")
-    installed = HERE / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (HERE / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=HERE, check=True, timeout=300)
-    return found
+    return node_for(HERE, "tus-js-client was not tried")
 
 
 @asynccontextmanager

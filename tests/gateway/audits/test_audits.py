@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.support.node import node_for
 from tests.support.service import Service
 
 HERE = Path(__file__).resolve().parent
@@ -18,15 +17,7 @@ AUDITS = 61
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    found = shutil.which("node")
-    if found is None or shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("Node.js is missing, and nothing was audited: install it (Debian: nodejs npm).")
-        pytest.skip("Node.js is missing; nothing was audited")
-    installed = HERE / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (HERE / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=HERE, check=True, timeout=300)
-    return found
+    return node_for(HERE, "nothing was audited")
 
 
 @pytest.mark.parametrize("settings", [{}, {"CRM_CORS_ORIGINS": "https://app.example"}], ids=["as it is", "with CORS"])
