@@ -262,6 +262,14 @@ class Expired(GatewayError):
     code = "GONE"
 
 
+class CursorExpired(GatewayError):
+    """What would come next in the change log is not kept any more (decision 1005)."""
+
+    status = 410
+    code = "CURSOR_EXPIRED"
+    message = "What follows this cursor is not kept any more; begin without one"
+
+
 class PreconditionFailed(GatewayError):
     """The caller's version of the record is stale."""
 

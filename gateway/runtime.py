@@ -290,8 +290,7 @@ class Runtime:
             self.ports,
             count_job,
             lease=self._lease,
-            question_days=settings.analytics_retention_days,
-            chat_days=settings.chat_retention_days,
+            retention=settings.retention,
             tracer=self.tracer,
         )
         self.worker.start()

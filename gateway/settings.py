@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from contract.chat import CHAT_APPROVAL_SECONDS, CHAT_RETENTION_DAYS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
+from contract.chat import CHAT_APPROVAL_SECONDS, CHAT_RUN_SECONDS, CHAT_TOKENS_PER_DAY
 from contract.limits import (
     BUDGET_MAX,
     CREDENTIALS_MAX,
@@ -15,11 +15,11 @@ from contract.limits import (
     FILE_MAX_BYTES,
     FILES_QUOTA_BYTES,
     ORGANIZATION_BUDGET_MAX,
-    RUN_RETENTION_DAYS,
 )
 from gateway.account_settings import AccountSettings
 from gateway.login_settings import LoginSettings
 from gateway.mail_settings import MailSettings
+from gateway.retention_settings import RetentionSettings
 from gateway.setting_checks import Checks, SequencingProvider, with_driver
 from gateway.telemetry_settings import TelemetrySettings
 from providers.model_kinds import SILENCE_SECONDS, ModelKind
@@ -41,7 +41,7 @@ class McpMode(StrEnum):
     OFF = "off"
 
 
-class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, Checks):
+class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, RetentionSettings, Checks):
     """Everything that can be set from outside; docs/settings.md is made of it.
 
     A description says what a setting means, `unit` in what a number is counted, and an example what one may look like
@@ -268,13 +268,6 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         description="Tokens that an organization's chats may have of the model on a day of UTC; 0 for no limit.",
         json_schema_extra={"unit": "tokens"},
     )
-    chat_retention_days: int = Field(
-        default=CHAT_RETENTION_DAYS,
-        ge=0,
-        le=3650,
-        description="Days for which a chat's thread is kept after its newest message; 0 keeps all.",
-        json_schema_extra={"unit": "days"},
-    )
     worker: bool = Field(default=True, description="Whether `serve` runs background jobs too.")
     job_lease_seconds: float = Field(
         default=30,
@@ -282,14 +275,6 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         le=3600,
         description="How long a worker may be silent before another takes its jobs.",
         json_schema_extra={"unit": "seconds"},
-    )
-
-    analytics_retention_days: int = Field(
-        default=RUN_RETENTION_DAYS,
-        ge=1,
-        le=3650,
-        description="Days for which questions of analytics are kept.",
-        json_schema_extra={"unit": "days"},
     )
 
     model_url: str | None = Field(

@@ -108,29 +108,45 @@ class LoginGrants:
 
     async def revoke(self, token: str) -> None:
         """End the grant of a refresh token (RFC 7009); what is none is no matter."""
-        async with self.database.directory(writing=True) as session:
-            found = await statements.ticket(session, digest(token), TicketKind.REFRESH_TOKEN)
-            if found is not None and found.grant_id is not None:
+        found = await self._found(TicketKind.REFRESH_TOKEN, token)
+        if found is not None and found.grant_id is not None:
+            async with self.database.directory(writing=True) as session:
                 await statements.end_grant(session, found.grant_id, now())
 
     async def _take(
         self, kind: TicketKind, secret: str, fits: Fits, address: str | None, *, refreshing: bool
     ) -> Tokens:
         """Use what is good once, and give the tokens; where it was used before, end all that it gave."""
-        moment, refresh_token, grant = now(), new_secret() if refreshing else None, None
-        async with self.database.directory(writing=True) as session:
-            ticket = await statements.ticket(session, digest(secret), kind, lock=True)
-            if ticket is not None:
-                grant = await statements.grant(session, ticket.grant_id or "")
-            if ticket is not None and grant is not None and fits(ticket, grant):
-                grant = await self._used(session, ticket, grant, refresh_token, moment)
-            else:
-                grant = None
-        if grant is not None and (tokens := await self._tokens(grant, refresh_token, moment)):
-            return tokens
+        moment, refresh_token = now(), new_secret() if refreshing else None
+        if await self._found(kind, secret) is not None:
+            async with self.database.directory(writing=True) as session:
+                grant = await self._redeemed(session, kind, secret, fits, refresh_token, moment)
+            if grant is not None and (tokens := await self._tokens(grant, refresh_token, moment)):
+                return tokens
         if self.limits is not None:
             await self.limits.take_secret(address)
         raise GrantRefused()
+
+    async def _found(self, kind: TicketKind, secret: str) -> LoginTicket | None:
+        """What a secret is, by a read: on SQLite no stranger's guess waits for a writer, or holds one up."""
+        async with self.database.directory() as session:
+            return await statements.ticket(session, digest(secret), kind)
+
+    async def _redeemed(
+        self,
+        session: TenantSession,
+        kind: TicketKind,
+        secret: str,
+        fits: Fits,
+        refresh_token: str | None,
+        moment: datetime,
+    ) -> LoginGrant | None:
+        """The grant of what fits, which is used by that; None where nothing is to be given."""
+        ticket = await statements.ticket(session, digest(secret), kind, lock=True)
+        grant = None if ticket is None else await statements.grant(session, ticket.grant_id or "")
+        if ticket is None or grant is None or not fits(ticket, grant):
+            return None
+        return await self._used(session, ticket, grant, refresh_token, moment)
 
     async def _used(
         self,

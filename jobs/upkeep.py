@@ -1,14 +1,14 @@
 """Looks after what a worker has beside the jobs that are due: reminders, schedules of reports, webhooks that are
 behind, answers whose process ended, roll-ups, jobs that ended long ago, old questions and threads, old trash and
-uploads, old runs of reports, exports and messages, bytes that no file has, watches that are missing, logins that
-are over, and idempotency keys that have expired.
+uploads, old runs of reports, exports and messages, history that is kept for a time, bytes that no file has, watches
+that are missing, logins that are over, and idempotency keys that have expired.
 """
 
 import time
 from datetime import timedelta
 
-from contract.chat import CHAT_RETENTION_DAYS
-from contract.limits import MAILS_PER_DAY, RUN_RETENTION_DAYS
+from contract.limits import MAILS_PER_DAY
+from contract.retention import Retention
 from jobs import (
     analytics_upkeep,
     chat_upkeep,
@@ -19,6 +19,7 @@ from jobs import (
     reminders,
     report_runs,
     report_schedules,
+    retention,
     roll_ups,
     watches_upkeep,
     webhooks,
@@ -38,15 +39,14 @@ _ROUND_SECONDS = 3_600.0
 class Upkeep:
     """Takes turns of a second; in each it tells the reminders that are due, has the reports mailed that are, wakes the
     webhooks, folds what was written, removes bytes that no file has from the store, and looks at one organization's old
-    jobs, trash, uploads, questions, runs of reports, exports, messages, watches and empty cells. Questions are
-    kept for so many days.
+    jobs, trash, uploads, questions, runs of reports, exports, messages, history, watches and empty cells. What is kept
+    for a time is `kept` for so many days.
     """
 
     def __init__(
         self,
         database: Database,
-        question_days: int = RUN_RETENTION_DAYS,
-        chat_days: int = CHAT_RETENTION_DAYS,
+        kept: Retention = Retention(),  # noqa: B008  # frozen
         store: Artifacts | None = None,
         mails_per_day: int = MAILS_PER_DAY,
     ) -> None:
@@ -54,8 +54,7 @@ class Upkeep:
         self._store = store
         self._mails_per_day = mails_per_day
         self._folding = roll_ups.Folding(database)
-        self._questions_kept = timedelta(days=question_days)
-        self._chat_days = chat_days
+        self._kept = kept
         self._waiting: list[str] = []
         self._has_keys = False
         self._has_logins = False
@@ -87,12 +86,13 @@ class Upkeep:
             org_id = self._waiting[-1]
             more = [
                 await prune(self._database, org_id),
-                await analytics_upkeep.prune(self._database, org_id, self._questions_kept),
-                await chat_upkeep.prune(self._database, org_id, self._chat_days),
+                await analytics_upkeep.prune(self._database, org_id, timedelta(days=self._kept.questions)),
+                await chat_upkeep.prune(self._database, org_id, self._kept.chats),
                 await files_upkeep.prune(self._database, org_id),
                 await report_runs.prune(self._database, org_id),
                 await mails.prune(self._database, org_id),
                 await exports_upkeep.prune(self._database, org_id),
+                await retention.prune(self._database, org_id, self._kept),
             ]
             if not any(more):
                 await watches_upkeep.mend(self._database, org_id)

@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 
-from contract.chat import CHAT_RETENTION_DAYS
 from contract.error_origin import origin_of
-from contract.limits import RUN_RETENTION_DAYS
+from contract.retention import Retention
 from contract.tracing import Tracer
 from jobs.attempts import Attempt, Claim, Outcome
 from jobs.kinds import KINDS
@@ -49,8 +48,7 @@ class Worker:
         count: Count,
         *,
         lease: timedelta = LEASE,
-        question_days: int = RUN_RETENTION_DAYS,
-        chat_days: int = CHAT_RETENTION_DAYS,
+        retention: Retention = Retention(),  # noqa: B008  # frozen
         tracer: Tracer | None = None,
     ) -> None:
         self._database = database
@@ -59,7 +57,7 @@ class Worker:
         self._count = count
         self._lease = lease
         self._row = JobWorker(id=new_id())
-        self._upkeep = Upkeep(database, question_days, chat_days, ports.artifacts, ports.mails_per_day)
+        self._upkeep = Upkeep(database, retention, ports.artifacts, ports.mails_per_day)
         self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
         self._attempts: set[Attempt] = set()
         self._doubtful: set[str] = set()

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Order, PageWindow
-from contract.errors import Path, Problem, Problems
+from contract.errors import CursorExpired, Path, Problem, Problems
 from contract.event_types import areas_seen
 from contract.scopes import ScopeGroup
 from contract.vocabulary import SortDirection
@@ -12,7 +12,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult, page_of
 from storage.queries import events as log
-from storage.queries import listables
+from storage.queries import listables, retention
 from storage.queries.paging import cursor, decode
 from storage.rows import EventRow
 
@@ -24,7 +24,11 @@ def areas_of(ctx: Context) -> list[str]:
 
 @requires(ScopeGroup.CRM_READ)
 async def list_events(ctx: Context, types: Sequence[str] | None, page: PageWindow) -> PageResult[EventRow]:
-    """The events after the cursor, oldest first, of these types if any are named, in the areas that the caller sees."""
+    """The events after the cursor, oldest first, of these types if any are named, in the areas that the caller sees.
+
+    Raises CursorExpired for a cursor behind which events are missing.
+    """
+    await _check_kept(ctx, page, None)
     return await page_of(ctx, listables.EVENTS, ListQuery(All(tuple(_conditions(ctx, types))), None, page))
 
 
@@ -46,6 +50,7 @@ async def list_changes(
 ) -> PageResult[EventRow]:
     """The same events between two moments, by when they happened. Raises Problems where the second is before the first.
 
+    Raises CursorExpired where events of that time are missing.
     Requests at the same time may be logged in another order than theirs, which is that of `sequence` (decision 320).
     """
     if until is not None and until < since:
@@ -55,6 +60,7 @@ async def list_changes(
         between.append(Compare("occurred_at", Op.LT, until))
     conditions = All((*between, *_conditions(ctx, types)))
     order = Order("occurred_at", SortDirection.ASC)
+    await _check_kept(ctx, page, order, since)
     return await page_of(ctx, listables.EVENTS, ListQuery(conditions, order, page))
 
 
@@ -63,14 +69,33 @@ async def watch_events(ctx: Context, types: Sequence[str] | None, after: str | N
     """The same as they happen, from the cursor on, or from now on; each once, in their order, without an end.
 
     What the caller sees follows the scopes that the caller has at that moment. Raises Problems for a cursor that is
-    none of the log.
+    none of the log, and CursorExpired for one behind which events are missing.
     """
     if after is None:
         async with ctx.reading() as session:
             sequence = await log.last_sequence(session)
     else:
-        (sequence,) = decode(PageWindow(after=after), listables.EVENTS, None)
+        page = PageWindow(after=after)
+        (sequence,) = decode(page, listables.EVENTS, None)
+        await _check_kept(ctx, page, None)
     return _watched(ctx, None if types is None else frozenset(types), sequence)
+
+
+async def _check_kept(ctx: Context, page: PageWindow, order: Order | None, since: datetime | None = None) -> None:
+    """Refuse a page that would lack events which are kept no more, rather than show what is left (decision 1005)."""
+    place = None if page.cursor is None else tuple(decode(page, listables.EVENTS, order))
+    if place is None and since is None:
+        return
+    async with ctx.reading() as session:
+        log_counter = await retention.forgotten(session)
+    if log_counter is None or log_counter.forgotten is None or log_counter.forgotten_at is None:
+        return
+    last = (log_counter.forgotten,) if order is None else (log_counter.forgotten_at, log_counter.forgotten)
+    if place is not None and place < last:
+        raise CursorExpired(field=("after",))
+    if place is None and since is not None and since <= log_counter.forgotten_at:
+        kept = f"{log_counter.forgotten_at:%Y-%m-%dT%H:%M:%SZ}"
+        raise CursorExpired(f"What happened up to {kept} is not kept any more", field=("since",))
 
 
 async def _watched(ctx: Context, types: frozenset[str] | None, sequence: int) -> AsyncIterator[EventRow]:

@@ -50,6 +50,7 @@ OPERATIONS: Final = (
         answer=EVENT,
         many=True,
         graphql_field="Query.changes",
+        errors=(410,),
         description="Oldest first. Events are shown to callers whose scopes cover their area.",
     ),
 )

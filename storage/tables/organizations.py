@@ -60,9 +60,14 @@ class Membership(Directory, table=True):
 
 
 class EventCounter(Tenant, table=True):
-    """The last sequence number of an organization's change log; its row lock puts the log in commit order."""
+    """The last sequence number of an organization's change log; its row lock puts the log in commit order.
+
+    Events up to `forgotten`, the newest of which was at `forgotten_at`, are kept no more (decision 1005).
+    """
 
     __tablename__ = "event_counters"
     __table_args__ = (ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),)
 
     last: int = Field(default=0, sa_type=BigInteger)
+    forgotten: int | None = Field(default=None, sa_type=BigInteger)
+    forgotten_at: datetime | None = None

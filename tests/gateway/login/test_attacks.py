@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import httpx
 import pytest
@@ -278,6 +280,19 @@ def test_links_and_codes_that_nobody_was_given_are_slowed_down(site: Site) -> No
     slowed = _until_slowed(lambda number: mallory.redeem(board, f"guess{number}"), LOGINS_AT_ADDRESS)
     assert slowed.json()["error"] == "temporarily_unavailable"
     assert mallory.http.get("/login/link?token=guess").status_code == 429
+
+
+def test_a_guess_does_not_wait_for_a_writer(site: Site) -> None:
+    scheme, _, path = site.settings["CRM_DATABASE_URL"].partition(":///")
+    if not scheme.startswith("sqlite"):
+        pytest.skip("only SQLite has one writer at a time")
+    mallory = site.person()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        _refused(mallory.redeem(Application(), "guess"))
+        _refused(mallory.refresh("guess"))
+        assert mallory.http.post("/oauth/revoke", data={"token": "guess"}).status_code == 200
+        other.execute("ROLLBACK")
 
 
 @pytest.mark.parametrize("kind", ["login", "password"])
