@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 
 class AnalyticsPlanner(StrEnum):
-    """Who made the plan."""
+    """Says who made the plan."""
 
     SAVED = "saved"
     PARSER = "parser"

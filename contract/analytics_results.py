@@ -53,7 +53,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """How an answer can be drawn: a Vega-Lite 6 specification over the data named `rows`, or none of it."""
+    """Says how an answer can be drawn: a Vega-Lite 6 specification over the data named `rows`, or none of it."""
 
     kind: ChartKind
     spec: Mapping[str, object] | None
@@ -72,5 +72,5 @@ class Result:
 
     @property
     def row_count(self) -> int:
-        """How many rows are told."""
+        """Says how many rows are told."""
         return len(self.rows)

@@ -62,7 +62,7 @@ class Field:
 
     @property
     def is_date(self) -> bool:
-        """Whether it has grains."""
+        """Says whether it has grains."""
         return self.kind in (ColumnKind.DATE, ColumnKind.DATETIME)
 
 

@@ -7,7 +7,7 @@ from contract.errors import Conflict, GatewayError, TooManyRuns
 
 
 class ChatRole(StrEnum):
-    """Who wrote a message."""
+    """Says who wrote a message."""
 
     USER = "user"
     ASSISTANT = "assistant"

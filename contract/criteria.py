@@ -79,7 +79,7 @@ class Not:
 
 
 class TagMatch(StrEnum):
-    """How tags are named: one, one of several or each of them by what their names fold to, or one by its very name.
+    """Names tags: one, one of several or each of them by what their names fold to, or one by its very name.
 
     FEW is each of a few names, which have a place each among the parameters; EACH is of a list of them in one place.
     """

@@ -18,7 +18,7 @@ class IntegrationProvider(StrEnum):
 
 
 class IntegrationOwnership(StrEnum):
-    """Whose a connection is."""
+    """Says whose a connection is."""
 
     MEMBER = "member"
     ORGANIZATION = "organization"
@@ -117,7 +117,7 @@ class SyncedField(StrEnum):
 
 
 class IntegrationRunMode(StrEnum):
-    """How a run reads."""
+    """Says how a run reads."""
 
     FULL = "full"
     INCREMENTAL = "incremental"
@@ -134,7 +134,7 @@ class IntegrationRunStatus(StrEnum):
 
 
 class ParticipantResponse(StrEnum):
-    """Whether an invitation was accepted."""
+    """Says whether an invitation was accepted."""
 
     ACCEPTED = "accepted"
     DECLINED = "declined"

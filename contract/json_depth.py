@@ -1,8 +1,8 @@
-"""How deep JSON of others stands in itself, counted without going down: what is deeper than can be handled is told."""
+"""Measures how deep JSON of others stands in itself, without going down: more than can be handled is told."""
 
 
 def depth_of(value: object) -> int:
-    """How deep objects and lists stand in one another."""
+    """Says how deep objects and lists stand in one another."""
     depth, level = 0, [value]
     while level:
         level = [

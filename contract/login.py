@@ -1,4 +1,4 @@
-"""What signing in at the embedded identity provider is bounded by."""
+"""Bounds signing in at the embedded identity provider."""
 
 from enum import StrEnum
 
@@ -23,7 +23,7 @@ LOGINS_OF_ACCOUNT_SECONDS = 60
 
 
 class TicketKind(StrEnum):
-    """What is good once: two kinds of links, a code for a session token, and a token for the next one."""
+    """Names what is good once: two kinds of links, a code for a session token, and a token for the next one."""
 
     LOGIN_LINK = "login_link"
     PASSWORD_LINK = "password_link"

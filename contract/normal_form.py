@@ -31,7 +31,7 @@ def folded(text: str) -> str:
 
 
 def is_invisible(text: str) -> bool:
-    """Whether a text shows nothing, whatever shows it."""
+    """Says whether a text shows nothing, whatever shows it."""
     return all(c in _FILLERS or unicodedata.category(c) in _UNSEEN for c in text)
 
 

@@ -24,7 +24,7 @@ class CampaignAction(StrEnum):
 
 
 class ProviderSync(StrEnum):
-    """Whether the sequencing provider knows what the campaign is now."""
+    """Says whether the sequencing provider knows what the campaign is now."""
 
     SYNCED = "synced"
     PENDING = "pending"
@@ -32,7 +32,7 @@ class ProviderSync(StrEnum):
 
 
 class EnrollmentStatus(StrEnum):
-    """How far a campaign has come with one recipient."""
+    """Says how far a campaign has come with one recipient."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -45,7 +45,7 @@ class EnrollmentStatus(StrEnum):
 
 
 class DomainStatus(StrEnum):
-    """Whether a domain can be sent from."""
+    """Says whether a domain can be sent from."""
 
     PENDING = "pending"
     VERIFYING = "verifying"
@@ -54,7 +54,7 @@ class DomainStatus(StrEnum):
 
 
 class MailboxStatus(StrEnum):
-    """Whether a mailbox can send."""
+    """Says whether a mailbox can send."""
 
     PENDING = "pending"
     ACTIVE = "active"

@@ -1,4 +1,4 @@
-"""When something that is scheduled by a local clock is due: once for each of its days, through changes of the clock.
+"""Says when what is scheduled by a local clock is due: once for each of its days, through changes of the clock.
 
 A local time that a change skips is the next one that exists, one that comes twice is its first.
 """

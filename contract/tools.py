@@ -51,7 +51,7 @@ class Tool:
 
     @property
     def has_kinds(self) -> bool:
-        """Whether the argument `kind` says which document is meant."""
+        """Says whether the argument `kind` says which document is meant."""
         return "" not in self.documents
 
 

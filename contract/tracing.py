@@ -20,7 +20,7 @@ NO_FACTS: Final[Facts] = MappingProxyType({})
 
 
 class SpanKind(Enum):
-    """How a span stands to what is around it: within it, a request to be served, a call to others, a job."""
+    """Says how a span stands to what is around it: within it, a request to be served, a call to others, a job."""
 
     WITHIN = auto()
     SERVED = auto()
@@ -37,7 +37,7 @@ class Span(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is recorded and has not ended."""
+        """Says whether it is recorded and has not ended."""
 
     def child(self, name: str, kind: SpanKind = SpanKind.WITHIN, facts: Facts = NO_FACTS) -> "Span":
         """Begin a piece of this work, which is what runs now until it ends."""

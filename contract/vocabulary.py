@@ -84,7 +84,7 @@ class TaggedKind(StrEnum):
 
 
 class StringMatchMode(StrEnum):
-    """How a filter compares texts."""
+    """Says how a filter compares texts."""
 
     EXACT = "exact"
     IGNORE_CASE = "ignore_case"
@@ -276,7 +276,7 @@ class TimelineKind(StrEnum):
 
 
 class CredentialKind(StrEnum):
-    """How the caller proved who is calling."""
+    """Says how the caller proved who is calling."""
 
     SESSION = "session"
     ORGANIZATION_KEY = "organization_key"
@@ -284,7 +284,7 @@ class CredentialKind(StrEnum):
 
 
 class ResearchRunStatus(StrEnum):
-    """How far a research run has come."""
+    """Says how far a research run has come."""
 
     QUEUED = "queued"
     RUNNING = "running"

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 
 def is_web_address(text: str) -> bool:
-    """Whether the text is an http:// or https:// address of a host; nothing is called or looked up."""
+    """Says whether the text is an http:// or https:// address of a host; nothing is called or looked up."""
     try:
         parts = urlsplit(text)
         is_of_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

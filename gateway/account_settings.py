@@ -12,7 +12,7 @@ from gateway.addresses import is_loopback_name
 
 
 class SlackTier(StrEnum):
-    """How Slack limits the app's looks into channels."""
+    """Says how Slack limits the app's looks into channels."""
 
     DISTRIBUTED = "distributed"
     INTERNAL = "internal"
@@ -119,6 +119,6 @@ class AccountSettings(BaseSettings):
 
 
 def is_given(settings: AccountSettings, variable: str) -> bool:
-    """Whether the variable is set."""
+    """Says whether the variable is set."""
     value = getattr(settings, variable.removeprefix("CRM_").lower())
     return bool(value.get_secret_value() if isinstance(value, SecretStr) else value)

@@ -8,7 +8,7 @@ _NAMED = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(?::[0-9]{1
 
 
 def is_loopback(authority: str) -> bool:
-    """Whether a host, with or without a port, is this machine under a name that browsers take to nowhere else."""
+    """Says whether a host, with or without a port, is this machine under a name that browsers take to nowhere else."""
     try:
         parts = urlsplit(f"//{authority}")
         return "@" not in parts.netloc and is_loopback_name(parts.hostname or "")
@@ -17,7 +17,7 @@ def is_loopback(authority: str) -> bool:
 
 
 def is_loopback_name(host: str) -> bool:
-    """Whether a name in small letters, or an address without brackets, is of the machine itself."""
+    """Says whether a name in small letters, or an address without brackets, is of the machine itself."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -94,7 +94,7 @@ def model_of(settings: Settings, calls: Calls) -> Model | None:
 
 
 def chat_model_of(settings: Settings, calls: Calls) -> ChatModel:
-    """Who answers chats: the language model that the settings name, else the embedded answerer."""
+    """Says who answers chats: the language model that the settings name, else the embedded answerer."""
     return chat_model(
         settings.model_url,
         settings.model_name,

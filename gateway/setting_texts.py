@@ -52,7 +52,7 @@ def _kind(field: FieldInfo) -> object:
 
 
 def _values(name: str, field: FieldInfo) -> str:
-    """Which values a setting takes: words, or numbers with their unit and their bounds."""
+    """Says which values a setting takes: words, or numbers with their unit and their bounds."""
     kind = _kind(field)
     if kind is bool:
         return "`on`, `off`"

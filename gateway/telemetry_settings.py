@@ -14,7 +14,7 @@ _PROTOCOL: Final = "http/protobuf"
 
 
 class TelemetrySettings(BaseSettings):
-    """Where traces and internal errors go, if anywhere."""
+    """Says where traces and internal errors go, if anywhere."""
 
     otel: bool = Field(
         default=False,
@@ -55,7 +55,7 @@ class TelemetrySettings(BaseSettings):
 
 
 def _is_there(*names: str) -> bool:
-    """Whether a package is installed; none of those that it is in need be."""
+    """Says whether a package is installed; none of those that it is in need be."""
     return all(_found(".".join(names[: number + 1])) for number in range(len(names)))
 
 

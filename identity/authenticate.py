@@ -191,7 +191,7 @@ class Identity:
 
 
 def _end_of(claims: Claims) -> datetime:
-    """When the token holds no more, as `verify` sees it."""
+    """Says when the token holds no more, as `verify` sees it."""
     return datetime.fromtimestamp(min(claims.expires_at + LEEWAY_SECONDS, _LAST_SECOND), UTC)
 
 

@@ -138,7 +138,7 @@ def _required_identifier(payload: dict[str, object], claim: str) -> str:
 
 
 def _grant(payload: dict[str, object]) -> str | None:
-    """What stands before the point of `jti`; other tokens of the embedded issuer have none there."""
+    """Gives what stands before the point of `jti`; other tokens of the embedded issuer have none there."""
     return (_identifier(payload, "jti") or "").rpartition(".")[0] or None
 
 
@@ -166,7 +166,7 @@ def _organizations(payload: dict[str, object], claim: str) -> tuple[str, ...]:
 
 
 def names_organization(text: str) -> bool:
-    """Whether an organization may be called so: 1 to 255 characters, none of control, no blanks around (decision 152).
+    """Says whether an organization may be called so: 1 to 255 characters, no control, no blanks around (decision 152).
 
     What X-Service-Org could not carry as it is would be read there as the name of another organization (decision 5).
     """

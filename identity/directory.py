@@ -84,7 +84,7 @@ def _is_news(row: Row, claims: Claims) -> bool:
 
 
 def _is_gone(row: Row, claims: Claims) -> bool:
-    """Whether a newer token that lists the member's organizations no longer lists this one, which a token taught."""
+    """Says whether a newer token with the member's organizations no longer lists this one, which a token taught."""
     if not claims.lists_organizations or row.ended_at is not None or row.token_issued_at is None:
         return False
     return row.external_id not in claims.organizations and (claims.issued_at or 0) > row.token_issued_at

@@ -139,7 +139,7 @@ def of_rows(rows: Sequence[Row]) -> Grant:
 
 
 def _holds(rows: Sequence[Row]) -> bool:
-    """Whether these are of a credential that is neither over nor revoked, and whose owner is still a member.
+    """Says whether these are of a credential that is neither over nor revoked, and whose owner is still a member.
 
     A credential that another one made ends with it (decision 154).
     """
@@ -152,7 +152,7 @@ def _holds(rows: Sequence[Row]) -> bool:
 
 
 def _is_open(row: Row) -> bool:
-    """Whether the credential can act there: its owner is a member, and the organization is not suspended."""
+    """Says whether the credential can act there: its owner is a member, and the organization is not suspended."""
     return row.external_id is not None and row.suspended_at is None
 
 

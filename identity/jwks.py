@@ -67,7 +67,7 @@ class RemoteKeys:
 
     @property
     def loaded(self) -> bool:
-        """Whether a good set was ever fetched."""
+        """Says whether a good set was ever fetched."""
         return bool(self._keys)
 
     def start(self) -> None:

@@ -39,7 +39,7 @@ class GrantRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an application asked a code with."""
+    """Holds what an application asked a code with."""
 
     client_id: str
     redirect_uri: str
@@ -48,7 +48,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What an application gets."""
+    """Holds what an application gets."""
 
     access_token: str
     expires_in: int

@@ -24,7 +24,7 @@ LINKS = (TicketKind.LOGIN_LINK, TicketKind.PASSWORD_LINK)
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret of 256 random bits, which needs no salt and no slow hash."""
+    """Makes what is stored of a secret of 256 random bits, which needs no salt and no slow hash."""
     return sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -45,7 +45,7 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What a browser gets that signs in: the new secret of its cookie."""
+    """Holds what a browser gets that signs in: the new secret of its cookie."""
 
     secret: str
     visitor: Visitor
@@ -53,7 +53,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a one-time link is for, and for whom; `signs_in_with` is what goes with a password (decision 896)."""
+    """Says what a one-time link is for, and for whom; `signs_in_with` is what goes with a password (decision 896)."""
 
     kind: TicketKind
     subject: str
@@ -89,7 +89,7 @@ class Logins:
         return await self._begin(found.subject, "password")
 
     async def visitor(self, secret: str | None) -> Visitor | None:
-        """Who is signed in in the browser that has this cookie; nobody whose memberships have all ended."""
+        """Says who is signed in in the browser that has this cookie; nobody whose memberships have all ended."""
         if not secret:
             return None
         async with self.database.directory() as session:
@@ -103,7 +103,7 @@ class Logins:
         _log.info("signed out subject=%s", visitor.subject)
 
     async def link(self, secret: str, place: str | None) -> Link | None:
-        """What a link is for, which stays good; None for one that is no good any more. Raises AuthenticationLimited."""
+        """Says what a link is for, which stays good; None for one that is so no more. Raises AuthenticationLimited."""
         async with self.database.directory() as session:
             found = await statements.ticket(session, digest(secret), *LINKS)
             person = None if found is None else await statements.member(session, found.subject)

@@ -23,7 +23,7 @@ class Sizes(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Whether the points were there, and in how many microseconds the member's and the organization's are full again.
+    """Says whether the points were there, and in how many microseconds both buckets are full: member, organization.
 
     `pairs` is where points are to be given back to, which finds the buckets again by `place`.
     """

@@ -32,14 +32,14 @@ async def hashed(password: str) -> str:
 
 
 async def is_right(password: str, stored: str | None) -> bool:
-    """Whether the password is the stored one; without a stored one the same work is done, and the answer is no."""
+    """Says whether the password is the stored one; without a stored one the same work is done, and the answer is no."""
     given = _bytes(password)
     equal = await asyncio.get_running_loop().run_in_executor(_THREADS, _matches, given, stored or NOBODYS)
     return equal and stored is not None and fault_of(password) is None
 
 
 def is_current(stored: str) -> bool:
-    """Whether the text was made with the parameters of now."""
+    """Says whether the text was made with the parameters of now."""
     return not _HASHER.check_needs_rehash(stored)
 
 

@@ -47,5 +47,5 @@ class Principal:
 
     @property
     def manages_user_tokens(self) -> bool:
-        """Whether the caller came with what its user tokens may be touched with (decision 154)."""
+        """Says whether the caller came with what its user tokens may be touched with (decision 154)."""
         return not self.is_exchanged and self.kind is not CredentialKind.ORGANIZATION_KEY

@@ -86,7 +86,7 @@ class RedisLink:
 
 
 def _is_answer(found: object, keys: int) -> TypeGuard[list[int]]:
-    """Whether this is what a script answers."""
+    """Says whether this is what a script answers."""
     if not isinstance(found, list) or len(found) != keys + 1:
         return False
     return all(type(number) is int and 0 <= number < _LONGEST for number in found) and found[0] < 2

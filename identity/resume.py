@@ -14,7 +14,7 @@ from storage.queries import credentials as statements
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who began the work, in which organization, with what, and what that let them do.
+    """Says who began the work, in which organization, with what, and what that let them do.
 
     `session_ends_at` is the end of the session, or of the access token that came in the credential's place.
     """

@@ -87,7 +87,7 @@ def stored(secret: str, pepper: bytes) -> str:
 
 
 def is_current(stored_hash: str | None, pepper: bytes) -> bool:
-    """Whether the hash was made with this pepper, and not with one before it."""
+    """Says whether the hash was made with this pepper, and not with one before it."""
     return stored_hash is not None and stored_hash.startswith(mark(bytes(pepper)))
 
 
@@ -97,7 +97,7 @@ def digest(secret: str, pepper: bytes) -> str:
 
 
 def matches(secret: str, stored_hash: str | None, pepper: bytes) -> bool:
-    """Whether the secret is the stored one; without a stored one the same work is done, and the answer is no."""
+    """Says whether the secret is the stored one; without a stored one the same work is done, and the answer is no."""
     expected = (_NOBODY if stored_hash is None else stored_hash).rpartition("$")[2].encode()
     equal = False
     for one in peppers(pepper):

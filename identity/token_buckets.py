@@ -34,7 +34,7 @@ class Size(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """Whether the points were there, and in how many microseconds the bucket is full again."""
+    """Says whether the points were there, and in how many microseconds the bucket is full again."""
 
     granted: bool
     missing: int

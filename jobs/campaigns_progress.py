@@ -85,7 +85,7 @@ async def _note(session: TenantSession, campaign: Campaign, progress: Progress) 
 
 
 async def _is_done(session: TenantSession, campaign: Campaign) -> bool:
-    """Whether it has recipients and is done with all of them."""
+    """Says whether it has recipients and is done with all of them."""
     if await statements.enrolled(session, campaign.id, unfinished=True):
         return False
     return bool(await statements.enrolled(session, campaign.id))

@@ -84,7 +84,7 @@ async def schedule(
 
 
 def _carried(arguments: Mapping[str, object]) -> dict[str, object]:
-    """What the work is told, and the span that asks for it, which the worker takes out again."""
+    """Gives what the work is told, and the span that asks for it, which the worker takes out again."""
     span = running_span()
     return dict(arguments) if span is None else {**arguments, TRACEPARENT: span.traceparent}
 

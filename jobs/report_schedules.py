@@ -88,7 +88,7 @@ async def _obstacle(session: TenantSession, report: Report) -> str | None:
 
 
 def may_read(kind: ReportKind, scopes: frozenset[str]) -> bool:
-    """Whether these scopes read what a report of the kind tells."""
+    """Says whether these scopes read what a report of the kind tells."""
     return ScopeGroup.CRM_READ.passes(scopes) and READ_BY[kind].passes(scopes)
 
 

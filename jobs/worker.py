@@ -68,7 +68,7 @@ class Worker:
 
     @property
     def is_beating(self) -> bool:
-        """Whether it could lately say in the database that it is there."""
+        """Says whether it could lately say in the database that it is there."""
         return bool(self._loops) and now() - self._heard < self._lease
 
     @property

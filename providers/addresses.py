@@ -33,7 +33,7 @@ _CLOSED_V6 = tuple(
 
 
 def is_allowed(address: Address, *, loopback: bool = False) -> bool:
-    """Whether the address is one of the public internet, or, where `loopback` says so, of this machine itself."""
+    """Says whether the address is one of the public internet, or, where `loopback` says so, of this machine itself."""
     if isinstance(address, IPv4Address):
         if address in _LOOPBACK_V4:
             return loopback

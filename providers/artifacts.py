@@ -98,7 +98,7 @@ class Files:
         self.folder = folder
 
     async def check(self) -> None:
-        """Whether the folder, or the one that it would be made in, can be written to."""
+        """Says whether the folder, or the one that it would be made in, can be written to."""
         await asyncio.to_thread(self._check)
 
     def _check(self) -> None:

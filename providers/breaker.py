@@ -40,7 +40,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the provider is left alone, but for a trial now and then."""
+        """Says whether the provider is left alone, but for a trial now and then."""
         return self._open_until is not None
 
     @contextmanager
@@ -59,7 +59,7 @@ class Breaker:
         self.succeeded()
 
     def lets_through(self) -> bool:
-        """Whether a call may be made now; its caller reports what came of it."""
+        """Says whether a call may be made now; its caller reports what came of it."""
         if self._open_until is None:
             return True
         now = self._clock()

@@ -1,4 +1,4 @@
-"""Which model answers chats: the one that the operator named, else the embedded answerer."""
+"""Says which model answers chats: the one that the operator named, else the embedded answerer."""
 
 from providers.anthropic_messages import AnthropicMessages
 from providers.calls import Calls

@@ -71,12 +71,12 @@ class LinkFilter:
 
     @property
     def read(self) -> int:
-        """How many characters have come in."""
+        """Says how many characters have come in."""
         return self._read + len(self._held)
 
     @property
     def held(self) -> int:
-        """How many characters are held back."""
+        """Says how many characters are held back."""
         return len(self._held)
 
     def feed(self, text: str, *, ends: bool = False) -> str:

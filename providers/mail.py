@@ -182,7 +182,7 @@ class Outbox:
 
 
 def _is_left(entry: "os.DirEntry[str]") -> bool:
-    """Whether a process died over this file."""
+    """Says whether a process died over this file."""
     try:
         return entry.stat().st_mtime < time() - _CUT_OFF_SECONDS
     except FileNotFoundError:  # it has its name by now

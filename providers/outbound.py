@@ -121,7 +121,7 @@ class Outbound:
 
     @property
     def allows_loopback(self) -> bool:
-        """Whether this machine may be called, and nobody listens in."""
+        """Says whether this machine may be called, and nobody listens in."""
         return self._loopback
 
     async def check(self, url: str) -> None:

@@ -34,5 +34,5 @@ def lead_body(lead: Lead, fields: Collection[str], custom_name: str) -> dict[str
 
 
 def is_of(lead: dict[str, object], email: str) -> bool:
-    """Whether the provider's record of a recipient has this address."""
+    """Says whether the provider's record of a recipient has this address."""
     return str(lead.get("email", "")).casefold() == email.casefold()

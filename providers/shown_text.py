@@ -69,7 +69,7 @@ class ShownText:
 
     @property
     def held(self) -> int:
-        """How many characters are held back."""
+        """Says how many characters are held back."""
         return len(self._held) + self._links.held
 
     def feed(self, text: str) -> Shown:

@@ -8,7 +8,7 @@ from standardwebhooks.webhooks import Webhook as Signer
 
 
 def is_secret(text: str) -> bool:
-    """Whether it is a secret as Standard Webhooks writes one: 24 to 64 bytes in base64, behind `whsec_` or alone."""
+    """Says whether a secret is as Standard Webhooks writes one: 24 to 64 bytes in base64, behind `whsec_` or alone."""
     try:
         return 24 <= len(b64decode(text.removeprefix("whsec_"), validate=True)) <= 64
     except ValueError:

@@ -28,7 +28,7 @@ def text_cell(text: str, *, is_number: bool = False) -> str:
 
 
 def looks_like_number(text: str) -> bool:
-    """Whether the text is nothing but a number."""
+    """Says whether the text is nothing but a number."""
     return _NUMBER.fullmatch(text) is not None
 
 

@@ -74,7 +74,7 @@ def _drawn(svg: bytes) -> bytes:
 
 
 def in_pdf(logo: Logo) -> bool:
-    """Whether a PDF can have a logo of vectors, which it takes as they are."""
+    """Says whether a PDF can have a logo of vectors, which it takes as they are."""
     try:
         typst.compile(_PAGE, ignore_system_fonts=True, format="pdf", sys_inputs={"logo": logo.data.decode()})
     except (typst.TypstError, ValueError):

@@ -57,7 +57,7 @@ class Narrowing:
         return cls(days, parameters["currency"], zone, lists)
 
     def condition(self, kind: ReportKind) -> Condition:
-        """Which records the rows are made of: the one that a list with the same filter has."""
+        """Says which records the rows are made of: the one that a list with the same filter has."""
         return All((*_KINDS[kind], *self._lists(), *self._days(kind)))
 
     def _lists(self) -> Iterator[Condition]:

@@ -80,7 +80,7 @@ def row_words(row: Sequence[Cell], columns: Sequence[Column], decimals: Sequence
 
 
 def decimals_of(number: int, table: Table) -> int:
-    """How many decimals the amounts of a column need: none where all are whole, else two or more."""
+    """Says how many decimals the amounts of a column need: none where all are whole, else two or more."""
     cells = [row[number] for row in (*table.rows, *table.sums, table.totals or ()) if row]
     needed = [_decimals(cell) for cell in cells if isinstance(cell, Decimal)]
     most = max(needed, default=0)

@@ -46,7 +46,7 @@ def logo_problem(uri: str) -> str:
 
 
 def is_drawable(uri: str) -> bool:
-    """Whether a logo can be taken and drawn in every way that a report draws it: tried, where it harms nobody."""
+    """Says whether a logo can be taken and drawn in every way that a report draws it: tried, where it harms nobody."""
     from reports.logo_images import in_pdf, raster
 
     try:

@@ -168,7 +168,7 @@ def _form(column: Column, decimals: int) -> str:
 
 
 def _is_exact(value: Decimal) -> bool:
-    """Whether a spreadsheet's number keeps all its digits (decision 552)."""
+    """Says whether a spreadsheet's number keeps all its digits (decision 552)."""
     return len(value.normalize().as_tuple().digits) <= _EXACT_DIGITS
 
 

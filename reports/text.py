@@ -72,5 +72,5 @@ def cut(text: str, most: int) -> str:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first letter of the text is of a script that runs from right to left."""
+    """Says whether the first letter of the text is of a script that runs from right to left."""
     return next((kind != "L" for kind in map(bidirectional, text) if kind in ("L", "R", "AL")), False)

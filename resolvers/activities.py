@@ -166,7 +166,7 @@ async def create(ctx: Context, kind: ActivityType, verb: str, given: Given) -> A
 
 
 async def _inserted(session: TenantSession, activity: Activity) -> bool:
-    """Whether the activity is new: of several with one Message-ID that race, one is."""
+    """Says whether the activity is new: of several with one Message-ID that race, one is."""
     if activity.message_id is not None:
         return await records.insert_missing(session, activity)
     await session.insert(activity)

@@ -22,7 +22,7 @@ from storage.queries.exact import days
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How records are grouped: by what, how wide periods are, in which order, and how many groups are listed.
+    """Says how records are grouped: by what, how wide periods are, in which order, and how many groups are listed.
 
     `at` says where the request has the currency of the order.
     """

@@ -58,7 +58,7 @@ def check(query: AnalyticsQuery, scopes: frozenset[str], present: datetime, at: 
 
 
 def can_run(query: AnalyticsQuery, scopes: frozenset[str], present: datetime) -> bool:
-    """Whether a query made earlier can be run by these scopes: all its names are still there, and none is hidden."""
+    """Says whether a query made earlier can be run by these scopes: its names are still there, and none is hidden."""
     try:
         check(query, scopes, present)
     except (Problems, Forbidden):

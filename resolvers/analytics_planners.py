@@ -1,4 +1,4 @@
-"""Who makes a plan of a question, in the order in which they are asked (docs/analytics.md)."""
+"""Says who makes a plan of a question, in the order in which they are asked (docs/analytics.md)."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace

@@ -67,7 +67,7 @@ class _Lost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a run ends, the steps before its last one, and what is kept of it."""
+    """Says how a run ends, the steps before its last one, and what is kept of it."""
 
     status: AnalyticsRunStatus
     steps: Sequence[Step] = ()

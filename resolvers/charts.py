@@ -26,7 +26,7 @@ def chart_of(
     label: str = "name",
     wanted: ChartKind | None = None,
 ) -> Chart:
-    """How these rows can be drawn; `wanted` where that can be drawn of them, else as their columns say.
+    """Says how these rows can be drawn; `wanted` where that can be drawn of them, else as their columns say.
 
     A list of records is a table, unless it is wanted as bars of its `label`.
     """
@@ -131,7 +131,7 @@ class _Drawn:
         return len(found) <= GROUPS_MAX and all(re.fullmatch(r"\d{4}-\d\d-01", day) for day in found)
 
     def _is_hidden(self) -> bool:
-        """Whether a row would be drawn upon another, or a name is a path there, as one with a dot or a bracket is."""
+        """Says whether a row would be drawn upon another, or a name with a dot or a bracket would be a path there."""
         used = [*self.keys, *self._currency()]
         places = self._values(used)
         return len(set(places)) < len(places) or not all(c.name.isidentifier() for c in (*used, self.figure))

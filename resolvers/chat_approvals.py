@@ -119,7 +119,7 @@ async def decide(ctx: Context, approval_id: str, input: ChatApprovalDecision, *,
 
 
 def _is_decided(approval: ChatApproval, decision: ChatDecision) -> bool:
-    """Whether it was decided so before, or went stale by that. Raises InvalidState where it was decided otherwise."""
+    """Says whether it was decided so before, or went stale by that. Raises InvalidState if decided otherwise."""
     status = ChatApprovalStatus(approval.status)
     if status is ChatApprovalStatus.PENDING:
         return False

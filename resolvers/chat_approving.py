@@ -64,7 +64,7 @@ class Approvals:
         self._waiting: Sequence[ChatApproval] = ()
 
     def waits(self, call: Call) -> bool:
-        """Whether a call is not to be made before the member has decided."""
+        """Says whether a call is not to be made before the member has decided."""
         return any(call.id == approval.call_id for approval in (*self._waiting, *self._drafts))
 
     async def propose(self, ctx: Context, call: Call) -> tuple[ToolAnswer | None, list[str] | None]:
@@ -232,7 +232,7 @@ async def _become(
 
 
 def _made(answer: ToolAnswer) -> dict[str, AnyValue]:
-    """Which record was written: the first that the payload has."""
+    """Says which record was written: the first that the payload has."""
     for name, value in answer.data.items():
         if isinstance(value, dict) and isinstance(value.get("id"), str):
             return {"result_kind": name, "result_id": value["id"]}

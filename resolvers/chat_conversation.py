@@ -65,7 +65,7 @@ def offered(ctx: Context) -> list[OfferedTool]:
 
 
 async def progress_of(database: Database, run: ChatRun) -> Progress:
-    """How far a run has come."""
+    """Says how far a run has come."""
     async with database.reading(run.org_id) as session:
         messages = await chat_threads.messages_before(
             session, run.subject, run.thread_id, run.message_id, CHAT_HISTORY_MESSAGES

@@ -51,7 +51,7 @@ class RunLog:
 
     @property
     def worked_seconds(self) -> float:
-        """How long the run has been worked on."""
+        """Says how long the run has been worked on."""
         return self._worked + monotonic() - self._began
 
     async def patiently(self, call: Callable[[], Awaitable[T]]) -> T:

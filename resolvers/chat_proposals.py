@@ -19,7 +19,7 @@ from storage.tables import ChatApproval, ChatRun
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What became of a call that would write: a draft and what it cost, or why there is none."""
+    """Says what became of a call that would write: a draft and what it cost, or why there is none."""
 
     draft: ChatApproval | None
     cost: int = 0

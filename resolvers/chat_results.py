@@ -83,7 +83,7 @@ def _told(error: ToolError, scopes: list[str] | None) -> JsonDict:
 
 
 def _rows(data: Json) -> int:
-    """How many rows a result has: those of its page or list, or the one that it is."""
+    """Says how many rows a result has: those of its page or list, or the one that it is."""
     if data is None:
         return 0
     if isinstance(data, list):

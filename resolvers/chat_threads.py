@@ -131,7 +131,7 @@ async def active_run(ctx: Context, thread_id: str) -> ChatRun | None:
 
 
 def expires_at(ctx: Context, thread: Thread) -> datetime | None:
-    """When a thread is deleted unless somebody writes in it; None where nothing is deleted of itself."""
+    """Says when a thread is deleted unless somebody writes in it; None where nothing is deleted of itself."""
     days = ctx.services.chat.retention_days
     return thread.updated_at + timedelta(days=days) if days else None
 

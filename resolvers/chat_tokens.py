@@ -145,7 +145,7 @@ def _more(used: Used, read: int, written: int, *, is_estimated: bool) -> Used:
 
 
 def _is_metered(model: ChatModel | None) -> bool:
-    """Whether a model has tokens at all: the embedded answerer has none."""
+    """Says whether a model has tokens at all: the embedded answerer has none."""
     return model is not None and model.name is not None
 
 

@@ -10,7 +10,7 @@ from storage.tenancy.sessions import TenantSession
 
 
 def can_answer(services: Services, run: ChatRun) -> bool:
-    """Whether this process asks the same model."""
+    """Says whether this process asks the same model."""
     model = services.chat_model
     return model is not None and (model.provider, model.name) == (run.provider, run.model)
 

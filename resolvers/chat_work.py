@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a run ends."""
+    """Says how a run ends."""
 
     status: ChatRunStatus
     code: ChatErrorCode | None = None
@@ -113,7 +113,7 @@ class Work:
             return
 
     async def _ending(self) -> _Ending | None:
-        """How the run ends; None where it waits for a decision. Raises RunLost."""
+        """Says how the run ends; None where it waits for a decision. Raises RunLost."""
         answering, looking = asyncio.create_task(self._answered()), asyncio.create_task(self._look())
         tasks = {answering, looking}
         left = self._services.chat.run_seconds - self._log.worked_seconds

@@ -91,7 +91,7 @@ NAMES = ("first_name", "last_name", "email")
 
 
 def is_named(fields: Given) -> bool:
-    """Whether a name or an e-mail address is in the fields."""
+    """Says whether a name or an e-mail address is in the fields."""
     return any((fields.get(name) or "").strip() for name in NAMES)
 
 

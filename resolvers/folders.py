@@ -140,7 +140,7 @@ async def update_folder(
 
 
 async def _moved(session: TenantSession, folder: Folder, parent_id: str | None) -> int:
-    """How deep the folder is there; those below it are as much deeper. Raises Problems and InvalidState."""
+    """Says how deep the folder is there; those below it are as much deeper. Raises Problems and InvalidState."""
     above = await found_folder(session, parent_id, "parent_id")
     depth = 1
     if above is not None:

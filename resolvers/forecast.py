@@ -56,7 +56,7 @@ class Forecast:
 
 
 class Ahead(Input):
-    """Which months are looked at: from that of a day on, or from the current one."""
+    """Says which months are looked at: from that of a day on, or from the current one."""
 
     first: Annotated[date | None, Field(alias="from")] = None
     months: Annotated[int, Field(ge=1, le=FORECAST_MONTHS_MAX)] = FORECAST_MONTHS_DEFAULT

@@ -1,4 +1,4 @@
-"""How deals moved through the stages (docs/analytics.md, decision 260)."""
+"""Says how deals moved through the stages (docs/analytics.md, decision 260)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class FunnelStage:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """How deals moved through the stages, by position."""
+    """Says how deals moved through the stages, by position."""
 
     stages: Sequence[FunnelStage]
 

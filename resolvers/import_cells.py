@@ -27,7 +27,7 @@ Convert = Callable[[str], Any]  # Any: a value of the field's kind
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How days, decimals and lists are written."""
+    """Says how days, decimals and lists are written."""
 
     date_format: str
     decimal_sign: str

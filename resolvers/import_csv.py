@@ -38,7 +38,7 @@ class Broken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the text is written."""
+    """Says how the text is written."""
 
     encoding: str
     delimiter: str

@@ -70,7 +70,7 @@ class DataImportInput(Input):
 
     @property
     def told(self) -> Told:
-        """How days, decimals and lists are written."""
+        """Says how days, decimals and lists are written."""
         return Told(self.date_format, self.decimal_sign, self.list_separator)
 
 
@@ -189,7 +189,7 @@ def columns_of_head(first: Sequence[str], *, has_header: bool, at: Path) -> tupl
 
 
 def mapping_of(input: DataImportInput, columns: Sequence[str]) -> tuple[Mapped, ...]:
-    """Which column becomes which field: as told, and those that are not told of by their names (decision 532).
+    """Says which column becomes which field: as told, and those that are not told of by their names (decision 532).
 
     Raises Problems.
     """

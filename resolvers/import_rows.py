@@ -25,7 +25,7 @@ _SOURCE = "source"
 
 
 class Seen:
-    """Which values have come, and in which line first: eight bytes of hash and four of line for each of them."""
+    """Says which values have come, and in which line first: eight bytes of hash and four of line for each of them."""
 
     def __init__(self, rows: int) -> None:
         size = 1 << (2 * rows + 1).bit_length()

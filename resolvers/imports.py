@@ -55,7 +55,7 @@ class PreviewRow:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """How a file would be read, and the outcomes of its first rows."""
+    """Says how a file would be read, and the outcomes of its first rows."""
 
     encoding: str
     delimiter: str
@@ -126,7 +126,7 @@ class RefusalPieces:
 
 @requires(ScopeGroup.CRM_MANAGE)
 async def preview_import(ctx: Context, input: DataImportInput) -> Preview:
-    """How the file would be read and what would come of its first rows; nothing is written. Raises Problems."""
+    """Says how the file would be read and what would come of its first rows; nothing is written. Raises Problems."""
     definition, rows = await _defined(ctx, input)
     lines = Lines(definition, len(rows))
     repeated = lines.see(rows)
@@ -199,7 +199,7 @@ async def _log(ctx: Context, session: TenantSession, type: str, made: DataImport
 
 
 async def _defined(ctx: Context, input: DataImportInput) -> tuple[Definition, list[FileRow]]:
-    """How the file is read, and its first rows below the headings. Raises Problems, and Unavailable."""
+    """Says how the file is read, and its first rows below the headings. Raises Problems, and Unavailable."""
     async with ctx.reading() as session:
         file = await records.one(session, readable(ctx, listables.FILES), input.file_id)
     if file is None or file.trashed_at is not None:

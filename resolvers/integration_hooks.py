@@ -156,7 +156,7 @@ def _short(value: object) -> str:
 
 
 def _is_of_huddle(event: Json) -> bool:
-    """Whether an event is about the message of a huddle; of other messages nothing is looked at."""
+    """Says whether an event is about the message of a huddle; of other messages nothing is looked at."""
     if event.get("type") != "message":
         return False
     if event.get("subtype") in _HUDDLES:

@@ -69,7 +69,7 @@ async def _listed(ctx: Context, integration_id: str) -> list[Integration]:
 
 
 def _asks_of(condition: Condition, name: str) -> bool:
-    """Whether the condition says something of this field."""
+    """Says whether the condition says something of this field."""
     if isinstance(condition, Compare):
         return condition.field == name
     parts = getattr(condition, "parts", None)

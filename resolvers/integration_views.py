@@ -27,7 +27,7 @@ from storage.queries import notices
 
 @dataclass(frozen=True, slots=True)
 class SkipCount:
-    """How often a reason occurred."""
+    """Says how often a reason occurred."""
 
     reason: IntegrationSkipReason
     count: int
@@ -64,7 +64,7 @@ class SettingsView:
 
 @dataclass(frozen=True, slots=True)
 class ProgressView:
-    """How far the run that is under way has come."""
+    """Says how far the run that is under way has come."""
 
     mode: IntegrationRunMode | None
     percentage: int | None
@@ -74,7 +74,7 @@ class ProgressView:
 
 @requires(ScopeGroup.CRM_READ)
 async def counts_of_integration(ctx: Context, integration_id: str) -> Counts:
-    """How much a connection shows, and how much of it is left out, the most frequent reason first."""
+    """Says how much a connection shows, and how much of it is left out, the most frequent reason first."""
 
     async def load(ids: list[str]) -> list[Counts]:
         async with ctx.reading() as session:
@@ -117,7 +117,7 @@ def settings_of(integration: Connected) -> SettingsView:
 
 @requires(ScopeGroup.CRM_READ)
 async def progress_shown(ctx: Context, integration_id: str) -> ProgressView:
-    """How far the run that is under way has come; nothing while none is."""
+    """Says how far the run that is under way has come; nothing while none is."""
     run = await run_under_way(ctx, integration_id)
     if run is None:
         return ProgressView(None, None, 0, None)
@@ -127,7 +127,7 @@ async def progress_shown(ctx: Context, integration_id: str) -> ProgressView:
 
 @requires(ScopeGroup.CRM_READ)
 async def is_told(ctx: Context, integration_id: str) -> bool:
-    """Whether the provider's notices of changes arrive: by a channel that holds, or as the operator has set it up."""
+    """Says whether the provider's notices of changes arrive: by a channel that holds, or as the operator set it up."""
     accounts = ctx.services.accounts
 
     async def load(ids: list[str]) -> list[bool]:
@@ -140,5 +140,5 @@ async def is_told(ctx: Context, integration_id: str) -> bool:
 
 
 def ownership_of(provider: str) -> IntegrationOwnership:
-    """Whose a connection to the provider is."""
+    """Says whose a connection to the provider is."""
     return BY_PROVIDER[IntegrationProvider(provider)].ownership

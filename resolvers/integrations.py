@@ -207,7 +207,7 @@ async def label_of_integration(ctx: Context, integration_id: str) -> str | None:
 
 
 def is_own(ctx: Context, integration: Connected) -> bool:
-    """Whether the connection is the caller's own: that of an organization is its administrators'."""
+    """Says whether the connection is the caller's own: that of an organization is its administrators'."""
     return integration.owner_id == ctx.caller.subject or (integration.owner_id is None and is_administrator(ctx))
 
 

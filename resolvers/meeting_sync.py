@@ -65,7 +65,7 @@ async def _known(ctx: Context, meeting_id: str) -> SyncedMeeting | None:
 
 @requires(ScopeGroup.MEETINGS_READ)
 async def participants_of_meeting(ctx: Context, meeting_id: str) -> list[Participant]:
-    """Who takes part, with the contacts of their addresses."""
+    """Says who takes part, with the contacts of their addresses."""
     known = await _known(ctx, meeting_id)
     if known is None or not known.participants:
         return []

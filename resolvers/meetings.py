@@ -59,7 +59,7 @@ class MeetingLog(Input):
 
 
 class MeetingCompletion(Input):
-    """When a meeting was done."""
+    """Says when a meeting was done."""
 
     at: Moment | None = None
 

@@ -31,7 +31,7 @@ class OwnershipTransfer(Input):
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """How many records are moved, and the job that moves them; without one they were only counted."""
+    """Says how many records are moved, and the job that moves them; without one they were only counted."""
 
     counts: OwnedCounts
     job: Job | None

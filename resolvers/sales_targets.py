@@ -55,7 +55,7 @@ class SalesTargets(Input):
 
 @dataclass(frozen=True, slots=True)
 class TargetAttainment:
-    """How far a target is reached."""
+    """Says how far a target is reached."""
 
     actual: Decimal
     deals: int
@@ -109,7 +109,7 @@ def wanted(
 
 @requires(ScopeGroup.CRM_READ)
 async def attainment_of(ctx: Context, target_id: str, parts: Collection[str] = PARTS) -> TargetAttainment:
-    """How far the target is reached, computed from the deals now; those of a page come in the same two statements.
+    """Says how far the target is reached, computed from the deals now; those of a page come in the same two statements.
 
     `parts` are the names of the parts that are wanted: what others take is not read. Raises NotFound.
     """
@@ -252,7 +252,7 @@ def _wrong(target: SalesTargetInput) -> Iterator[tuple[str, str]]:
 
 
 def _begins(period: TargetPeriod, day: date) -> bool:
-    """Whether a period of the kind begins on the day."""
+    """Says whether a period of the kind begins on the day."""
     if period is TargetPeriod.CUSTOM:
         return True
     months = {TargetPeriod.MONTH: 1, TargetPeriod.QUARTER: 3, TargetPeriod.YEAR: 12}[period]

@@ -65,7 +65,7 @@ class SavedQueryUpdate(SavedQueryCreate):
 
 
 class SavedQueryRun(Input):
-    """How many rows of a saved query are wanted."""
+    """Says how many rows of a saved query are wanted."""
 
     first: _Rows | None = ANALYTICS_ROWS_MAX
 

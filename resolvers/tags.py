@@ -73,7 +73,7 @@ class TagsApply(Input):
 
 @dataclass(frozen=True, slots=True)
 class TagUsage:
-    """How many records of each kind have a tag."""
+    """Says how many records of each kind have a tag."""
 
     accounts: int
     contacts: int
@@ -131,7 +131,7 @@ def wanted(query: str | None = None, used_on: Sequence[str] | None = None) -> Co
 
 @requires(ScopeGroup.CRM_READ)
 async def usage_of_tag(ctx: Context, tag_id: str) -> TagUsage:
-    """How many records of each kind have the tag."""
+    """Says how many records of each kind have the tag."""
 
     async def load(ids: list[str]) -> list[TagUsage]:
         async with ctx.reading() as session:

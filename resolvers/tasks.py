@@ -22,7 +22,7 @@ from storage.tables.activities import writable
 
 
 def _own(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Whether it is done, operations of their own say."""
+    """Says whether it is done, operations of their own say."""
     return tuple(name for name in fields if name != "completed_at")
 
 
@@ -41,7 +41,7 @@ class TaskUpdate(Input):
 
 
 class TaskCompletion(Input):
-    """When a task was done."""
+    """Says when a task was done."""
 
     at: Moment | None = None
 

@@ -118,7 +118,7 @@ async def end_upload(ctx: Context, upload_id: str) -> str:
 
 @requires(ScopeGroup.CRM_MANAGE)
 async def describe_uploads(ctx: Context) -> int:
-    """How many bytes the largest file may have that comes in parts."""
+    """Says how many bytes the largest file may have that comes in parts."""
     return ctx.services.files.one
 
 

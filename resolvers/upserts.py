@@ -23,7 +23,7 @@ _Rows = Field(min_length=1, max_length=UPSERT_ROWS_MAX)
 
 
 class Upsert(Input):
-    """How rows are written."""
+    """Says how rows are written."""
 
     policy: BulkPolicy = BulkPolicy.SKIP_FAILED
     dry_run: StrictBool = False
@@ -76,7 +76,7 @@ class Upserted:
     dry_run: bool
 
     def number(self, outcome: BulkOutcome) -> int:
-        """How many rows came to this."""
+        """Says how many rows came to this."""
         return sum(result.outcome is outcome for result in self.results)
 
 

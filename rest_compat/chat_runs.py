@@ -54,7 +54,7 @@ async def begin(call: RestRequest) -> RestResponse:
 
 
 def _is_streamed(accept: str | None) -> bool:
-    """Whether events are wanted, which they are unless JSON is wanted more. Raises NotAcceptable."""
+    """Says whether events are wanted, which they are unless JSON is wanted more. Raises NotAcceptable."""
     if not accept or not accept.strip():
         return True
     weights = weights_of(accept)

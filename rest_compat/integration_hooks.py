@@ -31,7 +31,7 @@ class Counter:
         self._counts: dict[str, int] = {}
 
     def admits(self, address: str, moment: float) -> bool:
-        """Whether this one is not too many."""
+        """Says whether this one is not too many."""
         second = int(moment)
         if second != self._second or len(self._counts) >= ADDRESSES_MAX:
             self._second = second

@@ -115,7 +115,7 @@ class AccountOrder:
 
 @record_filter(t.Account)
 class AccountFilter:
-    """Which accounts."""
+    """Says which accounts."""
 
     tags: TagsFilter | None = on_tags()
 

@@ -112,7 +112,7 @@ def _of_types(kinds: Sequence[ActivityType]) -> Condition:
 
 @record_filter(t.Activity, plural="activities")
 class ActivityFilter:
-    """Which activities; a link's filter holds for the linked record."""
+    """Says which activities; a link's filter holds for the linked record."""
 
     conditions: ClassVar = {
         "types": _of_types,

@@ -52,7 +52,7 @@ def grouping_of(
     order: Any,  # Any: the order input of the records, of which some have a currency
     first: int | None,
 ) -> Grouping:
-    """How records are grouped, by the arguments of an aggregate."""
+    """Says how records are grouped, by the arguments of an aggregate."""
     currency = getattr(order, "currency", None) or None
     size = GROUPS_DEFAULT if first is None else first
     return Grouping(by or (), grain, time_zone, order.field, order.direction, currency, size)

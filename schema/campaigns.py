@@ -87,7 +87,7 @@ class CampaignStatusFilter(Comparator):
 
 @record_filter(t.Campaign)
 class CampaignFilter:
-    """Which campaigns."""
+    """Says which campaigns."""
 
     status: CampaignStatusFilter | None = field("On where it stands.", default=UNSET)
     tags: TagsFilter | None = on_tags()

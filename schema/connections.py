@@ -117,12 +117,12 @@ class PageOfRows:
 
 
 def is_page(kind: GraphQLNamedType) -> bool:
-    """Whether the type is a page of a list."""
+    """Says whether the type is a page of a list."""
     return issubclass(class_of(kind), PageOfRows)
 
 
 def is_inside_page(kind: GraphQLNamedType) -> bool:
-    """Whether the type is a page or one of its edges."""
+    """Says whether the type is a page or one of its edges."""
     return issubclass(class_of(kind), PageOfRows | RowOfPage)
 
 

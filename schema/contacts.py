@@ -77,7 +77,7 @@ class ContactOrder:
 
 @record_filter(t.Contact)
 class ContactFilter:
-    """Which contacts."""
+    """Says which contacts."""
 
     account: AccountFilter | None = field("There is an account, and this holds for it.", default=UNSET)
     tags: TagsFilter | None = on_tags()

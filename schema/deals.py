@@ -187,7 +187,7 @@ class GeoScopeFilter(Comparator):
 
 @record_filter(t.Deal)
 class DealFilter:
-    """Which deals, by the columns to FILTER by; a link's filter holds for the linked record."""
+    """Says which deals, by the columns to FILTER by; a link's filter holds for the linked record."""
 
     status: DealStatusFilter | None = field("On where the deal stands.", default=UNSET)
     geo_scope: GeoScopeFilter | None = field("On the reach.", default=UNSET)

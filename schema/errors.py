@@ -167,7 +167,7 @@ def _problem(problem: Problem) -> JsonDict:
 
 
 def _of_values(error: GraphQLError) -> bool:
-    """Whether the library found a value unfit only in its place: a null variable in `@include(if:)`.
+    """Says whether the library found a value unfit only in its place: a null variable in `@include(if:)`.
 
     Such an error is of the value, or of the directive that has none; whatever else fails while a document runs is of
     a field.

@@ -89,7 +89,7 @@ class CaptureSourceFilter(Comparator):
 
 @record_filter(t.Lead)
 class LeadFilter:
-    """Which leads."""
+    """Says which leads."""
 
     status: LeadStatusFilter | None = field("On where the lead stands.", default=UNSET)
     source: CaptureSourceFilter | None = field("On how it was captured.", default=UNSET)

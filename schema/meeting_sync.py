@@ -1,4 +1,4 @@
-"""Who takes part in a meeting, and where a synchronised one comes from, on the GraphQL surface."""
+"""Says who takes part in a meeting, and where a synchronised one comes from, on the GraphQL surface."""
 
 from collections.abc import Sequence
 from datetime import datetime

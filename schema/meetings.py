@@ -76,7 +76,7 @@ class MeetingStateFilter(Comparator):
 
 @record_filter(t.Activity, plural="meetings")
 class MeetingFilter:
-    """Which meetings; a link's filter holds for the linked record."""
+    """Says which meetings; a link's filter holds for the linked record."""
 
     tags: TagsFilter | None = on_tags()
     state: MeetingStateFilter | None = field("On what its times say of it at this moment.", default=UNSET)

@@ -47,7 +47,7 @@ class AskedField:
 
     @property
     def is_untrusted(self) -> bool:
-        """Whether it has texts that people wrote."""
+        """Says whether it has texts that people wrote."""
         kind = get_named_type(self.declared.type)
         return isinstance(kind, GraphQLScalarType) and kind.name in _TEXTS and self.coordinate not in _OWN
 

@@ -14,7 +14,7 @@ def size_of(data: Json) -> int:
 
 
 def rows_that_fit(data: Json) -> int | None:
-    """How many of the page's rows fit, one at least; None where all do, or where it is no page."""
+    """Says how many of the page's rows fit, one at least; None where all do, or where it is no page."""
     rows = data.get("nodes") if isinstance(data, dict) and "pageInfo" in data else None
     if not rows or size_of(data) <= TOOL_RESULT_BYTES:
         return None

@@ -60,7 +60,7 @@ class Variable:
 
     @property
     def is_required(self) -> bool:
-        """Whether a call has to give it."""
+        """Says whether a call has to give it."""
         return isinstance(self.type, GraphQLNonNull) and self.default is None
 
 

@@ -57,7 +57,7 @@ _UUID = re.compile(rf"{_CANONICAL.pattern}|[0-9a-f]{{32}}", re.IGNORECASE | re.A
 
 
 def is_identifier(text: str) -> bool:
-    """Whether the text is a UUID in its canonical form, which is the only one that a row's own can have."""
+    """Says whether the text is a UUID in its canonical form, which is the only one that a row's own can have."""
     return _CANONICAL.fullmatch(text) is not None
 
 

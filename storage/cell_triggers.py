@@ -23,7 +23,7 @@ def _as_is(*names: str) -> Texts:
 
 @dataclass(frozen=True, slots=True)
 class Rollup:
-    """How the rows of a table are rolled up: by which keys, and with which sums.
+    """Says how the rows of a table are rolled up: by which keys, and with which sums.
 
     `read` are the columns that these are made of; `only` is a condition on a row that never changes for it.
     """

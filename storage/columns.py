@@ -237,7 +237,7 @@ def folds_each(of: str) -> AnyField:
 
 
 def is_copy(stored: ColumnElement[object]) -> bool:
-    """Whether the column is the folded copy of another."""
+    """Says whether the column is the folded copy of another."""
     return isinstance(stored, StoredColumn) and FOLDS in stored.info
 
 
@@ -298,7 +298,7 @@ def versioned(*, stored: str | None = None) -> AnyField:
 
 
 def is_versioned(model: type[Record]) -> bool:
-    """Whether the record type has the column `version`, so that its updates take an `expected_version`."""
+    """Says whether the record type has the column `version`, so that its updates take an `expected_version`."""
     return any(column.name == "version" for column in columns_of(model))
 
 

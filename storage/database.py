@@ -19,7 +19,7 @@ from storage.adapters.sqlalchemy import structure_of
 from storage.base import as_uuid, now
 from storage.bounded_cache import BoundedCache
 from storage.connection_pool import Connections, Driver, Taken
-from storage.db_errors import is_statement_error
+from storage.db_errors import closed_under, is_statement_error
 from storage.postgres import tenant_connection
 from storage.statement_timeouts import to_the_end
 from storage.statements import (
@@ -118,8 +118,11 @@ class Database:
                 prepared, parameters = first
                 with self._counted(prepared):
                     await taken.driver.execute(f"{begin}; {prepared.written_out(parameters)}")
-        except BaseException:
+        except BaseException as error:
+            closed = closed_under(taken.driver, error)
             await self._roll_back(taken)
+            if closed:
+                raise closed from error
             raise
         return taken
 
@@ -130,8 +133,11 @@ class Database:
             return
         try:
             await taken.driver.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
+            closed = closed_under(taken.driver, error)
             await self._roll_back(taken)
+            if closed:
+                raise closed from error
             raise
         await self.connections.give_back(taken)
         if organization is not None:
@@ -190,12 +196,15 @@ class Database:
             if begin:
                 await taken.driver.execute("COMMIT")
         except BaseException as error:
+            closed = closed_under(taken.driver, error)
             if not is_statement_error(error):  # the connection may be in disorder
                 await self.connections.give_up(taken)
             elif begin:
                 await self._roll_back(taken)
             else:
                 await self.connections.give_back(taken)
+            if closed:
+                raise closed from error
             raise
         await self.connections.give_back(taken)
         return records
@@ -300,7 +309,7 @@ class Database:
         return driver
 
     async def bypasses_row_security(self) -> bool:
-        """Whether the role is above the row-level policies, so that isolation layer 5 is missing; SQLite has none.
+        """Says whether the role is above the row-level policies, so that isolation layer 5 is missing; SQLite has none.
 
         Raises Unavailable where the database cannot be reached.
         """

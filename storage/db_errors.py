@@ -3,10 +3,11 @@
 import sqlite3
 
 import asyncpg
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from contract.errors import GatewayError, TimedOut, Unavailable
+from storage.connection_pool import Driver
 
 _AWAY = ("08", "57", "53", "40")
 """SQLSTATE classes of a server that is away, shutting down, or out of connections, or that gave another transaction
@@ -24,18 +25,15 @@ _SQLITE_AWAY = frozenset(
         sqlite3.SQLITE_IOERR,
     }
 )
-_VAGUE = (asyncpg.InterfaceError, sqlite3.ProgrammingError, InterfaceError, OperationalError)
-"""Errors of the drivers' own, which have no code: of a connection that is closed, or of a mistake."""
-_AWAY_WORDS = ("closed", "connection")
 
 
 def is_statement_error(error: BaseException) -> bool:
-    """Whether the server refused or ended a statement, and the connection is as good as before."""
+    """Says whether the server refused or ended a statement, and the connection is as good as before."""
     return isinstance(error, asyncpg.PostgresError | sqlite3.DatabaseError) and not is_away(error)
 
 
 def is_timed_out(error: BaseException) -> bool:
-    """Whether a statement was ended because it took too long (decision 87)."""
+    """Says whether a statement was ended because it took too long (decision 87)."""
     cause = getattr(error, "orig", error)
     if (code := _sqlite_code(cause)) is not None:
         return code == sqlite3.SQLITE_INTERRUPT
@@ -43,13 +41,13 @@ def is_timed_out(error: BaseException) -> bool:
 
 
 def is_duplicate(error: BaseException) -> bool:
-    """Whether a statement would have made a second row of what there can be one of."""
+    """Says whether a statement would have made a second row of what there can be one of."""
     codes = (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
     return isinstance(error, asyncpg.UniqueViolationError) or getattr(error, "sqlite_errorcode", None) in codes
 
 
 def is_no_database(error: BaseException) -> bool:
-    """Whether the file is none of SQLite's."""
+    """Says whether the file is none of SQLite's."""
     return _sqlite_code(getattr(error, "orig", error)) == sqlite3.SQLITE_NOTADB
 
 
@@ -60,7 +58,7 @@ def _sqlite_code(cause: object) -> int | None:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the error says that the database cannot be reached or has no room, rather than that we are wrong."""
+    """Says whether the error says that the database cannot be reached or has no room, rather than that we are wrong."""
     if is_timed_out(error):
         return False
     if isinstance(error, OSError | PoolTimeout):
@@ -73,9 +71,17 @@ def is_away(error: BaseException) -> bool:
     state = getattr(cause, "sqlstate", None)
     if state:
         return str(state)[:2] in _AWAY or state == _STANDBY
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return True
-    return isinstance(cause, _VAGUE) and any(word in str(cause) for word in _AWAY_WORDS)
+    return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def closed_under(driver: Driver, error: BaseException | None) -> ConnectionResetError | None:
+    """Say that the connection was closed where that is why the driver refused a statement, and nothing otherwise.
+
+    The driver's own errors have no code: such a one is of a closed connection or of a mistake, which the driver knows.
+    """
+    if isinstance(error, asyncpg.InterfaceError) and driver.is_closed():
+        return ConnectionResetError("the connection is closed")
+    return None
 
 
 def refusal_of(error: BaseException) -> GatewayError | None:

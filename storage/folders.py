@@ -65,7 +65,7 @@ def file_fault(file: Path) -> str | None:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether it is this user's, and nobody else gets at what lies in it, whatever the modes there are."""
+    """Says whether it is this user's, and nobody else gets at what lies in it, whatever the modes there are."""
     try:
         found = folder.stat()
     except OSError:
@@ -74,7 +74,7 @@ def is_private(folder: Path) -> bool:
 
 
 def is_only_open(file: Path) -> bool:
-    """Whether it is a file of this user's, under this name alone, with no other fault than being open to others."""
+    """Says whether it is this user's file, under this name alone, with no fault but being open to others."""
     try:
         found = file.lstat()
     except OSError:

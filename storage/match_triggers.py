@@ -16,7 +16,7 @@ _LONGEST = 300
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """How the records of a table are matched: `keys` are expressions of a row `{0}`, each with its condition.
+    """Says how the records of a table are matched: `keys` are expressions of a row `{0}`, each with its condition.
 
     `read` are the columns that these are made of.
     """

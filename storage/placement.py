@@ -15,7 +15,7 @@ from storage.base import Tenant
 
 
 class Placement(StrEnum):
-    """Where the rows of a table lie."""
+    """Says where the rows of a table lie."""
 
     DISTRIBUTED = "distributed"
     """With everything else of their organization."""

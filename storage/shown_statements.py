@@ -119,7 +119,7 @@ def _list_of(node: exp.Or) -> exp.Expr | None:
 
 
 def _counts(case: exp.Case) -> bool:
-    """Whether it is 1 where one condition holds, and else 0."""
+    """Says whether it is 1 where one condition holds, and else 0."""
     found = [one.args["true"] for one in case.args["ifs"]]
     return [*found, case.args.get("default")] == [exp.Literal.number(1), exp.Literal.number(0)]
 

@@ -113,7 +113,7 @@ class CompiledStatement:
 
     @cached_property
     def summary(self) -> str:
-        """What it does, and to which table first."""
+        """Says what it does, and to which table first."""
         return guard.summary(self._compiled.text, writes=self.writes)
 
     @cached_property

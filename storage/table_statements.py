@@ -200,7 +200,7 @@ def _table(model: AnyTable) -> AnyTable:
 
 
 def has_organization(model: type[SQLModel]) -> bool:
-    """Whether the rows of a table belong to an organization, or may."""
+    """Says whether the rows of a table belong to an organization, or may."""
     return issubclass(model, Tenant) or str(model.__tablename__) in SHARED_TABLES
 
 

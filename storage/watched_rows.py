@@ -75,7 +75,7 @@ class WatchedRows(Generic[RowT]):
 
     @property
     def any(self) -> bool:
-        """Whether there is one."""
+        """Says whether there is one."""
         return bool(self._rows)
 
     async def look(self, session: TenantSession) -> None:

@@ -24,7 +24,7 @@ def gzipped(content: bytes) -> bytes:
 
 @lru_cache(maxsize=200)
 def takes_gzip(accept_encoding: str) -> bool:
-    """Whether a client would rather have gzip than what it is made of, by the weights that it gives (RFC 9110, 12.5.3).
+    """Says whether a client prefers gzip to what it is made of, by the weights that it gives (RFC 9110, 12.5.3).
 
     Without a weight of its own gzip has that of `*`, and what is not encoded comes last.
     """

@@ -81,7 +81,7 @@ class _Writer:
 
 
 def _is_small(content: object) -> bool:
-    """Whether there are few rows, and none that holds a list."""
+    """Says whether there are few rows, and none that holds a list."""
     left = _ROWS
     for rows in _lists(content, 0):
         left -= len(rows)
@@ -102,7 +102,7 @@ def _lists(value: object, depth: int) -> Iterator[list[object]]:
 
 
 def _holds_list(value: object, depth: int) -> bool:
-    """Whether the value is a list, or has one below objects alone."""
+    """Says whether the value is a list, or has one below objects alone."""
     if type(value) is list:
         return True
     if type(value) is not dict or depth >= _DEPTH_MAX:

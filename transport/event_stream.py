@@ -102,7 +102,7 @@ class EventStream:
 
 
 def asks_for_events(accept: str | None) -> bool:
-    """Whether the client names an event stream, and likes JSON no better."""
+    """Says whether the client names an event stream, and likes JSON no better."""
     weights = weights_of(accept)
     events = weights.get(EVENT_STREAM, 0.0)
     return events > 0 and events >= weights.get("application/json", 0.0)

@@ -54,7 +54,7 @@ def _weight(parameter: str) -> float:
 
 
 def is_from(origin: str, *hosts: str) -> bool:
-    """Whether the page of an Origin is one of these hosts, each in lower case with its port."""
+    """Says whether the page of an Origin is one of these hosts, each in lower case with its port."""
     try:
         place = urlsplit(origin).netloc.lower()
     except ValueError:  # brackets that do not match

@@ -39,7 +39,7 @@ class HttpProtocol(HttpToolsProtocol):
         """The application is about to be started for the request; to be overridden."""
 
     def follows_upgrade(self) -> bool:
-        """Whether the connection is to change to what the request upgrades to."""
+        """Says whether the connection is to change to what the request upgrades to."""
         return self._should_upgrade()
 
     def end_idleness(self) -> None:
@@ -57,7 +57,7 @@ WebSocketProtocol = WebSocketsSansIOProtocol
 
 
 def is_idle(connection: object) -> bool:
-    """Whether an HTTP connection waits for a request; a WebSocket never does."""
+    """Says whether an HTTP connection waits for a request; a WebSocket never does."""
     cycle = getattr(connection, "cycle", connection)
     return cycle is None or bool(getattr(cycle, "response_complete", False))
 

@@ -118,7 +118,7 @@ def _embedded() -> Settings:
 
 
 def _address(configuration: Settings) -> str:
-    """Where a browser of this machine, or of anywhere with CRM_PUBLIC_URL, finds the service."""
+    """Says where a browser of this machine, or of anywhere with CRM_PUBLIC_URL, finds the service."""
     if configuration.public_url is not None:
         return configuration.public_url.rstrip("/")
     host = "127.0.0.1" if configuration.host in ("0.0.0.0", "::") else configuration.host  # noqa: S104  # compared alone

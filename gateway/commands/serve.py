@@ -95,7 +95,7 @@ def _prepared(configuration: "Settings", listening: socket.socket, *, demo_data:
 
 
 def _of_a_child(work: Callable[[], str]) -> str:
-    """What the work gives, done by a process of its own: what it loads goes with it (decision 900).
+    """Gives the result of work that a process of its own does: what it loads goes with it (decision 900).
 
     Where the work fails, the child says so like any command, and this process ends as it did.
     """

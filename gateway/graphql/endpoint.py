@@ -154,7 +154,7 @@ _READING = ("GET", "HEAD")
 
 
 def _is_page(scope: Scope, headers: Headers) -> bool:
-    """Whether a browser asks for the page, and no client for an answer."""
+    """Says whether a browser asks for the page, and no client for an answer."""
     accept = headers.get(b"accept", b"")
     return b"text/html" in accept and _prefers_page(accept) and not _ASKING & QueryParams(scope["query_string"]).keys()
 
@@ -164,7 +164,7 @@ _ASKING = {"query", "documentId", "extensions"}
 
 @lru_cache(maxsize=200)
 def _prefers_page(accept: bytes) -> bool:
-    """Whether a page is at least as welcome as an answer that the header names."""
+    """Says whether a page is at least as welcome as an answer that the header names."""
     weights = weights_of(accept.decode("latin-1"))
     return 0 < weights.get("text/html", 0.0) >= max(weights.get(JSON, 0.0), weights.get(GRAPHQL, 0.0))
 
@@ -191,7 +191,7 @@ def negotiate(accept: str | None) -> str:
 
 @lru_cache(maxsize=200)
 def takes_events(accept: str | None) -> bool:
-    """Whether the client takes an event stream."""
+    """Says whether the client takes an event stream."""
     weights = weights_of(accept)
     return not weights or weights.get(EVENT_STREAM, weights.get("text/*", weights.get("*/*", 0.0))) > 0
 
@@ -222,7 +222,7 @@ _COMMAS_READ = 1_000
 
 @lru_cache(maxsize=50)
 def _is_json(content_type: str) -> bool:
-    """Whether a body of this type is read: JSON, and in no other encoding than UTF-8."""
+    """Says whether a body of this type is read: JSON, and in no other encoding than UTF-8."""
     message = Message()
     message["content-type"] = content_type
     charset = message.get_content_charset("utf-8")

@@ -1,4 +1,4 @@
-"""What a person sees of a login: the page to sign in at, one-time links, who is signed in, signing out."""
+"""Serves what a person sees of a login: the page to sign in at, one-time links, who is signed in, signing out."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What comes to the pages and endpoints of a login: parameters, cookies, and whether a form is the service's own."""
+"""Reads what comes to the pages and endpoints of a login: parameters, cookies, and whether a form is its own."""
 
 import hmac
 import secrets
@@ -83,7 +83,7 @@ class Cookies:
         )
 
     def browser(self, request: Request) -> str:
-        """What the browser is known by; new for one that has nothing yet."""
+        """Gives what the browser is known by; new for one that has nothing yet."""
         kept = request.cookies.get(self._name(request, _BROWSER), "")
         return kept if 0 < len(kept) <= 64 else secrets.token_urlsafe(32)
 
@@ -91,11 +91,11 @@ class Cookies:
         self._set(request, response, _BROWSER, browser)
 
     def mark(self, browser: str) -> str:
-        """What forms of this browser hold, and no other page knows."""
+        """Gives what forms of this browser hold, and no other page knows."""
         return hmac.digest(self._pepper, f"form {browser}".encode(errors="surrogatepass"), "sha256").hex()
 
     def sent_by_us(self, request: Request, form: Mapping[str, str]) -> bool:
-        """Whether a form is one that this service gave this browser (decision 894)."""
+        """Says whether a form is one that this service gave this browser (decision 894)."""
         site = request.headers.get("sec-fetch-site")
         origin = request.headers.get("origin")
         if (site is not None and site not in _OWN_SITES) or (origin is not None and not _is_own(origin, request)):

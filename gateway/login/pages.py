@@ -128,7 +128,7 @@ def follow(kept: Mapping[str, str], who: str) -> str:
 
 
 def account(kept: Mapping[str, str], who: str, until: str) -> str:
-    """Who is signed in."""
+    """Says who is signed in."""
     return _ACCOUNT.format(who=escape(who), until=until, hidden=_hidden(kept))
 
 

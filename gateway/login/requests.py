@@ -53,7 +53,7 @@ class Applications:
         self._issuer = issuer
 
     def addresses(self, request: Request, client_id: str) -> frozenset[str]:
-        """Where codes of an application may be sent; nowhere for one that is not known."""
+        """Says where codes of an application may be sent; nowhere for one that is not known."""
         path = OWN_CLIENTS.get(client_id)
         if path is None:
             return self._registered.get(client_id, frozenset())
@@ -61,11 +61,11 @@ class Applications:
         return frozenset(f"{place.rstrip('/')}/{path}" for place in places)
 
     def is_own(self, client_id: str) -> bool:
-        """Whether it is a page of the service, which keeps no refresh token (decision 895)."""
+        """Says whether it is a page of the service, which keeps no refresh token (decision 895)."""
         return client_id in OWN_CLIENTS
 
     def read(self, request: Request, given: Mapping[str, str]) -> CodeRequest:
-        """What is asked. Raises NoApplication, or AskedWrongly once it is known who may hear of it."""
+        """Reads what is asked. Raises NoApplication, or AskedWrongly once it is known who may hear of it."""
         client_id, address = given.get("client_id", ""), given.get("redirect_uri", "")
         addresses = self.addresses(request, client_id)
         if not addresses:

@@ -47,7 +47,7 @@ def login_routes(runtime: Runtime, exchange: ASGIApp) -> list[BaseRoute]:
 
 
 class TokenEndpoint:
-    """What applications ask without a browser. They have no secret: a code is worth nothing without its verifier."""
+    """Serves applications without a browser. They have no secret: a code is worth nothing without its verifier."""
 
     def __init__(self, grants: LoginGrants, applications: Applications, exchange: ASGIApp) -> None:
         self._grants = grants

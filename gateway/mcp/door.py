@@ -241,7 +241,7 @@ class _Answered:
             self._body += message.get("body", b"")
 
     def response(self) -> Response:
-        """What it answered."""
+        """Gives what it answered."""
         response = Response(self._body, self._status)
         response.raw_headers = self._headers
         return response

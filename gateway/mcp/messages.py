@@ -36,7 +36,7 @@ METHODS: Final = frozenset(
 
 
 class NoMessage(BadRequest):
-    """What was sent is no message that is answered: the JSON-RPC code, what is wrong, and the status of HTTP."""
+    """Refuses what is no message that is answered: the JSON-RPC code, what is wrong, and the status of HTTP."""
 
     def __init__(
         self,
@@ -64,12 +64,12 @@ class Message:
 
     @property
     def runs_document(self) -> bool:
-        """Whether what it costs is charged by the document that it runs."""
+        """Says whether what it costs is charged by the document that it runs."""
         return self.id is not None and self.method in (CALL, READ)
 
     @property
     def is_call(self) -> bool:
-        """Whether it calls a tool, and waits for what that gives."""
+        """Says whether it calls a tool, and waits for what that gives."""
         return self.method == CALL and self.id is not None
 
 
@@ -107,7 +107,7 @@ def _too_deep() -> NoMessage:
 
 
 def _wrong_of(method: str, params: JsonObject) -> str | None:
-    """What is wrong with the parameters of a method, by the field."""
+    """Says what is wrong with the parameters of a method, by the field."""
     meta, client = params.get("_meta", {}), params.get("clientInfo")
     token = meta.get("progressToken", "") if isinstance(meta, dict) else ""
     needed: dict[str, bool] = {"params._meta must be an object": isinstance(meta, dict)}

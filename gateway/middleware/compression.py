@@ -47,7 +47,7 @@ class Compression:
 
 
 def _may_be_compressed(start: Message) -> bool:
-    """Whether the answer is a text, whole, as it was made, and shows nothing that has to be kept from guessing.
+    """Says whether the answer is a text, whole, as it was made, and shows nothing that has to be kept from guessing.
 
     Who can have a text of his own put beside a secret could find the secret out by the length of both compressed. What
     shows a secret says `no-store` itself; other answers are given that further out.

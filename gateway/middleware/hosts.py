@@ -48,7 +48,7 @@ class Hosts:
         await self.app(scope, receive, send)
 
     def _admits(self, scope: Scope) -> bool:
-        """Whether all that the request says of its host is right; no browser leaves it out."""
+        """Says whether all that the request says of its host is right; no browser leaves it out."""
         for name, value in scope["headers"]:
             if name == _HOST:
                 host, is_loopback = _named(value)

@@ -22,5 +22,5 @@ def ignore_slash(scope: Scope) -> None:
 
 
 def had_slash(scope: Scope) -> bool:
-    """Whether one was taken off."""
+    """Says whether one was taken off."""
     return _SLASH in scope["state"]

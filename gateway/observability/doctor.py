@@ -110,7 +110,7 @@ async def _row_security(runtime: Runtime) -> Finding:
 
 
 async def _clock(runtime: Runtime) -> Finding:
-    """Whether both machines have the same time: what expires is compared with either."""
+    """Says whether both machines have the same time: what expires is compared with either."""
     skew = abs(now() - await runtime.database.clock())
     advice = "keep both clocks by NTP: tokens would end too early or too late"
     return Finding("clock", skew <= SKEW_MOST, f"{skew.total_seconds():.1f} s from the database's", advice)
@@ -125,7 +125,7 @@ async def _timeouts(runtime: Runtime) -> Finding:
 
 
 async def _jobs(runtime: Runtime) -> Finding:
-    """Whether somebody takes what is due: where nothing waits, nobody may be needed (decision 628)."""
+    """Says whether somebody takes what is due: where nothing waits, nobody may be needed (decision 628)."""
     async with runtime.database.directory() as session:
         depth = await jobs.depth(session)
         beating = await jobs.beating(session, now() - timedelta(seconds=runtime.settings.job_lease_seconds))
@@ -136,7 +136,7 @@ async def _jobs(runtime: Runtime) -> Finding:
 
 
 async def _credentials(runtime: Runtime) -> Finding:
-    """Whether the pepper is the one that the credentials were stored with (decision 125)."""
+    """Says whether the pepper is the one that the credentials were stored with (decision 125)."""
     pepper = runtime.ports.pepper
     known = {mark(bytes(one)) for one in peppers(pepper)}
     async with runtime.database.directory() as session:
@@ -164,7 +164,7 @@ async def _demo(runtime: Runtime) -> Finding:
 
 
 async def _roll_ups(runtime: Runtime) -> Finding:
-    """Whether the figures that are kept ready are what is counted anew (decision 264)."""
+    """Says whether the figures that are kept ready are what is counted anew (decision 264)."""
     async with runtime.database.directory() as session:
         every = await all_ids(session)
     differing = [org_id for org_id in every if await put_right(runtime.database, org_id, dry=True)]
@@ -173,7 +173,7 @@ async def _roll_ups(runtime: Runtime) -> Finding:
 
 
 async def _analytics(runtime: Runtime) -> Finding:
-    """Whether the login of ad-hoc SQL may do what the catalogue says, and no more."""
+    """Says whether the login of ad-hoc SQL may do what the catalogue says, and no more."""
     runner = runtime.services.sql
     if runner is None:
         return Finding("analytics", True, "no ad-hoc SQL: CRM_ANALYTICS_DATABASE_URL is not set")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from contract.integrations import BY_PROVIDER, IntegrationProvider
+from contract.integrations import BY_PROVIDER, IntegrationOwnership, IntegrationProvider
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS
 from gateway.account_settings import is_given
 from gateway.addresses import is_loopback_name
@@ -13,6 +13,7 @@ from gateway.setting_sources import Stranger
 from gateway.settings import Settings, unfit_to_serve
 
 _PUBLIC = "CRM_PUBLIC_URL"
+_CONNECTED_BY = {IntegrationOwnership.MEMBER: "members", IntegrationOwnership.ORGANIZATION: "administrators"}
 BEAT_LEAST = STATEMENT_SECONDS + 2 * CONNECTION_SECONDS
 """Seconds of a job's lease below which one slow statement costs a worker its jobs."""
 
@@ -71,7 +72,7 @@ def of_settings(settings: Settings, strangers: Sequence[Stranger]) -> Iterator[F
     note = "; while its consent screen is «in testing», consents end after seven days"
     yield _of_accounts(settings, IntegrationProvider.GOOGLE, note)
     yield _of_accounts(settings, IntegrationProvider.MICROSOFT)
-    yield _of_slack(settings)
+    yield _of_accounts(settings, IntegrationProvider.SLACK, signing="CRM_SLACK_SIGNING_SECRET")
     yield from _of_telemetry(settings)
     yield Finding(
         "outbound",
@@ -94,39 +95,27 @@ def _of_telemetry(settings: Settings) -> Iterator[Finding]:
     yield Finding("errors", secure, f"told to {dsn.hostname}" if dsn.hostname else "told to nobody", advice)
 
 
-def _of_accounts(settings: Settings, provider: IntegrationProvider, note: str = "") -> Finding:
-    """Whether members can connect accounts there, or the operator has left out a part of what it takes."""
+def _of_accounts(settings: Settings, provider: IntegrationProvider, note: str = "", signing: str = "") -> Finding:
+    """Say whether accounts there can be connected, or which part of what it takes the operator has left out.
+
+    `signing` is the setting without which the provider cannot tell of what happens there.
+    """
     info = BY_PROVIDER[provider]
-    name, own = provider.value, [each for each in info.settings if each != _PUBLIC]
+    name, who = provider.value, _CONNECTED_BY[info.ownership]
+    own = {*info.settings, signing} - {_PUBLIC, ""}
     lacking = [each for each in info.settings if not is_given(settings, each)]
-    if not set(own) - set(lacking):
-        return Finding(name, True, f"not set up: members cannot connect {info.name} accounts")
+    if not any(is_given(settings, each) for each in own):
+        return Finding(name, True, f"not set up: {who} cannot connect {info.name} accounts")
     if lacking:
         return Finding(name, False, f"half set up: {', '.join(lacking)} not set", f"set {' and '.join(lacking)}")
+    if signing and not is_given(settings, signing):
+        advice = f"set {signing}: without it huddles are missed whose message {info.name} deletes"
+        return Finding(name, False, f"{info.name} cannot tell of huddles: {signing} not set", advice)
     public = urlsplit(settings.public_url or "")
-    message = f"members are sent back to {(settings.public_url or '').rstrip('/')}/integrations/callback/{name}"
+    address = f"{(settings.public_url or '').rstrip('/')}/integrations"
+    message = f"{who} are sent back to {address}/callback/{name}"
+    if signing:
+        message += f", and {info.name} tells of huddles at {address}/hooks/{name}"
     if public.scheme != "https" and not is_loopback_name(public.hostname or ""):
-        return Finding(name, False, message, f"use https in CRM_PUBLIC_URL: {info.name} sends nobody back to http")
+        return Finding(name, False, message, f"use https in CRM_PUBLIC_URL: {info.name} sends nothing to http")
     return Finding(name, True, message + note)
-
-
-def _of_slack(settings: Settings) -> Finding:
-    """Whether administrators can connect a Slack workspace, and whether Slack can tell of huddles."""
-    given = {
-        "CRM_SLACK_CLIENT_ID": bool(settings.slack_client_id),
-        "CRM_SLACK_CLIENT_SECRET": bool(settings.slack_client_secret.get_secret_value()),
-    }
-    is_signed = bool(settings.slack_signing_secret.get_secret_value())
-    if not any(given.values()) and not is_signed:
-        return Finding("slack", True, "not set up: administrators cannot connect Slack workspaces")
-    missing = [name for name, there in {**given, "CRM_PUBLIC_URL": bool(settings.public_url)}.items() if not there]
-    if missing:
-        return Finding("slack", False, f"half set up: {', '.join(missing)} not set", f"set {' and '.join(missing)}")
-    if not is_signed:
-        advice = "set CRM_SLACK_SIGNING_SECRET: without it huddles are missed whose message Slack deletes"
-        return Finding("slack", False, "Slack cannot tell of huddles: CRM_SLACK_SIGNING_SECRET not set", advice)
-    public = urlsplit(settings.public_url or "")
-    message = f"Slack tells of huddles at {(settings.public_url or '').rstrip('/')}/integrations/hooks/slack"
-    if public.scheme != "https" and not is_loopback_name(public.hostname or ""):
-        return Finding("slack", False, message, "use https in CRM_PUBLIC_URL: Slack sends no notices to http")
-    return Finding("slack", True, message)

@@ -163,7 +163,7 @@ def _scopes(claim: str, payload: dict[str, object]) -> Finding:
 
 
 async def _verdict(runtime: Runtime, token: str) -> list[Finding]:
-    """Whether the signature holds, and what the service knows of the subject already."""
+    """Says whether the signature holds, and what the service knows of the subject already."""
     verifiers: list[Verifier] = [v for v in (runtime.services.identity.external, runtime.issuer) if v is not None]
     refused = ""
     for verifier in verifiers:
@@ -184,7 +184,7 @@ async def _verdict(runtime: Runtime, token: str) -> list[Finding]:
 
 
 async def _login(runtime: Runtime, grant_id: str) -> Finding:
-    """Whether the login that gave the token goes on."""
+    """Says whether the login that gave the token goes on."""
     lives = bool(await directory.live_grants(runtime.database, (grant_id,)))
     message = "goes on" if lives else "has ended: by signing out, a new password, or a code or refresh token used twice"
     return Finding("login", lives, message, "sign in again")

@@ -44,7 +44,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is told of one line."""
+    """Holds what is told of one line."""
 
     logger: str
     words: str
@@ -86,7 +86,7 @@ def reports_of(settings: Settings) -> ErrorReports | None:
 
 
 def report_of(record: logging.LogRecord) -> Report:
-    """What may be told of a line: of a library's, no word of the line itself."""
+    """Says what may be told of a line: of a library's, no word of the line itself."""
     is_own = record.name.partition(".")[0] in OWN
     fields = fields_of(record) if is_own else {}
     tags = {

@@ -41,7 +41,7 @@ def named_arguments(_logger: object, _method: str, event: EventDict) -> EventDic
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, object]:
-    """What a line's template names, by these names."""
+    """Says what a line's template names, by these names."""
     asked = [one for one in _ASKED.finditer(str(record.msg)) if one["form"] != "%"]
     values = record.args if isinstance(record.args, tuple) else ()
     if len(asked) != len(values):

@@ -57,7 +57,7 @@ async def _timed(probe: Probe) -> Check:
 
 
 async def migrations(url: str) -> Check:
-    """Whether the database has what this version needs; a newer one that is being rolled out may have added to it."""
+    """Says whether the database has what this version needs; a newer one that is rolled out may have added to it."""
     try:
         pending = await migrate.pending(url)
     except (Unavailable, OSError):

@@ -22,17 +22,17 @@ _LEVELS: Final = {"warning": _YELLOW, "error": _RED, "critical": _RED}
 
 
 def is_watched(stream: TextIO) -> bool:
-    """Whether somebody reads the stream as it comes."""
+    """Says whether somebody reads the stream as it comes."""
     return stream.isatty()
 
 
 def has_colors(stream: TextIO) -> bool:
-    """Whether the stream shows colors, and nobody asked for none (no-color.org)."""
+    """Says whether the stream shows colors, and nobody asked for none (no-color.org)."""
     return is_watched(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def is_probe(path: str) -> bool:
-    """Whether a machine asks for this path again and again."""
+    """Says whether a machine asks for this path again and again."""
     return path in _PROBES
 
 

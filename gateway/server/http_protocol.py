@@ -267,7 +267,7 @@ class HttpServerProtocol(HttpProtocol):
             self._refuse(TooSlow())
 
     def _is_held(self) -> bool:
-        """Whether it is not the client's fault that nothing comes."""
+        """Says whether it is not the client's fault that nothing comes."""
         return self.flow.read_paused or (self._part is _Part.BODY and self.cycle.waiting_for_100_continue)
 
     # Refusals.

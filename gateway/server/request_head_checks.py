@@ -69,7 +69,7 @@ def _check_absolute(target: bytes, host: bytes | None) -> None:
 
 
 def is_upgrade(headers: Head) -> bool:
-    """Whether the request asks for a WebSocket: exactly one Upgrade, which says so, and a Connection that names it."""
+    """Says whether the request asks for a WebSocket: one Upgrade, which says so, and a Connection that names it."""
     upgrades = [value for name, value in headers if name == b"upgrade"]
     if not upgrades:
         return False

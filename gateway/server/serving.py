@@ -53,7 +53,7 @@ class Process(adapter.Process):
         self._asked_at: float | None = None
 
     def is_alive(self, timeout: float = 5) -> bool:
-        """Whether it runs, and owes no answer for that many seconds; what is asked now, a later call hears.
+        """Says whether it runs, and owes no answer for that many seconds; what is asked now, a later call hears.
 
         The supervisor's own way is to wait that long. One that died with a question open was not missed until then,
         and no process was notified to end (decision 129).

@@ -53,7 +53,7 @@ _HEADERS: Final = TraceContextTextMapPropagator()
 
 
 class _Room:
-    """What the spans below one root have in common: who begins them, and how many there may still be."""
+    """Holds what the spans below one root have in common: who begins them, and how many there may still be."""
 
     __slots__ = ("left", "left_out", "tracer")
 
@@ -63,7 +63,7 @@ class _Room:
         self.left_out = 0
 
     def take(self) -> bool:
-        """Whether there may be another span, which is counted, too, where there may not."""
+        """Says whether there may be another span, which is counted, too, where there may not."""
         if self.left:
             self.left -= 1
             return True
@@ -90,7 +90,7 @@ class Span:
 
     @property
     def is_live(self) -> bool:
-        """Whether it is recorded and has not ended."""
+        """Says whether it is recorded and has not ended."""
         return self._span.is_recording()
 
     def child(self, name: str, kind: SpanKind = SpanKind.WITHIN, facts: Facts = NO_FACTS) -> tracing.Span:

@@ -53,7 +53,7 @@ def _documented(operation: str) -> str | None:
 
 
 def traceparent_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """Where the caller stands in a trace, if it says so, and once."""
+    """Says where the caller stands in a trace, if it says so, and once."""
     found = [value for name, value in headers if name == b"traceparent"]
     return found[0].decode("latin-1") if len(found) == 1 else None
 

@@ -206,7 +206,7 @@ class _Reader:
                 self._open.add(element.tail)
 
     def is_labelled(self, one: _Field) -> bool:
-        """Whether a person who does not see the field hears what it is for."""
+        """Says whether a person who does not see the field hears what it is for."""
         return one.is_named or one.identifier in self._labels
 
     def _enter(self, element: html.HtmlElement) -> None:

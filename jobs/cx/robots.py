@@ -19,7 +19,7 @@ _ORIGIN = "http://site.invalid"
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Whether an address may be read, and the seconds to wait between two requests."""
+    """Says whether an address may be read, and the seconds to wait between two requests."""
 
     allowed: bool
     delay: float
@@ -42,7 +42,7 @@ class Robots:
         return self._rules.crawl_delay(self._agent) or 0.0
 
     def allows(self, path: str) -> bool:
-        """Whether the path, with its query, may be read: the longest rule that fits decides, a tie allows."""
+        """Says whether the path, with its query, may be read: the longest rule that fits decides, a tie allows."""
         return self._rules.can_fetch(_ORIGIN + path, self._agent)
 
 

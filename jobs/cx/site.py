@@ -135,7 +135,7 @@ class SiteReader:
         await self._checkpoint()
 
     async def _may(self, url: str) -> bool:
-        """Whether robots.txt of the address's origin lets it be read. Raises OutboundError where nobody answers."""
+        """Says whether the robots.txt of its origin lets the address be read. Raises OutboundError if none answers."""
         origin = _origin(url)
         if origin not in self._robots:
             await self._checkpoint()

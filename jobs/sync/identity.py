@@ -46,6 +46,6 @@ def domain_key(address: str) -> str:
 
 
 def is_within(domain: str, domains: frozenset[str]) -> bool:
-    """Whether the domain is one of these, or lies below one."""
+    """Says whether the domain is one of these, or lies below one."""
     parts = domain.split(".")
     return any(".".join(parts[place:]) in domains for place in range(len(parts)))

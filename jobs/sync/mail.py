@@ -87,7 +87,7 @@ async def keep_mail(
 
 
 def _is_open(row: SyncOccurrence | None) -> bool:
-    """Whether another look may find what this one did not: a contact who was made since."""
+    """Says whether another look may find what this one did not: a contact who was made since."""
     return row is None or row.reason == Reason.NO_CONTACT
 
 

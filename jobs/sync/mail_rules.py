@@ -74,5 +74,5 @@ def shown(mail: Mail, visibility: SyncVisibility, contacts: Collection[str]) -> 
 
 
 def links_of(activity: Activity) -> list[str | None]:
-    """What a member may change of a message: while it is as it was, nobody has worked on it."""
+    """Says what a member may change of a message: while it is as it was, nobody has worked on it."""
     return [activity.account_id, activity.deal_id, activity.contact_id, activity.lead_id, activity.owner_id]

@@ -68,7 +68,7 @@ def linked(match: Match, about: tuple[str | None, str | None] | None) -> Match:
 
 
 def is_person(guest: Guest) -> bool:
-    """Whether a contact may be made of who takes part: neither a robot's address nor a list's."""
+    """Says whether a contact may be made of who takes part: neither a robot's address nor a list's."""
     return _ROBOTS.match(guest.email.partition("@")[0].lower()) is None
 
 

@@ -96,7 +96,7 @@ class Meetings:
         self._before = {each.id: each for each in named}
 
     def is_removed(self, key: _Key) -> bool:
-        """Whether a member deleted the meeting here."""
+        """Says whether a member deleted the meeting here."""
         there = self._synced.get(key)
         return there is not None and there.meeting_id is None
 
@@ -212,7 +212,7 @@ class Meetings:
     def _hand_over(
         self, plan: Plan, meeting_id: str, rows: Sequence[SyncOccurrence], owners: Mapping[str, Integration]
     ) -> None:
-        """Who has taken the meeting over from a connection that is gone owns it from now on."""
+        """Says who has taken the meeting over from a connection that is gone owns it from now on."""
         taker = next((row for row in rows if row.outcome == TAKEN), None)
         before = None if taker is None else self._old.get(taker.id)
         if taker is not None and before is not None and before.outcome != TAKEN and taker.id not in self._slots:

@@ -106,7 +106,7 @@ async def keep(session: TenantSession, connection: Connection, going: Pass, page
 
 
 def _is_as_it_was(item: SyncItem, seen: Seen, mark: str) -> bool:
-    """Whether there is nothing new: the same content, or a state that is older than the one that is kept."""
+    """Says whether there is nothing new: the same content, or a state that is older than the one that is kept."""
     if item.hash == mark:
         return True
     older = seen.sequence < item.sequence
@@ -204,7 +204,7 @@ def _judged(piece: _Piece, meetings: Meetings, going: Pass) -> tuple[list[Slot],
 
 
 def _is_old(occurrence: SyncOccurrence, rules: Rules) -> bool:
-    """Whether it lies before the days that are followed, which the provider need not show."""
+    """Says whether it lies before the days that are followed, which the provider need not show."""
     return occurrence.starts_at is not None and occurrence.starts_at < rules.window_from
 
 

@@ -277,7 +277,7 @@ async def _progressed(
 
 
 def percentage(processed: int, expected: int | None) -> int | None:
-    """How far a run has come, in percent: never all of it before its end."""
+    """Says how far a run has come, in percent: never all of it before its end."""
     return None if not expected else min(99, processed * 100 // expected)
 
 
@@ -304,7 +304,7 @@ async def _sweep(
 
 
 def _is_large(missing: int, total: int, shown: int) -> bool:
-    """Whether a removal has to be confirmed: of more than half, or of all, as nothing is shown (decision 364)."""
+    """Says whether a removal has to be confirmed: of more than half, or of all, as nothing is shown (decision 364)."""
     return missing > 0 and (shown == 0 or (missing >= LARGE_REMOVAL and missing * 2 > total))
 
 

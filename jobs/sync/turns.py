@@ -44,7 +44,7 @@ def history_pause(accounts: Accounts, integration: Integration) -> float:
 def too_early(
     accounts: Accounts, integration: Integration, streams: Sequence[SyncStream], present: datetime
 ) -> timedelta | None:
-    """How long a run that nobody asked for has to wait, by the provider's own word; None where it may begin.
+    """Says how long a run that nobody asked for has to wait, by the provider's own word; None where it may begin.
 
     A notice does not cut short what the provider asked to wait.
     """

@@ -100,7 +100,7 @@ def _is_over(watch: StreamWatch) -> bool:
 
 
 async def _held(asking: _Asking, stream: SyncStream, calendar: str, own: Sequence[StreamWatch]) -> bool:
-    """Whether a channel tells of the stream, after one was asked for where need be."""
+    """Says whether a channel tells of the stream, after one was asked for where need be."""
     present, run = now(), asking.run
     current = [each for each in own if each.ends_at is None and each.expires_at > present]
     if current and current[-1].renews_at > present:

@@ -39,7 +39,7 @@ class AccountProvider(Protocol):
     """The permissions without which there is nothing to read."""
 
     async def who(self, token: str) -> Who:
-        """Whose token it is."""
+        """Says whose token it is."""
 
     async def calendars(self, token: str) -> list[CalendarInfo]:
         """The calendars whose events can be read, the primary one first."""
@@ -81,7 +81,7 @@ class Accounts:
         return f"{self.public_url}/integrations/hooks/{provider.value}" if self.is_reached else None
 
     def tells(self, provider: IntegrationProvider) -> bool:
-        """Whether notices of the provider can arrive here: it is asked for them, or the operator has given a secret."""
+        """Says whether the provider's notices can arrive here: it is asked for them, or there is a secret."""
         if provider in self.signing:
             return True
         return isinstance(self.providers.get(provider), Watching) and self.hook(provider) is not None

@@ -132,7 +132,7 @@ def _sent_at(value: object) -> datetime | None:
 
 
 def _history(answer: Json) -> str:
-    """Where the mailbox's history goes on from. Raises AccountError."""
+    """Says where the mailbox's history goes on from. Raises AccountError."""
     found = answer.get("historyId")
     if not isinstance(found, str | int) or not str(found):
         raise AccountError(_CODE.PROVIDER_ANSWER, "Google's answer has no end; it is read again.")

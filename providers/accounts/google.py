@@ -61,7 +61,7 @@ class GoogleAccounts:
         self.oauth = OAuth(self._api, client)
 
     async def who(self, token: str) -> Who:
-        """Whose token it is. Raises AccountError."""
+        """Says whose token it is. Raises AccountError."""
         answer = await self._api.get(self._who, token)
         identifier, label = answer.get("sub"), answer.get("email")
         if not isinstance(identifier, str) or not identifier:

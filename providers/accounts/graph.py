@@ -32,7 +32,7 @@ class Graph:
         return await self._asker.get(url, told, params)
 
     def leads_here(self, link: str) -> bool:
-        """Whether the link is one of the interface that was asked: it is given the account's token (decision 922)."""
+        """Says whether the link is of the interface that was asked: it is given the account's token (decision 922)."""
         try:
             parts = urlsplit(link)
             is_same = (parts.scheme, parts.netloc) == (self._url.scheme, self._url.netloc)
@@ -67,5 +67,5 @@ class Graph:
 
 
 def is_forgotten(error: Refused) -> bool:
-    """Whether the interface does not know any more where the changes go on from."""
+    """Says whether the interface does not know any more where the changes go on from."""
     return error.status == 410 or any(each.lower() in _FORGOTTEN for each in error.reasons)

@@ -169,7 +169,7 @@ def _dates(value: _Value) -> Iterable[_Value]:
 
 
 def length(event: _Value, start: When, zones: Zones) -> timedelta:
-    """How long it takes; a day where it has a day and no end. Raises Unreadable."""
+    """Says how long it takes; a day where it has a day and no end. Raises Unreadable."""
     end = when(event, "DTEND", zones)
     if end is not None:
         if start.is_day:
@@ -203,7 +203,7 @@ def number_of(event: _Value, name: str) -> int:
 
 
 def changed_at(event: _Value) -> datetime | None:
-    """When the event was last changed, by its own word."""
+    """Says when the event was last changed, by its own word."""
     value = getattr(event.get("LAST-MODIFIED"), "dt", None) if "LAST-MODIFIED" not in dict(event.errors) else None
     if not isinstance(value, datetime) or value.year not in YEARS:
         return None
@@ -211,7 +211,7 @@ def changed_at(event: _Value) -> datetime | None:
 
 
 def is_private(lines: Iterable[str]) -> bool:
-    """Whether the event is to be kept from others: RFC 5545, 3.8.1.3 has what is not known read as private."""
+    """Says whether the event is to be kept from others: RFC 5545, 3.8.1.3 has what is not known read as private."""
     classes = (line.rpartition(":")[2].strip().upper() for line in lines if _CLASS.match(line))
     return any(each not in ("PUBLIC", "") for each in classes)
 
@@ -251,7 +251,7 @@ def joining(*texts: str | None) -> str | None:
 
 
 def _guests(event: _Value) -> tuple[Guest, ...]:
-    """Who takes part, each address once, the organizer first."""
+    """Says who takes part, each address once, the organizer first."""
     found: dict[str, Guest] = {}
     for name in ("ORGANIZER", "ATTENDEE"):
         values = event.get(name, [])

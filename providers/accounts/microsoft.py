@@ -61,7 +61,7 @@ class MicrosoftAccounts:
         self.oauth = OAuth(self._api, client)
 
     async def who(self, token: str) -> Who:
-        """Whose token it is. Raises AccountError."""
+        """Says whose token it is. Raises AccountError."""
         answer = await self._api.get(f"{self._graph}/me", token, {"$select": "id,mail,userPrincipalName"})
         identifier = identifier_of(answer.get("id"))
         if identifier is None:

@@ -193,7 +193,7 @@ def _conference(event: Json) -> str | None:
 
 
 def _guests(event: Json) -> tuple[Guest, ...]:
-    """Who takes part, each address once, the organizer first; rooms and resources are nobody."""
+    """Says who takes part, each address once, the organizer first; rooms and resources are nobody."""
     people = People()
     attendees = [each for each in objects(event.get("attendees")) if each.get("type") != "resource"]
     if attendees:

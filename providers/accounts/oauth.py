@@ -90,7 +90,7 @@ class OAuth:
         return self._tokens(answer, present)
 
     def to_revoke(self, access: str, refresh: str) -> str:
-        """Which of the tokens the provider takes back the consent by."""
+        """Says which of the tokens the provider takes back the consent by."""
         return refresh or access
 
     async def revoked(self, token: str) -> None:

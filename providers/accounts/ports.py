@@ -114,7 +114,7 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """How much there is, as far as the provider says; the pages go on."""
+    """Says how much there is, as far as the provider says; the pages go on."""
 
     expected: int | None = None
 

@@ -1,4 +1,4 @@
-"""What proves that a notice comes from Slack or Zoom: a signature over the body as it came, and over its moment."""
+"""Proves that a notice comes from Slack or Zoom, by a signature over the body as it came, and over its moment."""
 
 import hmac
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def signature(secret: bytes, moment: str, body: bytes) -> str:
 
 
 def is_signed(secret: bytes, moment: str, given: str, body: bytes, present: datetime) -> bool:
-    """Whether the body was signed under this secret, and lately."""
+    """Says whether the body was signed under this secret, and lately."""
     if not (moment.isascii() and moment.isdigit() and len(moment) <= _DIGITS and given.isascii()):
         return False
     is_late = abs(present.timestamp() - int(moment)) > HOOK_AGE_SECONDS

@@ -1,4 +1,4 @@
-"""What interfaces of calendars and mail show, read alike: texts, numbers, and people, each address once."""
+"""Reads what interfaces of calendars and mail show: texts, numbers, and people, each address once."""
 
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ def objects(value: object) -> list[Json]:
 
 
 def within(value: object, name: str) -> object:
-    """What the object has under this name; None of anything that is no object."""
+    """Gives what the object has under this name; None of anything that is no object."""
     return value.get(name) if isinstance(value, dict) else None
 
 
@@ -37,7 +37,7 @@ def text_of(value: object, longest: int) -> str | None:
 
 
 def is_address(email: str) -> bool:
-    """Whether the text is an address, as far as one can be kept."""
+    """Says whether the text is an address, as far as one can be kept."""
     return "@" in email and len(email) <= ADDRESS_MAX and email.isprintable() and not any(c.isspace() for c in email)
 
 
@@ -51,7 +51,7 @@ def changed(value: object) -> datetime | None:
 
 
 class People:
-    """Who takes part, each address once, in the order in which they are added."""
+    """Says who takes part, each address once, in the order in which they are added."""
 
     def __init__(self) -> None:
         self._found: dict[str, Guest] = {}

@@ -134,7 +134,7 @@ class SlackAccounts:
         self.oauth: OAuth = SlackOAuth(self._api, client)
 
     async def who(self, token: str) -> Who:
-        """Which workspace the token is of. Raises AccountError."""
+        """Says which workspace the token is of. Raises AccountError."""
         answer = await self._api.get(f"{self._base}/auth.test", token)
         identifier, label = answer.get("team_id"), answer.get("team")
         if not isinstance(identifier, str) or not identifier:

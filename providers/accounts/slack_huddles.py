@@ -186,7 +186,7 @@ def _take(found: _Found, message: object, present: datetime) -> None:
 
 
 def _end_of(huddle: _Huddle, noticed_at: datetime | None, present: datetime) -> float:
-    """When a huddle ended whose message is gone: when Slack told of it, else now; a day later nobody knows."""
+    """Says when a huddle ended whose message is gone: when Slack told of it, else now; a day later nobody knows."""
     looked = datetime.fromtimestamp(huddle.looked, UTC)
     if looked < present - _FORGOTTEN:
         return huddle.looked

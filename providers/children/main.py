@@ -93,7 +93,7 @@ def _answer(asked: bytes) -> bytes:
 
 
 def _has_room() -> bool:
-    """Whether a library can still be mapped: the loader tells a lack of address space in words alone."""
+    """Says whether a library can still be mapped: the loader tells a lack of address space in words alone."""
     try:
         mmap.mmap(-1, _CODE_BYTES, prot=mmap.PROT_READ).close()
         mmap.mmap(-1, _DATA_BYTES).close()

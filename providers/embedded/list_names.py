@@ -128,7 +128,7 @@ def _name(reader: ListReader, start: int, end: int) -> str:
 
 
 def _is_kind(word: Word) -> bool:
-    """Whether it means records of a kind: «my accounts» is no account's name."""
+    """Says whether it means records of a kind: «my accounts» is no account's name."""
     return word.kind is WordKind.WORD and word.form in NOUNS and word.text != word.form and word.text.islower()
 
 
@@ -143,7 +143,7 @@ def _end_of_name(reader: ListReader, start: int) -> int:
 
 
 def _begins(reader: ListReader, place: int) -> bool:
-    """Whether a part of the question begins there that is no name."""
+    """Says whether a part of the question begins there that is no name."""
     before = 1 if reader.words[place].form in TO_A_DATE and place + 1 < len(reader.words) else 0
     if period_at(reader.words, place + before, reader.today) is not None:
         return True

@@ -106,7 +106,7 @@ class Listing:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether anything is said of the records."""
+        """Says whether anything is said of the records."""
         said = (self.states, self.name, self.stage, self.industry, self.period, self.amounts, self.currency, self.order)
         return any(bool(one) for one in said)
 

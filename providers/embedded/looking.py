@@ -86,7 +86,7 @@ def _shown(asked: Asked, kinds: Sequence[str], name: str) -> Plan:
 
 
 def health(asked: Asked) -> Plan | None:
-    """How the relationship with an account is."""
+    """Says how the relationship with an account is."""
     size = longest(asked.words, 0, _HEALTH)
     if size:
         name = named_from(asked, size, ("account",))[1]

@@ -54,7 +54,7 @@ class Period:
 
 
 def moment_of(day: date, zone: ZoneInfo) -> str:
-    """When a day begins there."""
+    """Says when a day begins there."""
     return datetime.combine(day, time(), zone).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

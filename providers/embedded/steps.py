@@ -47,7 +47,7 @@ Plan = Generator[Step, Sequence[Outcome], Lines]
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Which of several records is meant: the number that it was told by, and its line there."""
+    """Says which of several records is meant: the number that it was told by, and its line there."""
 
     number: int
     line: str
@@ -71,7 +71,7 @@ class Asked:
         return self.now.astimezone(self.zone).date()
 
     def may(self, request: Request) -> bool:
-        """Whether the tool is offered, for the kind that it is asked with."""
+        """Says whether the tool is offered, for the kind that it is asked with."""
         offered = self.tools.get(request.tool)
         kind = request.arguments.get("kind")
         if offered is None or kind is None:
@@ -117,6 +117,6 @@ def nodes_of(data: Json) -> list[JsonObject]:
 
 
 def has_more(data: Json) -> bool:
-    """Whether there are rows behind the page."""
+    """Says whether there are rows behind the page."""
     page = data.get("pageInfo") if isinstance(data, dict) else None
     return isinstance(page, dict) and page.get("hasNextPage") is True

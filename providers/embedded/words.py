@@ -32,7 +32,7 @@ class Word:
 
     @property
     def is_owning(self) -> bool:
-        """Whether it says whose: Acme's."""
+        """Says whether it says whose: Acme's."""
         return self.text.endswith(("'s", "s'"))
 
 
@@ -116,14 +116,14 @@ def forms_of(text: str) -> tuple[str, ...]:
 
 
 def starts(words: Sequence[Word], place: int, forms: Sequence[str]) -> bool:
-    """Whether these forms stand there."""
+    """Says whether these forms stand there."""
     if place + len(forms) > len(words) or words[place].form != forms[0]:
         return False  # nearly always: many phrases are tried at each word
     return all(words[place + at].form == form for at, form in enumerate(forms))
 
 
 def longest(words: Sequence[Word], place: int, phrases: Sequence[Sequence[str]]) -> int:
-    """How many words the longest of these phrases has that stands there; 0 where none does."""
+    """Says how many words the longest of these phrases has that stands there; 0 where none does."""
     return max((len(phrase) for phrase in phrases if starts(words, place, phrase)), default=0)
 
 

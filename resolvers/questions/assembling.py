@@ -183,7 +183,7 @@ class _Assembly:
                 slots.assume(f"periods are by {said}")
 
     def _is_ahead(self) -> bool:
-        """Whether the period has days that are not over."""
+        """Says whether the period has days that are not over."""
         return any(stretch.end is None or stretch.end > self.today for stretch in self.slots.stretches)
 
     def _both(self, stretches: Sequence[Stretch]) -> Stretch:

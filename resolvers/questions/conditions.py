@@ -55,7 +55,7 @@ def timed(reader: "Reader") -> int:
 
 
 def _is_amount(reader: "Reader", start: int, end: int) -> bool:
-    """Whether what may be a year is an amount: over 2000, 2000 EUR."""
+    """Says whether what may be a year is an amount: over 2000, 2000 EUR."""
     at = reader.place + end
     is_money = at < len(reader.tokens) and reader.names.currency(reader.tokens[at]) is not None
     last = reader.figure(end - 1) is not None

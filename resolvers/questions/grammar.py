@@ -182,7 +182,7 @@ class Reader:
         return True
 
     def _is_by_somebody(self, size: int) -> bool:
-        """Whether a person follows: «not won by Ada» is what she did not win, or what others won (decision 831)."""
+        """Says whether a person follows: «not won by Ada» is what she did not win or what others won (decision 831)."""
         if self.form(size) != "by":
             return False
         at = self.place + size + 1

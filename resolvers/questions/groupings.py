@@ -43,7 +43,7 @@ _SPREAD: Final = frozenset({"distributed", "spread", "divided", "split", "broken
 
 
 def chart(reader: "Reader") -> int:
-    """How the answer is to be drawn: as a table, as a bar chart."""
+    """Says how the answer is to be drawn: as a table, as a bar chart."""
     size = 1 if reader.form() in ("as", "in") else 0
     if not size:
         return 0
@@ -92,7 +92,7 @@ def grouped(reader: "Reader") -> int:
 
 
 def _ranks_by(reader: "Reader", size: int) -> bool:
-    """Whether a figure follows that the first are found by: by number of open deals, by won amount."""
+    """Says whether a figure follows that the first are found by: by number of open deals, by won amount."""
     if reader.slots.ranks is None or not reader.slots.by:
         return False
     at = reader.behind_articles(reader.place + size)
@@ -157,7 +157,7 @@ def _groups_by(reader: "Reader", name: str) -> bool:
 
 
 def asked(reader: "Reader") -> int:
-    """Which owner, who: groups of which the first are asked for, where something is said of the most."""
+    """Says which owner, who: groups of which the first are asked for, where something is said of the most."""
     if reader.place or not any(token.form in TOPS for token in reader.tokens):
         return 0
     acts = reader.form(1) in ("has", "have", "had") or any(

@@ -84,7 +84,7 @@ def _had(reader: "Reader", size: int, *, is_there: bool) -> int:
 
 
 def _goes_on(reader: "Reader", place: int) -> bool:
-    """Whether a value follows, which is then what is meant."""
+    """Says whether a value follows, which is then what is meant."""
     following = reader.tokens[place].form if place < len(reader.tokens) else ""
     is_value = next(reader.phrases.at(reader.tokens, place, Slot.STATE), None) is not None
     return following in ("over", "above", "below", "under", "between", "is", "of", "more", "less", "at") or is_value
@@ -244,7 +244,7 @@ def named(reader: "Reader") -> int:
 
 
 def _stands_alone(reader: "Reader", place: int, length: int) -> bool:
-    """Whether a name is one without «of» or «at» before it: a single word may be any word, such as «Will»."""
+    """Says whether a name is one without «of» or «at» before it: a single word may be any word, such as «Will»."""
     token = reader.tokens[place]
     if length > 1 or token.kind is TokenKind.QUOTED or token.text.endswith(("'s", "’s")):
         return True

@@ -31,7 +31,7 @@ class Unmade(Exception):
 
 
 def first_of(slots: Slots) -> int:
-    """How many of the first are asked for: as many as was said, one of a singular, else ten, which is told."""
+    """Says how many of the first are asked for: as many as was said, one of a singular, else ten, which is told."""
     if slots.first is None and not slots.is_one:
         slots.assume(f"the first {_FIRST} are shown")
     return slots.first or (1 if slots.is_one else _FIRST)

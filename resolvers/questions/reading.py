@@ -160,7 +160,7 @@ class _Question:
         return [list(found), [name for name in grouping if name not in found]]
 
     def _is_new(self) -> bool:
-        """Whether the question names an entity of its own, as what it is about."""
+        """Says whether the question names an entity of its own, as what it is about."""
         before = {"by", "per", "each", "without", "with", "no", "every", "have"}
         for place in range(len(self.tokens)):
             if place and self.tokens[place - 1].form in before:
@@ -192,7 +192,7 @@ class _Question:
 
     @staticmethod
     def _leaves_noun(slots: Slots) -> bool:
-        """Whether what another entity is called was not read: then the question is hardly about this one."""
+        """Says whether what another entity is called was not read: then the question is hardly about this one."""
         found = (next(nouns().at([token], 0), None) for token in slots.unread)
         return any(one is not None and one[0].slot is Slot.ENTITY for one in found)
 
@@ -207,7 +207,7 @@ class _Question:
         return Declined(tuple(dict.fromkeys(words)), nearest(self.tokens, self.known, self.is_read))
 
     def is_read(self, question: str) -> bool:
-        """Whether another question is read, as the first one of a conversation."""
+        """Says whether another question is read, as the first one of a conversation."""
         asked = _Question(tokens_of(question), self.known, self.zone, self.today, self.me)
         groups = asked._entities()
         return any(asked._as(name, Names())[1].plan is not None for group in groups for name in group)

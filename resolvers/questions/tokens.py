@@ -98,7 +98,7 @@ def forms_of(text: str) -> tuple[str, ...]:
 
 
 def starts(tokens: Sequence[Token], place: int, words: Sequence[str]) -> bool:
-    """Whether these forms stand there."""
+    """Says whether these forms stand there."""
     if place >= len(tokens) or tokens[place].form != words[0]:
         return False  # nearly always: many phrases are tried at each word
     return [token.form for token in tokens[place : place + len(words)]] == list(words)

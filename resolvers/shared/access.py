@@ -50,7 +50,7 @@ class Rule:
             raise NotInPerson()
 
     def admits(self, principal: Principal | None) -> bool:
-        """Whether the caller would be let through."""
+        """Says whether the caller would be let through."""
         return (
             principal is not None
             and (not self.organization or principal.organization is not None)

@@ -8,7 +8,7 @@ from contract.chat import CHAT_APPROVAL_SECONDS, CHAT_RETENTION_DAYS, CHAT_RUN_S
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """Whether there are chats, the time of a run, how long threads are kept, and a process may be silent."""
+    """Says whether there are chats, the time of a run, how long threads are kept, and a process may be silent."""
 
     is_on: bool = True
     run_seconds: float = CHAT_RUN_SECONDS

@@ -75,7 +75,7 @@ class OnBehalf:
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """How many bytes one file may have, and all of an organization together."""
+    """Says how many bytes one file may have, and all of an organization together."""
 
     one: int = FILE_MAX_BYTES
     all: int = FILES_QUOTA_BYTES
@@ -157,12 +157,12 @@ class Key:
 
     @property
     def is_replayed(self) -> bool:
-        """Whether an earlier request had done all that this one asks for."""
+        """Says whether an earlier request had done all that this one asks for."""
         return 0 < self.replayed == self.uses
 
     @property
     def is_done(self) -> bool:
-        """Whether the request did all that it asks for itself."""
+        """Says whether the request did all that it asks for itself."""
         return 0 < self.done == self.uses
 
     def enter(self, name: str) -> None:

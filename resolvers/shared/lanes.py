@@ -54,6 +54,6 @@ class Lanes:
         self._newest_at = monotonic()
 
     def _serves_others(self, organization: str) -> bool:
-        """Whether another organization had a read within the last second."""
+        """Says whether another organization had a read within the last second."""
         at = self._other_at if organization == self._newest else self._newest_at
         return monotonic() - at < _LATELY_SECONDS

@@ -34,7 +34,7 @@ class PageResult(Generic[RowT]):
 
 
 def may_read(ctx: Context, needs: str | None) -> bool:
-    """Whether the caller may read a row that needs this group beside that of its kind (decision 850)."""
+    """Says whether the caller may read a row that needs this group beside that of its kind (decision 850)."""
     return needs is None or ScopeGroup[needs].passes(ctx.caller.scopes)
 
 

@@ -71,7 +71,7 @@ def _packed(value: Any) -> Any:  # Any: data of every kind, and JSON of it
 
 
 def _goes_without_saying(value: Input, name: str, said: object) -> bool:
-    """Whether a field has the value that it has when it is left out; null is said, since it clears what was there."""
+    """Says whether a field has the value that it has when left out; null is said, since it clears what was there."""
     return said is not None and said == type(value).model_fields[name].default
 
 

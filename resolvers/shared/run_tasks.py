@@ -26,7 +26,7 @@ class RunTasks:
 
     @property
     def number(self) -> int:
-        """How many pieces of work are under way."""
+        """Says how many pieces of work are under way."""
         return len(self._tasks)
 
     async def stop(self, seconds: float = 0.0) -> None:

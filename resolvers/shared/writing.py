@@ -101,7 +101,7 @@ async def created_at_once(
 
 
 def _leads_plainly(model: type[Stored], fields: Given) -> bool:
-    """Whether each given reference is an identifier as rows have it, and no key has to be looked for."""
+    """Says whether each given reference is an identifier as rows have it, and no key has to be looked for."""
     if fields.get(KEY) is not None:
         return False
     given = [fields[name] for name in references_of(model) if fields.get(name) is not None]
@@ -235,7 +235,7 @@ async def delete_record(ctx: Context, model: type[R], identifier: str) -> str:
 
 
 async def _deleted_at_once(ctx: Context, session: TenantSession, model: type[R], identifier: str) -> bool:
-    """Whether the record was there, and has been deleted in one statement behind its lock (decision 940).
+    """Says whether the record was there, and has been deleted in one statement behind its lock (decision 940).
 
     The lock is a statement of its own: the next one sees what others had put on the record until they let go of it.
     """

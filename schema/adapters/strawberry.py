@@ -84,7 +84,7 @@ def declared_of(schema: GraphQLSchema) -> strawberry.Schema | None:
 
 
 def is_resolved_as_declared(field: GraphQLField) -> bool:
-    """Whether the field has the resolver that Strawberry made of its definition, and no other since."""
+    """Says whether the field has the resolver that Strawberry made of its definition, and no other since."""
     return getattr(field.resolve, "__module__", None) == "strawberry.schema.schema_converter"
 
 

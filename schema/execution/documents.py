@@ -124,7 +124,7 @@ class Document:
         )
 
     def keeps(self, variant: _Variant) -> bool:
-        """Whether what is compiled for this variant is kept: it is one of the first that were met."""
+        """Says whether what is compiled for this variant is kept: it is one of the first that were met."""
         if variant not in self._variants:
             if len(self._variants) == VARIANTS_MAX:
                 return False
@@ -150,7 +150,7 @@ class Refused:
 
 
 def shows_secret(schema: GraphQLSchema, kind: OperationType, root: str) -> bool:
-    """Whether the root field's answer has a field that shows a new secret."""
+    """Says whether the root field's answer has a field that shows a new secret."""
     parent = schema.get_root_type(kind)
     field = parent.fields.get(root) if parent else None
     answer = get_named_type(field.type) if field else None

@@ -68,7 +68,7 @@ class Filter:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether no variable has a say in it."""
+        """Says whether no variable has a say in it."""
         return not self.holes and self.offset is None
 
     def weight(self, values: Values) -> int:
@@ -83,7 +83,7 @@ NO_FILTER = Filter()
 
 
 def is_filter(kind: GraphQLType) -> bool:
-    """Whether the type is one of the filter inputs, with alternatives or without: they all compare identifiers."""
+    """Says whether the type is one of the filter inputs, with alternatives or without: they all compare identifiers."""
     if not isinstance(kind, GraphQLInputObjectType) or "id" not in kind.fields:
         return False
     compared = get_named_type(kind.fields["id"].type)

@@ -59,7 +59,7 @@ def unknown_of(field: GraphQLField) -> str:
 
 
 def is_known_scalar(kind: GraphQLScalarType) -> bool:
-    """Whether the scalar is written as this service or the language writes the one of its name."""
+    """Says whether the scalar is written as this service or the language writes the one of its name."""
     return _SERIALIZERS.get(kind.name) is kind.serialize
 
 

@@ -28,7 +28,7 @@ class FieldErrors:
 
     @property
     def is_nothing_left(self) -> bool:
-        """Whether the answer has no data at all."""
+        """Says whether the answer has no data at all."""
         return () in self._nulled
 
     def add(self, error: Exception, field: Field, around: Place | None) -> None:

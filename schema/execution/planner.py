@@ -103,7 +103,7 @@ def _completion(field: Field, inlining: bool) -> Completion:
 
 
 def _brings_links(field: Field) -> bool:
-    """Whether rows of the field's value, or rows in them, are expected to bring links along."""
+    """Says whether rows of the field's value, or rows in them, are expected to bring links along."""
     for selection in field.below.values():
         for inner in selection.fields:
             source = inner.source

@@ -60,19 +60,19 @@ class Executor:
         await self._admission.open(request, record, is_member=request.anonymous_address is None)
 
     def is_query(self, request: Request) -> bool:
-        """Whether an open request can only read; true also for what cannot be run at all."""
+        """Says whether an open request can only read; true also for what cannot be run at all."""
         return request.operation is None or request.operation.is_query
 
     def shows_secret(self, request: Request) -> bool:
-        """Whether an open request asks for a new secret."""
+        """Says whether an open request asks for a new secret."""
         return request.operation is not None and request.operation.shows_secret
 
     def is_subscription(self, request: Request) -> bool:
-        """Whether an open request asks for a stream."""
+        """Says whether an open request asks for a stream."""
         return request.operation is not None and request.operation.is_subscription
 
     def accepts(self, text: str) -> bool:
-        """Whether the document can be read and holds against the schema."""
+        """Says whether the document can be read and holds against the schema."""
         return isinstance(self.documents.prepare(text), Document)
 
     async def run(self, request: Request, context: Context) -> Answer:

@@ -91,10 +91,10 @@ def source_of(where: str, field: GraphQLField) -> Source | Reason:
 
 
 def may_be_any_row(kind: GraphQLObjectType) -> bool:
-    """Whether the library takes any row for one of this type; else it asks the row first."""
+    """Says whether the library takes any row for one of this type; else it asks the row first."""
     return kind.is_type_of is None or bool(kind.is_type_of == Node.__dict__["is_type_of"].__get__(None, class_of(kind)))
 
 
 def names_its_rows(kind: GraphQLInterfaceType) -> bool:
-    """Whether a row of this interface says by its `typename` which type it is of."""
+    """Says whether a row of this interface says by its `typename` which type it is of."""
     return bool(kind.resolve_type == Node.__dict__["resolve_type"].__get__(None, class_of(kind)))

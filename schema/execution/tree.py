@@ -154,7 +154,7 @@ class _Planting:
         return self.schema.get_possible_types(kind) if is_abstract_type(kind) else ()
 
     def _applies(self, selected: Selected, kind: GraphQLObjectType) -> bool:
-        """Whether the fragments around the field are on this type."""
+        """Says whether the fragments around the field are on this type."""
         for name in selected.on:
             condition = self.schema.type_map[name]
             if condition is not kind and not (is_abstract_type(condition) and self.schema.is_sub_type(condition, kind)):
@@ -162,7 +162,7 @@ class _Planting:
         return True
 
     def _is_wanted(self, selected: Selected) -> bool:
-        """Whether @skip and @include let the field through; one whose variable is null is left open."""
+        """Says whether @skip and @include let the field through; one whose variable is null is left open."""
         wanted = True
         for condition in selected.when:
             name, let_through = condition

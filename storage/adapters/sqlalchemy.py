@@ -93,7 +93,7 @@ class _Place:
 
     @property
     def value(self) -> "_Place":
-        """What the compiler takes for the value."""
+        """Gives what the compiler takes for the value."""
         return self
 
     effective_value = value

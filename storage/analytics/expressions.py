@@ -53,7 +53,7 @@ class Expressions:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether SQLite is spoken."""
+        """Says whether SQLite is spoken."""
         return self.dialect == "sqlite"
 
     def of(self, node: exp.Expr, scope: Scope) -> Typed:

@@ -14,7 +14,7 @@ _HIDDEN: Final = "org_id"
 
 
 def is_role(name: str) -> bool:
-    """Whether a name may stand in the SQL."""
+    """Says whether a name may stand in the SQL."""
     return _NAME.fullmatch(name) is not None and not name.startswith("pg_")
 
 

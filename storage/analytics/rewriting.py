@@ -189,7 +189,7 @@ class Rewriting:
         return isinstance(node, exp.Column) and any(node.name.lower() in one.columns for one in scope.sources)
 
     def _place(self, node: exp.Expr, columns: Sequence[tuple[str, Typed]], named: exp.Expr | None) -> int | None:
-        """Which column of the answer is meant, by its number or its name; None for an expression."""
+        """Says which column of the answer is meant, by its number or its name; None for an expression."""
         if isinstance(node, exp.Literal) and not node.is_string:
             if "." in node.this or not 0 < int(node.this) <= len(columns):
                 self._refuse(SYNTAX, f"there is no column {node.this}", node)

@@ -72,7 +72,7 @@ class Sources:
         return conditions
 
     def _links(self, condition: exp.Expr, added: Source, scope: Scope) -> bool:
-        """Whether it equates a column of this source with one of another, both passed on from tables."""
+        """Says whether it equates a column of this source with one of another, both passed on from tables."""
         if not isinstance(condition, exp.EQ):
             return False
         sides = [condition.this, condition.expression]

@@ -75,7 +75,7 @@ class _Run:
     is_ended: bool = False
 
     def is_over(self) -> bool:
-        """Whether its time is."""
+        """Says whether its time is."""
         return self.is_ended or monotonic() > self.deadline
 
     def end(self) -> None:
@@ -151,7 +151,7 @@ class SqliteRunner:
 
 
 def _is_taken(run: _Run) -> bool:
-    """Whether the database takes the statement, so that what it computes is to blame."""
+    """Says whether the database takes the statement, so that what it computes is to blame."""
     if run.connection is None:
         return False
     try:

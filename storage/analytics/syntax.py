@@ -174,7 +174,7 @@ def _check_forms(tree: exp.Expr, text: str, dialect: str) -> None:
 
 
 def _is_known(node: exp.Expr, name: str) -> bool:
-    """Whether a part says nothing: the type of a cast is kept twice, and SQLite's old name of a part is no other."""
+    """Says whether a part adds nothing: a cast's type is kept twice, and SQLite's old name of a part is no other."""
     return isinstance(node, exp.Cast) and name == "_type"
 
 

@@ -93,7 +93,7 @@ def taken(value: Typed, dialect: str) -> str:
 
 
 def is_exact(one: Typed, other: Typed) -> bool:
-    """Whether the two are worked out exactly. Raises Untyped where one of them is, and the other cannot be."""
+    """Says whether the two are worked out exactly. Raises Untyped where one of them is, and the other cannot be."""
     if not {one.held, other.held} & EXACT:
         return False
     for side in (one, other):

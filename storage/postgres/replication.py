@@ -19,7 +19,7 @@ SELECT pg_is_in_recovery() AS follows,
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What one server says of itself."""
+    """Holds what one server says of itself."""
 
     name: str
     follows: bool

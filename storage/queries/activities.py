@@ -45,7 +45,7 @@ async def take_due(session: TenantSession, moment: datetime, size: int) -> Seque
 
 
 async def next_reminder(session: TenantSession) -> datetime | None:
-    """When the organization's next reminder is due; None where there is none."""
+    """Says when the organization's next reminder is due; None where there is none."""
     own = col(Activity.org_id) == session.org_id
     earliest: datetime | None = await session.scalar(select(func.min(col(Activity.remind_at))).where(own, *_IS_OPEN))
     return earliest

@@ -114,7 +114,7 @@ class RolledUp:
     """Its dates that are moments of the records."""
 
     def answers(self, shape: Condition, question: "Question", parts: Collection[str]) -> bool:
-        """Whether it has all that is asked for, by the same words."""
+        """Says whether it has all that is asked for, by the same words."""
         keys, source = question.keys, self.source
         return (
             source.dimensions.keys() >= set(keys)
@@ -126,7 +126,7 @@ class RolledUp:
 
 
 def _compares_only(shape: Condition, listable: Listable[Row]) -> bool:
-    """Whether a shape speaks of columns of the listable alone."""
+    """Says whether a shape speaks of columns of the listable alone."""
     match shape:
         case All(parts) | Any_(parts):
             return all(_compares_only(part, listable) for part in parts)

@@ -28,7 +28,7 @@ class AlongTags:
         self._links = tag_links(listable.entity, tags[0].kind, names) if tags else []
 
     def __bool__(self) -> bool:
-        """Whether there are such tags."""
+        """Says whether there are such tags."""
         return bool(self._links)
 
     def narrowed(self, statement: AnySelect) -> AnySelect:

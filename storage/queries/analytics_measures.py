@@ -63,12 +63,12 @@ class Measure:
 
 
 def count_of_records() -> Measure:
-    """How many records there are."""
+    """Says how many records there are."""
     return Measure((), lambda row, _: int(row.count), lambda fine: [fine["count"]], lambda group: group.count)
 
 
 def counted(part: str) -> Measure:
-    """How many of them the part counts."""
+    """Says how many of them the part counts."""
     return Measure(
         (part,),
         lambda row, _: int(getattr(row, part) or 0),

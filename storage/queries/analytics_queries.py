@@ -184,7 +184,7 @@ class QueryStatement:
         return {name: facts.parts.get(name) or STAY_PARTS[name] for name in names}
 
     def _number(self, rows: Subquery) -> AnyColumn:
-        """How many records a group has, also where joins make several rows of one."""
+        """Says how many records a group has, also where joins make several rows of one."""
         return func.count(rows.c.record.distinct()) if "record" in rows.c else func.count()
 
     def _rows(self, parts: Mapping[str, Part]) -> Subquery:
@@ -230,7 +230,7 @@ class QueryStatement:
 
 
 def _answers(rolled: Facts, shape: Shape) -> bool:
-    """Whether a roll-up has the groups, the figures and what conditions speak of."""
+    """Says whether a roll-up has the groups, the figures and what conditions speak of."""
     kept = rolled.rolled_up
     return (
         kept is not None
@@ -244,7 +244,7 @@ def _answers(rolled: Facts, shape: Shape) -> bool:
 
 
 def _speaks_of(rolled: Facts, test: Test) -> bool:
-    """Whether a condition is on what a roll-up has; of its days it knows the period alone, and where there is none."""
+    """Says whether a condition is on what a roll-up has; of its days it knows the period, and where there is none."""
     match test:
         case All(parts) | Any_(parts):
             return all(_speaks_of(rolled, part) for part in parts)  # type: ignore[arg-type]
@@ -285,7 +285,7 @@ def _clause(facts: Facts, test: Test) -> ColumnElement[bool]:
 
 
 def _linked(facts: Facts, test: Linked) -> ColumnElement[bool]:
-    """Whether a linked record meets the condition. What the entity is around it is outside of it by that alone."""
+    """Says whether a linked record meets the condition. What the entity is around it is outside of it by that alone."""
     link, here = facts.links[test.link], facts.listable.entity
     there = FACTS[link.entity]
     entity = there.listable.entity

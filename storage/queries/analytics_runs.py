@@ -27,7 +27,7 @@ _RUNNING = AnalyticsRunStatus.RUNNING.value
 
 
 async def running(session: TenantSession, subject: str) -> tuple[int, int]:
-    """How many questions of the subject are worked on, and of the whole organization."""
+    """Says how many questions of the subject are worked on, and of the whole organization."""
     mine = func.count(case((col(AnalyticsRun.subject) == subject, 1)))
     own = col(AnalyticsRun.org_id) == session.org_id, col(AnalyticsRun.status) == _RUNNING
     row = await session.row(select(mine.label("mine"), func.count().label("all")).where(*own))
@@ -176,7 +176,7 @@ async def last_sequence(session: TenantSession, run_id: str) -> int:
 
 
 async def next_lease(session: TenantSession) -> datetime | None:
-    """When the next lease of the organization's runs is over; None where none is worked on."""
+    """Says when the next lease of the organization's runs is over; None where none is worked on."""
     own = col(AnalyticsRun.org_id) == session.org_id, col(AnalyticsRun.status) == _RUNNING
     earliest: datetime | None = await session.scalar(select(func.min(col(AnalyticsRun.leased_until))).where(*own))
     return earliest

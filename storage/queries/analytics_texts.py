@@ -91,6 +91,6 @@ class _Text(QueryStatement):
 
 
 def _is_its_own_order(name: str, keys: Mapping[str, AnyColumn]) -> bool:
-    """Whether what it is ordered by is what is shown anyway."""
+    """Says whether what it is ordered by is what is shown anyway."""
     order = keys.get(f"{name}{ORDER}")
     return order is not None and bool(order.compare(keys[name]))

@@ -56,7 +56,7 @@ async def place_mailboxes(session: TenantSession, campaign_id: str, mailbox_ids:
 
 
 async def has_active_mailbox(session: TenantSession, campaign_id: str) -> bool:
-    """Whether one of the campaign's mailboxes can send."""
+    """Says whether one of the campaign's mailboxes can send."""
     statement = (
         select(col(Mailbox.id))
         .join(CampaignMailbox, col(CampaignMailbox.mailbox_id) == col(Mailbox.id))

@@ -29,7 +29,7 @@ class Rollup:
 
     @property
     def is_empty(self) -> AnyColumn:
-        """Whether a cell has no record any more: all that it had was taken away again."""
+        """Says whether a cell has no record any more: all that it had was taken away again."""
         return self.cells.__table__.c[self.sums[0]] == literal_column("0")
 
     def whole(self) -> AnyEntity:
@@ -72,12 +72,12 @@ ROLLUPS: Final = (DEALS, MEETINGS)
 
 
 async def has_deltas(session: TenantSession, rollup: Rollup) -> bool:
-    """Whether there is anything to fold."""
+    """Says whether there is anything to fold."""
     return bool(await session.fetch(("has deltas", rollup.name), partial(_any_of, rollup.deltas)))
 
 
 async def has_empty(session: TenantSession, rollup: Rollup) -> bool:
-    """Whether a cell has no record any more."""
+    """Says whether a cell has no record any more."""
     return bool(await session.fetch(("has empty", rollup.name), partial(_any_of, rollup.cells, rollup.is_empty)))
 
 

@@ -29,7 +29,7 @@ Said = tuple[ChatEventType, JsonDict]
 
 
 async def unfinished(session: TenantSession, subject: str) -> tuple[int, int]:
-    """How many runs of the subject have not ended, and of the whole organization."""
+    """Says how many runs of the subject have not ended, and of the whole organization."""
     mine = func.count(case((col(ChatRun.subject) == subject, 1)))
     own = col(ChatRun.org_id) == session.org_id, col(ChatRun.finished_at).is_(None)
     row = await session.row(select(mine.label("mine"), func.count().label("all")).where(*own))
@@ -179,7 +179,7 @@ async def events_of(
 
 
 async def has_events(session: TenantSession, run_id: str) -> bool:
-    """Whether the run has its first event still."""
+    """Says whether the run has its first event still."""
     return await session.find(ChatEvent, run_id=run_id, sequence=1) is not None
 
 
@@ -244,7 +244,7 @@ async def abandoned(session: TenantSession, moment: datetime) -> Sequence[ChatRu
 
 
 async def next_lease(session: TenantSession) -> datetime | None:
-    """When the next lease of the organization's runs is over; None where there is no unfinished one."""
+    """Says when the next lease of the organization's runs is over; None where there is no unfinished one."""
     own = col(ChatRun.org_id) == session.org_id, col(ChatRun.finished_at).is_(None)
     earliest: datetime | None = await session.scalar(select(func.min(col(ChatRun.leased_until))).where(*own))
     return earliest

@@ -134,7 +134,7 @@ async def follow_stage_type(session: TenantSession, stage_id: str, status: str) 
 
 
 async def any_in_stage(session: TenantSession, stage_id: str) -> bool:
-    """Whether a deal is in the stage."""
+    """Says whether a deal is in the stage."""
     statement = select(col(Deal.id)).where(col(Deal.org_id) == session.org_id, col(Deal.stage_id) == stage_id).limit(1)
     return await session.row(statement) is not None
 

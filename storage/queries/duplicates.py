@@ -54,7 +54,7 @@ def _having(entity: AnyEntity, kind: MergeableKind, key: AnyColumn) -> tuple[Any
 
 
 def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
-    """Whether a key is a group to be shown."""
+    """Says whether a key is a group to be shown."""
     few = or_(col(MatchGroup.sign) != _word(_NAMESAKES), col(MatchGroup.size) <= _number(NAMESAKES_MAX))
     own = col(MatchGroup.org_id) == ORG_PARAM, col(MatchGroup.kind) == _word(kind)
     pairs = col(MatchGroup.size) * (col(MatchGroup.size) - _number(1)) / _number(2)
@@ -101,7 +101,7 @@ def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
 
 
 def _dismissed(kind: MergeableKind) -> AnyColumn:
-    """How many pairs of the records with the key are known not to be one."""
+    """Says how many pairs of the records with the key are known not to be one."""
     low: AnyEntity = aliased(MatchKey)
     high: AnyEntity = aliased(MatchKey)
     pair = and_(
@@ -148,7 +148,7 @@ async def shared(
 
 
 async def count(session: TenantSession, kind: MergeableKind) -> int:
-    """How many groups there are."""
+    """Says how many groups there are."""
 
     def build() -> AnySelect:
         return select(func.count().label("number")).select_from(MatchGroup).where(*_is_shown(kind))

@@ -57,12 +57,12 @@ _UNFINISHED = or_(col(DataExport.status) == JobStatus.QUEUED.value, col(DataExpo
 
 
 async def number_unfinished(session: TenantSession) -> int:
-    """How many exports wait or run."""
+    """Says how many exports wait or run."""
     return await _number(session)
 
 
 async def number_before(session: TenantSession, export_id: str) -> int:
-    """How many exports that were asked for earlier wait or run."""
+    """Says how many exports that were asked for earlier wait or run."""
     return await _number(session, col(DataExport.id) < export_id)
 
 

@@ -60,5 +60,5 @@ async def lock(session: TenantSession, model: type[Record], ids: Sequence[str]) 
 
 
 def among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
-    """Whether the column has one of the values, which are one parameter however many they are."""
+    """Says whether the column has one of the values, which are one parameter however many they are."""
     return any_of(column, bindparam(None, list(values), type_=TextList()))

@@ -75,7 +75,7 @@ async def _kinds_kept(session: TenantSession, ids: Sequence[str]) -> dict[str, s
 
 
 async def attached(session: TenantSession, record_ids: Collection[str]) -> dict[str, int]:
-    """How many files the records have, those in the trash counted."""
+    """Says how many files the records have, those in the trash counted."""
     own = col(FileLink.org_id) == session.org_id, _among(col(FileLink.record_id), record_ids)
     counted = select(col(FileLink.record_id), func.count().label("files")).where(*own)
     rows = await session.rows(counted.group_by(col(FileLink.record_id)))
@@ -126,7 +126,7 @@ async def _change(session: TenantSession, values: Values, *wanted: AnyColumn) ->
 
 
 async def number_in(session: TenantSession, folder_ids: Sequence[str], *wanted: AnyColumn) -> int:
-    """How many files are in these folders and not in the trash."""
+    """Says how many files are in these folders and not in the trash."""
     own = col(File.org_id) == session.org_id, col(File.trashed_at).is_(None), _among(col(File.folder_id), folder_ids)
     counted: int = await session.scalar(select(func.count()).select_from(File).where(*own, *wanted))
     return counted
@@ -216,7 +216,7 @@ async def put_leftovers_off(session: TenantSession, names: Sequence[str], moment
 
 
 def _among(column: AnyColumn, ids: Iterable[str]) -> AnyColumn:
-    """Whether the column has one of the identifiers, which are one parameter however many they are."""
+    """Says whether the column has one of the identifiers, which are one parameter however many they are."""
     return any_of(column, bindparam(None, list(ids), type_=TextList()))
 
 

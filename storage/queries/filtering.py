@@ -54,12 +54,12 @@ from storage.rows import Row
 
 
 def in_list(column: AnyColumn, name: str) -> ColumnElement[bool]:
-    """Whether the column's value is in the list that is bound by this name."""
+    """Says whether the column's value is in the list that is bound by this name."""
     return any_of(column, unseen(bindparam(name, type_=TextList())))
 
 
 def id_matches(column: AnyColumn, alone: bool) -> ColumnElement[bool]:
-    """Whether the column is the identifier bound as `id`, if it is asked for alone, or else one of those in `ids`.
+    """Says whether the column is the identifier bound as `id`, if it is asked for alone, or else one of those in `ids`.
 
     PostgreSQL reads a list in the longer way, since it does not know how long it is.
     """
@@ -75,7 +75,7 @@ class _position(Dialectal[int]):
 
 
 def contains(text: AnyColumn, value: AnyColumn) -> ColumnElement[bool]:
-    """Whether the text has the value somewhere in it."""
+    """Says whether the text has the value somewhere in it."""
     clause: ColumnElement[bool] = _position(text, value).op(">", return_type=Boolean())(0)
     return clause
 
@@ -191,7 +191,7 @@ _APART = 5
 
 
 def _is_of_lead(listable: Listable[Row], op: Op) -> bool:
-    """Whether a comparison is with the very names of a lead's tags, which stand with the lead (decision 243)."""
+    """Says whether a comparison is with the very names of a lead's tags, which stand with the lead (decision 243)."""
     return listable.tagged is TaggedKind.LEAD and op is Op.CONTAINS
 
 
@@ -359,7 +359,7 @@ def compared(column: AnyColumn, op: Op, value: Any) -> ColumnElement[bool]:  # A
 
 
 def is_storable_text(value: str) -> bool:
-    """Whether both databases can hold the text: no NUL, no lone surrogate."""
+    """Says whether both databases can hold the text: no NUL, no lone surrogate."""
     if "\x00" in value:
         return False
     return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)

@@ -1,4 +1,4 @@
-"""How deals moved through the stages, by their history, in one statement."""
+"""Says how deals moved through the stages, by their history, in one statement."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -18,14 +18,14 @@ _UNFINISHED = or_(
 
 
 async def number_unfinished(session: TenantSession) -> int:
-    """How many imports wait or run."""
+    """Says how many imports wait or run."""
     own = col(DataImport.org_id) == session.org_id
     counted: int = await session.scalar(select(func.count()).select_from(DataImport).where(own, _UNFINISHED))
     return counted
 
 
 async def is_first(session: TenantSession, import_id: str) -> bool:
-    """Whether no import that was asked for earlier waits or runs."""
+    """Says whether no import that was asked for earlier waits or runs."""
     earlier = col(DataImport.org_id) == session.org_id, _UNFINISHED, col(DataImport.id) < import_id
     return await session.row(select(col(DataImport.id)).where(*earlier).limit(1)) is None
 

@@ -56,7 +56,7 @@ async def visible(session: TenantSession, subject: str | None, ids: Sequence[str
 
 
 async def number(session: TenantSession, subject: str | None = None) -> int:
-    """How many connections there are, or how many the subject has."""
+    """Says how many connections there are, or how many the subject has."""
     own: list[AnyColumn] = [col(Integration.org_id) == session.org_id]
     if subject is not None:
         own.append(col(Integration.owner_id) == subject)
@@ -120,7 +120,7 @@ async def forget_begun(session: TenantSession, subject: str, present: datetime) 
 
 
 async def has_account(session: TenantSession, provider: str, keys: Sequence[str], subject: str | None) -> bool:
-    """Whether the subject, or the organization, has connected an account that one of these keys stands for."""
+    """Says whether the subject, or the organization, has connected an account that one of these keys stands for."""
     owner = col(Integration.owner_id)
     own = col(Integration.org_id) == session.org_id, owner.is_(None) if subject is None else owner == subject
     same = col(Integration.provider) == provider, among(col(Integration.account_key), keys)
@@ -176,7 +176,7 @@ async def forget_runs(session: TenantSession, integration_id: str) -> None:
 
 
 async def counts(session: TenantSession, ids: Collection[str]) -> Sequence[AnyRow]:
-    """How many occurrences each connection has of each outcome and reason, and of how many there is a meeting."""
+    """Says how many occurrences each connection has of each outcome and reason, and of how many there is a meeting."""
     columns = (
         *(col(SyncOccurrence.integration_id), col(SyncOccurrence.kind)),
         *(col(SyncOccurrence.outcome), col(SyncOccurrence.reason)),

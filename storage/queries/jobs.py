@@ -157,7 +157,7 @@ async def remove(session: TenantSession, job_id: str) -> None:
 
 
 async def any_due(session: TenantSession) -> bool:
-    """Whether the queue has work, of any organization (a session of the directory)."""
+    """Says whether the queue has work, of any organization (a session of the directory)."""
     return bool(await session.fetch("job_due", _first_due, moment=now()))
 
 

@@ -34,7 +34,7 @@ def _name() -> ColumnElement[str]:
 
 
 class _matches(Dialectal[bool]):
-    """Whether a text has something in it that a pattern of letters and sets of letters stands for."""
+    """Says whether a text has something in it that a pattern of letters and sets of letters stands for."""
 
     type = Boolean()
     inherit_cache = True

@@ -50,7 +50,7 @@ class TextList(TypeDecorator[list[str]]):
 
 
 class any_of(FunctionElement[bool]):
-    """Whether a column's value is in a list that is one parameter, so that its length is no part of the text."""
+    """Says whether a column's value is in a list that is one parameter, so that its length is no part of the text."""
 
     type = Boolean()
     inherit_cache = True
@@ -93,7 +93,7 @@ def _each(element: FunctionElement[object], compiler: SQLCompiler, **kw: object)
 
 
 class has_item(Dialectal[bool]):
-    """Whether a JSON list of texts has the text as one of its items."""
+    """Says whether a JSON list of texts has the text as one of its items."""
 
     type = Boolean()
     inherit_cache = True
@@ -109,7 +109,7 @@ class has_item(Dialectal[bool]):
 
 
 class has_any(Dialectal[bool]):
-    """Whether a JSON list of texts has one of the texts of a list that is one parameter."""
+    """Says whether a JSON list of texts has one of the texts of a list that is one parameter."""
 
     type = Boolean()
     inherit_cache = True
@@ -121,7 +121,7 @@ class has_any(Dialectal[bool]):
 
 
 class has_all(Dialectal[bool]):
-    """Whether a JSON list of texts has all of the texts of a list that is one parameter."""
+    """Says whether a JSON list of texts has all of the texts of a list that is one parameter."""
 
     type = Boolean()
     inherit_cache = True
@@ -133,7 +133,7 @@ class has_all(Dialectal[bool]):
 
 
 class is_empty_list(Dialectal[bool]):
-    """Whether a JSON list has no item."""
+    """Says whether a JSON list has no item."""
 
     type = Boolean()
     inherit_cache = True
@@ -142,7 +142,7 @@ class is_empty_list(Dialectal[bool]):
 
 
 class _is_in_whole(Dialectal[bool]):
-    """Whether a value is among the rows of a subquery, which is read whole before: no planner guesses what it gives.
+    """Says whether a value is among a subquery's rows, which is read whole before: no planner guesses what it gives.
 
     PostgreSQL takes an array to have ten items, and goes from these to the rows that are asked for.
     """
@@ -158,19 +158,19 @@ class _is_in_whole(Dialectal[bool]):
 
 
 def used_on(entity: AnyEntity, kinds: BindParameter[object]) -> ColumnElement[bool]:
-    """Whether a tag is on at least one record of one of the kinds."""
+    """Says whether a tag is on at least one record of one of the kinds."""
     own = and_(col(TagLink.org_id) == entity.org_id, col(TagLink.tag_id) == entity.id)
     return exists(select(col(TagLink.record_id)).where(own, any_of(col(TagLink.kind), kinds)))
 
 
 def attached_to(entity: AnyEntity, record_id: BindParameter[object]) -> ColumnElement[bool]:
-    """Whether a file is attached to the record."""
+    """Says whether a file is attached to the record."""
     own = and_(col(FileLink.org_id) == ORG_PARAM, col(FileLink.record_id) == record_id)
     return exists(select(col(FileLink.id)).where(own, col(FileLink.file_id) == entity.id))
 
 
 def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | None, match: TagMatch) -> AnyColumn:
-    """Whether the record has one of the tags that are named so, or any at all.
+    """Says whether the record has one of the tags that are named so, or any at all.
 
     Which tags these are is found out once, and not for each record: one is a value that the index of the links is
     asked for.
@@ -208,7 +208,7 @@ def tag_links(
 
 
 def tagged_with_few(entity: AnyEntity, kind: TaggedKind, names: Sequence[BindParameter[object]]) -> ColumnElement[bool]:
-    """Whether the record has each of a few tags: the index of the links is read once for each, and intersected."""
+    """Says whether the record has each of a few tags: the index of the links is read once for each, and intersected."""
     own = (col(TagLink.org_id) == ORG_PARAM, col(TagLink.kind) == literal_column(f"'{kind.value}'"))
     ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM)
     having = [
@@ -223,7 +223,7 @@ def tagged_with_few(entity: AnyEntity, kind: TaggedKind, names: Sequence[BindPar
 def tagged_with_each(
     entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | None, number: BindParameter[object]
 ) -> AnyColumn:
-    """Whether the record has as many of the tags that are named so as there are names, none of which is there twice."""
+    """Says whether the record has as many tags of these names as there are names, none of which is there twice."""
     ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM, any_of(col(Tag.folded_name), names))
     # Behind a fence, so that the record's own tags are read, and not everyone's that have one of the names.
     links = select(col(TagLink.tag_id)).where(*_of_record(entity, kind)).correlate(entity)

@@ -123,7 +123,7 @@ class Listable(Generic[RowT]):
         return replace(self, name=f"{self.name} for {named}", fixed=(*self.fixed, or_(*held)))
 
     def has_link(self, name: str) -> bool:
-        """Whether the row that the link leads to is joined in."""
+        """Says whether the row that the link leads to is joined in."""
         return self.selected is not None and any(name == link for link, _ in self.selected[1])
 
     def _wanted(self) -> tuple[tuple[AnyColumn, ...], tuple[_Join, ...]]:

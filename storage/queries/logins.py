@@ -93,7 +93,7 @@ async def live_session(session: TenantSession, hashed: str, moment: datetime) ->
 
 
 async def is_live(session: TenantSession, grant: LoginGrant, moment: datetime) -> bool:
-    """Whether a grant has not ended, nor the browser's session that it was given in."""
+    """Says whether a grant has not ended, nor the browser's session that it was given in."""
     if grant.ended_at is not None or grant.expires_at <= moment:
         return False
     found = await session.find(LoginSession, id=grant.session_id)

@@ -15,7 +15,7 @@ BATCH = 500
 
 
 async def number_since(session: TenantSession, moment: datetime) -> int:
-    """How many messages were asked for from then on."""
+    """Says how many messages were asked for from then on."""
     own = col(Mail.org_id) == session.org_id, col(Mail.created_at) >= moment
     number: int = await session.scalar(select(func.count()).select_from(Mail).where(*own))
     return number
@@ -34,7 +34,7 @@ async def members_with(session: TenantSession, addresses: Sequence[str]) -> dict
 
 
 async def are_old(session: TenantSession, before: datetime) -> bool:
-    """Whether there are messages that were asked for before then."""
+    """Says whether there are messages that were asked for before then."""
     own = col(Mail.org_id) == session.org_id, col(Mail.created_at) < before
     return bool(await session.rows(select(col(Mail.id)).where(*own).limit(1)))
 

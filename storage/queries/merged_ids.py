@@ -18,7 +18,7 @@ _KINDS = {table: kind.value for kind, table in TABLES.items()}
 
 
 def can_lead(model: type[Record]) -> bool:
-    """Whether identifiers of this table's records may lead to others."""
+    """Says whether identifiers of this table's records may lead to others."""
     return str(model.__tablename__) in _KINDS
 
 

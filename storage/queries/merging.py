@@ -65,7 +65,7 @@ class Links:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def counts(self, kind: MergeableKind) -> dict[str, int]:
-        """How many there are of each kind of link, and of those that both had."""
+        """Says how many there are of each kind of link, and of those that both had."""
         counted = dict.fromkeys(LINKS, 0)
         for one in REFERENCES[kind]:
             name = name_of(one)
@@ -109,12 +109,12 @@ def key_column(one: Reference) -> AnyColumn:
 
 
 def among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
-    """Whether the column has one of the values, which are one parameter however many they are."""
+    """Says whether the column has one of the values, which are one parameter however many they are."""
     return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 
 async def number(session: TenantSession, going: Going) -> int:
-    """How many links the records have that go."""
+    """Says how many links the records have that go."""
     counted = [
         select(func.count().label("rows"))
         .select_from(model_named(one.table))

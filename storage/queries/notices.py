@@ -117,7 +117,7 @@ async def taken_up(session: TenantSession, stream: SyncStream) -> None:
 
 
 async def is_due(session: TenantSession, job_id: str, present: datetime) -> bool:
-    """Whether the job runs from now on in any case: it is due and nobody has it, or runs once more."""
+    """Says whether the job runs from now on in any case: it is due and nobody has it, or runs once more."""
     queued = await session.find(QueuedJob, job_id=job_id)
     if queued is None:
         return False

@@ -34,7 +34,7 @@ _OPEN: Mapping[OwnedKind, ColumnElement[bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnedCounts:
-    """How many records of each kind somebody owns."""
+    """Says how many records of each kind somebody owns."""
 
     accounts: int = 0
     contacts: int = 0

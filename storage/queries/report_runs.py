@@ -12,7 +12,7 @@ BATCH = 500
 
 
 async def are_old(session: TenantSession, before: datetime) -> bool:
-    """Whether there are runs that were asked for before then."""
+    """Says whether there are runs that were asked for before then."""
     own = col(ReportRun.org_id) == session.org_id, col(ReportRun.created_at) < before
     return bool(await session.rows(select(col(ReportRun.id)).where(*own).limit(1)))
 

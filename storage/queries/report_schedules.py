@@ -18,12 +18,12 @@ async def due(session: TenantSession, moment: datetime, size: int) -> Sequence[R
 
 
 async def was_run(session: TenantSession, report: Report) -> bool:
-    """Whether there is a run for the moment that is due."""
+    """Says whether there is a run for the moment that is due."""
     return await session.find(ReportRun, report_id=report.id, occurrence=report.next_at) is not None
 
 
 async def next_moment(session: TenantSession) -> datetime | None:
-    """When the organization's next schedule is due; None where none is set."""
+    """Says when the organization's next schedule is due; None where none is set."""
     own = col(Report.org_id) == session.org_id
     earliest: datetime | None = await session.scalar(select(func.min(col(Report.next_at))).where(own))
     return earliest

@@ -141,7 +141,7 @@ async def _there(session: TenantSession, column: AnyColumn, values: Sequence[str
 
 
 async def number(session: TenantSession) -> int:
-    """How many reports the organization has."""
+    """Says how many reports the organization has."""
     own = col(Report.org_id) == session.org_id
     counted: int = await session.scalar(select(func.count()).select_from(Report).where(own))
     return counted

@@ -73,7 +73,7 @@ async def unsettled(session: TenantSession, result_id: str) -> tuple[ResearchRun
 
 
 async def is_wanted(session: TenantSession, result_id: str) -> bool:
-    """Whether somebody still waits for the result."""
+    """Says whether somebody still waits for the result."""
     run = select(col(ResearchRun.status)).where(
         col(ResearchRun.org_id) == session.org_id, col(ResearchRun.id) == col(ResearchResult.run_id)
     )

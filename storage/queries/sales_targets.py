@@ -39,7 +39,7 @@ def key_of(target: SalesTarget) -> tuple[object, ...]:
 
 
 async def number(session: TenantSession) -> int:
-    """How many targets the organization has."""
+    """Says how many targets the organization has."""
     own = col(SalesTarget.org_id) == session.org_id
     counted: int = await session.scalar(select(func.count()).select_from(SalesTarget).where(own))
     return counted
@@ -47,7 +47,7 @@ async def number(session: TenantSession) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which deals are counted besides those that make the target's own sum."""
+    """Says which deals are counted besides those that make the target's own sum."""
 
     is_whole: bool = True
     """Those that are won in the period in other currencies."""
@@ -65,7 +65,7 @@ async def reached(session: TenantSession, target_ids: Sequence[str], asked: Aske
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a target is reached, with the won deals of all currencies that were counted."""
+    """Says how far a target is reached, with the won deals of all currencies that were counted."""
 
     actual: Decimal
     deals: int

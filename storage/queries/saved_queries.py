@@ -36,7 +36,7 @@ async def verified(session: TenantSession, question: str) -> SavedQuery | None:
 
 
 async def number(session: TenantSession, subject: str) -> int:
-    """How many the subject has."""
+    """Says how many the subject has."""
     own = col(SavedQuery.org_id) == session.org_id, col(SavedQuery.owner_id) == subject
     counted: int = await session.scalar(select(func.count()).select_from(SavedQuery).where(*own))
     return counted

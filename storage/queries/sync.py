@@ -43,7 +43,7 @@ BATCH, SMALL_BATCH = 500, 100
 
 
 def among(column: AnyColumn, values: Collection[str]) -> AnyColumn:
-    """Whether the column has one of the values, which are one parameter however many they are."""
+    """Says whether the column has one of the values, which are one parameter however many they are."""
     return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 

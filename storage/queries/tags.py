@@ -63,7 +63,7 @@ async def names_of(session: TenantSession, kind: TaggedKind, record_ids: Sequenc
 
 
 async def usage(session: TenantSession, tag_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """How many records of each kind have the tags."""
+    """Says how many records of each kind have the tags."""
 
     def build() -> AnySelect:
         tag, kind = col(TagLink.tag_id), col(TagLink.kind)
@@ -77,7 +77,7 @@ async def usage(session: TenantSession, tag_ids: Sequence[str]) -> dict[str, dic
 
 
 async def number(session: TenantSession) -> int:
-    """How many tags the organization has."""
+    """Says how many tags the organization has."""
     counted: int = await session.scalar(select(func.count()).select_from(Tag).where(col(Tag.org_id) == session.org_id))
     return counted
 
@@ -110,7 +110,7 @@ async def lock_records(session: TenantSession, ids: Sequence[str]) -> dict[str, 
 
 
 def _among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
-    """Whether the column has one of the values, which are one parameter however many they are."""
+    """Says whether the column has one of the values, which are one parameter however many they are."""
     return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 

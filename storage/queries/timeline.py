@@ -114,7 +114,7 @@ class _Arm:
 
     @property
     def behind(self) -> AnyColumn:
-        """Whether the row is behind the cursor; the first bound is what an index can start from."""
+        """Says whether the row is behind the cursor; the first bound is what an index can start from."""
         at, last = unseen(bindparam("c0", type_=UTCDateTime())), unseen(bindparam("c1", type_=Identifier()))
         return and_(self.at <= at, or_(self.at < at, self.entity.id > last))
 
@@ -284,7 +284,7 @@ def _number(number: int) -> AnyColumn:
 
 
 async def counts(session: TenantSession, subject: str, ids: Sequence[str]) -> dict[str, int]:
-    """How many changes are kept of each record, its creation included."""
+    """Says how many changes are kept of each record, its creation included."""
     alone = len(ids) == 1
 
     def build() -> AnySelect:

@@ -19,7 +19,7 @@ TOLD = timedelta(days=7)
 
 
 async def open_ones(session: TenantSession) -> int:
-    """How many uploads are under way."""
+    """Says how many uploads are under way."""
     own = col(FileUpload.org_id) == session.org_id, col(FileUpload.state) == "open"
     counted: int = await session.scalar(select(func.count()).select_from(FileUpload).where(*own))
     return counted
@@ -95,7 +95,7 @@ async def expire(session: TenantSession) -> int:
 
 
 async def are_late(session: TenantSession) -> bool:
-    """Whether there is an upload to be ended or forgotten."""
+    """Says whether there is an upload to be ended or forgotten."""
     late = select(col(FileUpload.id)).where(
         col(FileUpload.org_id) == session.org_id,
         or_(

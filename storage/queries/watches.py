@@ -30,7 +30,7 @@ async def watch(session: TenantSession, table: Watch, moment: datetime) -> None:
 
 
 async def is_watched(session: TenantSession, table: Watch, moment: datetime) -> bool:
-    """Whether processes look at the organization at this moment, or sooner."""
+    """Says whether processes look at the organization at this moment, or sooner."""
     own = col(table.org_id) == session.org_id, col(table.next_at) <= moment
     return bool(await session.rows(select(col(table.org_id)).where(*own)))
 

@@ -45,7 +45,7 @@ def _behind() -> AnySelect:
 
 
 async def undelivered_since(session: TenantSession) -> datetime | None:
-    """When the first event happened that an active webhook has not got yet; None where each has all."""
+    """Says when the first event happened that an active webhook has not got yet; None where each has all."""
     rows = await session.fetch("webhooks_undelivered", _undelivered)
     return next((row.first for row in rows), None)
 

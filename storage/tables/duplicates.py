@@ -29,7 +29,7 @@ class MatchKey(Tenant, table=True):
 
 
 class MatchGroup(Tenant, table=True):
-    """How many records have a key; the same triggers count them, so that a page of groups looks at no other key."""
+    """Counts the records of a key; the same triggers keep it, so that a page of groups looks at no other key."""
 
     __tablename__ = "match_groups"
     __table_args__ = (

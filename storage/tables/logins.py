@@ -39,7 +39,7 @@ class LoginSession(Directory, table=True):
 
 
 class LoginGrant(Directory, table=True):
-    """What one application got by one login: all its session and refresh tokens, which end together."""
+    """Holds what one application got by one login: all its session and refresh tokens, which end together."""
 
     __tablename__ = "login_grants"
     __table_args__ = (

@@ -152,7 +152,7 @@ def _table_names() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def summary(statement: str, *, writes: bool) -> str:
-    """What a statement does, and to which of the service's tables: `SELECT deals`; words that no caller chose."""
+    """Says what a statement does, and to which of the service's tables: `SELECT deals`; words that no caller chose."""
     words, tables = _WORDS.findall(statement.lower()), frozenset[str]().union(*_table_names())
     verbs = ("insert", "update", "delete") if writes else ("select",)
     at = next((index for index, word in enumerate(words) if word in verbs), None)
@@ -292,7 +292,7 @@ class _Reader:
         self._name(table, pinned=pinned)
 
     def _inserted(self, source: exp.Expr | None, index: int, outer: _Scope | None) -> bool:
-        """Whether all inserted rows have a parameter, or the key of a pinned table, at the index."""
+        """Says whether all inserted rows have a parameter, or the key of a pinned table, at the index."""
         scope = None
         if isinstance(source, exp.Values):
             rows = [row.expressions for row in source.expressions]
@@ -368,7 +368,7 @@ def _lower(name: str) -> str:
 
 
 def _is_entry(side: exp.Expr, other: exp.Expr, scope: _Scope) -> bool:
-    """Whether the two say that a row of a full-text index is that of a pinned entry."""
+    """Says whether the two say that a row of a full-text index is that of a pinned entry."""
     if not isinstance(side, exp.Column) or not isinstance(other, exp.Column) or _lower(side.name) != "rowid":
         return False
     entries = FULL_TEXT.get(scope.tables.get(_lower(side.table), ""))

@@ -13,7 +13,7 @@ from contract.errors import Conflict
 from storage import table_statements
 from storage.base import with_copies
 from storage.connection_pool import Driver, Taken
-from storage.db_errors import is_statement_error, refusal_of
+from storage.db_errors import closed_under, is_statement_error, refusal_of
 from storage.new_rows import as_row, model_of, row_kind
 from storage.statements import AnyRow, AnyStatement, AnyValue, CompiledStatement
 from storage.tenancy import guard
@@ -38,7 +38,7 @@ class TenantSession:
 
     @property
     def _is_inside(self) -> bool:
-        """Whether it is an organization's, and not the directory's."""
+        """Says whether it is an organization's, and not the directory's."""
         return self._organization is not None
 
     @property
@@ -61,7 +61,7 @@ class TenantSession:
 
     @property
     def can_write_at_once(self) -> bool:
-        """Whether a write may be one statement that is a transaction of its own, which SQLite has not."""
+        """Says whether a write may be one statement that is a transaction of its own, which SQLite has not."""
         return False
 
     async def at_once(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Sequence[AnyRow]:
@@ -290,7 +290,7 @@ class WritingSession(TenantSession):
 
     @property
     def can_write_at_once(self) -> bool:
-        """Whether nothing has been begun yet that the write would have to be a part of."""
+        """Says whether nothing has been begun yet that the write would have to be a part of."""
         return self._taken is None and self._organization is not None and self.dialect == "postgresql"
 
     async def at_once(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Sequence[AnyRow]:
@@ -342,7 +342,8 @@ class WritingSession(TenantSession):
         try:
             yield self
         except BaseException as error:
-            if isinstance(error, Exception) and (is_statement_error(error) or refusal_of(error) is None):
+            met = closed_under(driver, error) or error
+            if isinstance(met, Exception) and (is_statement_error(met) or refusal_of(met) is None):
                 await driver.execute(f"ROLLBACK TO SAVEPOINT {name}")
                 await driver.execute(f"RELEASE SAVEPOINT {name}")
             raise
@@ -353,6 +354,7 @@ class WritingSession(TenantSession):
         taken, self._taken = self._taken, None
         try:
             if taken is not None:
+                error = closed_under(taken.driver, error) or error
                 await self._database.end(taken, self._organization, commit=error is None)
         except Exception as trouble:
             if refusal := refusal_of(trouble):

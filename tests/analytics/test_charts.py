@@ -6,9 +6,6 @@ The schema is the one that vega-lite itself publishes, in the version that examp
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +19,7 @@ from contract.catalog import ColumnKind
 from resolvers.charts import GROUPS_MAX, chart_of
 from tests.analytics.crm import fill
 from tests.analytics.test_questions import REFERENCES, answer, planned
+from tests.support.node import node_for
 from tests.support.tenants import Tenant
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "analytics"
@@ -41,13 +39,7 @@ NUMBER, TABLE, BAR, LINE, STACKED = ChartKind
 @pytest.fixture(scope="module")
 def valid() -> Callable[[Any], list[str]]:
     """What the published schema has against a specification."""
-    if shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("npm is missing, and no chart was checked: install it (Debian: nodejs npm).")
-        pytest.skip("npm is missing; no chart was checked")
-    installed = EXAMPLE / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (EXAMPLE / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=EXAMPLE, check=True, timeout=300)
+    node_for(EXAMPLE, "no chart was checked")
     published = json.loads((EXAMPLE / "node_modules/vega-lite/build/vega-lite-schema.json").read_text())
     validator = Draft7Validator(published)
     return lambda spec: [error.message[:300] for error in validator.iter_errors(spec)]

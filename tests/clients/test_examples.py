@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.node import node_for
 from tests.support.service import Service
 
 pytestmark = pytest.mark.long
@@ -32,13 +33,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def built() -> Path:
     """The folder of the built examples; the operations are compiled against the committed schema."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("Node.js is missing, and no client was run: install it (Debian: nodejs npm).")
-        pytest.skip("Node.js is missing; no client was run")
-    installed = TYPESCRIPT / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (TYPESCRIPT / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=TYPESCRIPT, check=True, timeout=300)
+    node_for(TYPESCRIPT, "no client was run")
     for name in ("build", "src/gql", "src/__generated__"):
         shutil.rmtree(TYPESCRIPT / name, ignore_errors=True)
     made = subprocess.run(["npm", "run", "build"], cwd=TYPESCRIPT, capture_output=True, text=True, timeout=300)

@@ -16,7 +16,7 @@ import pytest
 
 from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
 from gateway.observability import doctor
-from gateway.observability.doctor_settings import BEAT_LEAST
+from gateway.observability.doctor_settings import BEAT_LEAST, of_settings
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from storage.base import new_id, now
@@ -68,6 +68,30 @@ def migrated(tmp_path: Path, sqlite_template: Path) -> Path:
     shutil.copyfile(sqlite_template, folder / "crm.sqlite3")
     (folder / "crm.sqlite3").chmod(0o600)
     return folder
+
+
+def test_each_state_of_a_provider_of_accounts_is_told_and_what_to_do() -> None:
+    client = {"slack_client_id": "1.2", "slack_client_secret": "secret"}
+    signed = {**client, "slack_signing_secret": "signing"}
+    google = {"google_client_id": "1.apps", "google_client_secret": "secret"}
+    there, readable = {"public_url": "https://crm.example"}, {"public_url": "http://crm.example"}
+    told: list[tuple[str, dict[str, str], bool, str, str]] = [
+        ("google", {}, True, "members cannot connect Google accounts", ""),
+        ("google", google, False, "half set up: CRM_PUBLIC_URL not set", "set CRM_PUBLIC_URL"),
+        ("google", google | readable, False, "members are sent back to http://crm.example/", "use https"),
+        ("google", google | there, True, "https://crm.example/integrations/callback/google; while", ""),
+        ("slack", {}, True, "administrators cannot connect Slack accounts", ""),
+        ("slack", {"slack_signing_secret": "s"}, False, "CRM_SLACK_CLIENT_ID, CRM_SLACK_CLIENT_SECRET", "set CRM_S"),
+        ("slack", client | there, False, "Slack cannot tell of huddles", "set CRM_SLACK_SIGNING_SECRET"),
+        ("slack", signed | readable, False, "tells of huddles at http://crm.example/", "use https"),
+        ("slack", signed | there, True, "tells of huddles at https://crm.example/integrations/hooks/slack", ""),
+    ]
+    for name, settings, ok, message, advice in told:
+        made = Settings(_env_file=None, **settings)  # type: ignore[arg-type]  # texts, which it reads
+        found = {finding.name: finding for finding in of_settings(made, [])}[name]
+        assert (found.ok, bool(found.advice)) == (ok, bool(advice)), (settings, found)
+        assert message in found.message, (settings, found)
+        assert advice in found.advice, (settings, found)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from storage.base import as_uuid, new_id
 from storage.database import Database
 from storage.db_errors import is_statement_error, refusal_of
 from storage.tables import Account, Activity, Deal, Event, EventCounter, Organization, PipelineStage
+from storage.tenancy.sessions import WritingSession
 from tests.support.postgresql import Server
 
 only_sqlite = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
@@ -197,6 +198,37 @@ def test_a_connection_that_is_told_to_end_as_it_is_used_is_away() -> None:
     told = asyncpg.InternalClientError("cannot switch to state 15; another operation (2) is in progress")
     assert isinstance(refusal_of(told), Unavailable)
     assert not is_statement_error(told)
+
+
+@only_postgresql
+async def test_what_a_closed_connection_refuses_is_unavailable_and_no_text_of_a_mistake(
+    database: Database, org: str
+) -> None:
+    """The driver's own errors have no code: whether the connection is closed is asked of it."""
+
+    async def closed() -> None:
+        async with database.writing(org) as writing:
+            await writing.find(Account)
+            assert isinstance(writing, WritingSession)
+            (await writing._driver()).terminate()
+            await writing.find(Account)
+
+    async def mistaken() -> None:
+        async with database.writing(org) as writing:
+            await writing.find(Account)
+            raise asyncpg.InterfaceError("this connection is used as if it were closed")
+
+    with pytest.raises(Unavailable):
+        await closed()
+    with pytest.raises(asyncpg.InterfaceError):
+        await mistaken()
+    async with database.reading(org) as reading:
+        await reading.find(Account)
+        for at_hand in database.connections._at_hand:
+            at_hand.terminate()
+        with pytest.raises(ConnectionResetError):
+            await reading.find(Account)
+        await reading.find(Account)
 
 
 @pytest.mark.usefixtures("impatient")

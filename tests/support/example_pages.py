@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from tests.support.node import node_for
 
 
 @contextmanager
 def served(folder: Path, gateway: str, *checks: Sequence[str]) -> Iterator[str]:
     """The page's address, in front of the gateway's; its checks, commands of npm, have passed before."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("Node.js is missing, and the page was not looked at: install it (Debian: nodejs npm).")
-        pytest.skip("Node.js is missing; the page was not looked at")
-    installed = folder / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (folder / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=folder, check=True, timeout=300)
+    node_for(folder, "the page was not looked at")
     for check in checks:
         subprocess.run(check, cwd=folder, check=True, timeout=300)
     serving = subprocess.Popen(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.live import Live, going
+from tests.support.node import node_for
 
 pytestmark = [pytest.mark.long, pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)]
 
@@ -32,15 +30,7 @@ NEED_THEIR_OWN_TOOLS = "json-schema-2020-12"
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    found = shutil.which("node")
-    if found is None or shutil.which("npm") is None:
-        if "CI" in os.environ:
-            pytest.fail("Node.js is missing, and no npm client was tried: install it (Debian: nodejs npm).")
-        pytest.skip("Node.js is missing; no npm client was tried")
-    installed = HERE / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (HERE / "package-lock.json").stat().st_mtime:
-        subprocess.run(["npm", "ci", "--no-progress"], cwd=HERE, check=True, timeout=300)
-    return found
+    return node_for(HERE, "no npm client was tried")
 
 
 async def _run(*command: str) -> tuple[int, str]:
