@@ -12,7 +12,7 @@ from identity import directory, passwords
 from identity.login_limits import LoginLimits
 from storage.base import now
 from storage.database import Database
-from storage.new_rows import new_row
+from storage.new_rows import AnyRow, new_row
 from storage.queries import logins as statements
 from storage.tables import LoginSession, LoginTicket
 from storage.tenancy.sessions import TenantSession
@@ -53,13 +53,17 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Says what a one-time link is for, and for whom; `signs_in_with` is what goes with a password (decision 896)."""
+    """Says what a one-time link is for, and for whom."""
 
     kind: TicketKind
     subject: str
     name: str | None
     email: str | None
-    signs_in_with: str
+
+    @property
+    def signs_in_with(self) -> str:
+        """The name that goes with a password."""
+        return self.email or self.subject
 
 
 class Logins:
@@ -72,14 +76,15 @@ class Logins:
     async def sign_in(self, name: str, password: str, address: str | None) -> SignedIn | None:
         """Sign in by e-mail address and password; None for any reason not to. Raises AuthenticationLimited.
 
-        Whether somebody has the name shows neither in the answer nor in the time: the same look-up, and one hash.
+        Whether somebody has the name shows neither in the answer nor in the time: the same look-up, and one hash. Of
+        several members with one address it is the one whose password is right (decision 896).
         """
         if self.limits is not None:
             await self.limits.take(name[:_NAME_MAX], address)
         async with self.database.directory() as session:
-            found = await statements.account(session, name if _is_name(name) else "")
-        stored = None if found is None else found.hash
-        if not await passwords.is_right(password, stored) or found is None:
+            holders = await statements.accounts(session, name if _is_name(name) else "")
+        found = await _whose(password, holders)
+        if found is None:
             _log.info("login refused")
             return None
         if not passwords.is_current(found.hash):
@@ -107,15 +112,11 @@ class Logins:
         async with self.database.directory() as session:
             found = await statements.ticket(session, digest(secret), *LINKS)
             person = None if found is None else await statements.member(session, found.subject)
-            address = None if person is None else person.email
-            holder = None if not address else await statements.account(session, address)
         if found is None or person is None or not _is_good(found) or not await self._is_member(found.subject):
             if self.limits is not None:
                 await self.limits.take_secret(place)
             return None
-        is_anothers = holder is not None and holder.subject != person.subject
-        own = person.subject if is_anothers or not address else address
-        return Link(TicketKind(found.kind), person.subject, person.name, person.email, own)
+        return Link(TicketKind(found.kind), person.subject, person.name, person.email)
 
     async def follow(self, secret: str) -> SignedIn | None:
         """Sign in by a link, which is used by that."""
@@ -175,6 +176,16 @@ class Logins:
 
     async def _is_member(self, subject: str) -> bool:
         return bool(await directory.memberships(self.database, subject))
+
+
+async def _whose(password: str, holders: Sequence[AnyRow]) -> AnyRow:
+    """The holder whose password it is; None for nobody's, after the work of one even where there are none."""
+    for holder in holders:  # one, unless several members have one address
+        if await passwords.is_right(password, holder.hash):
+            return holder
+    if not holders:
+        await passwords.is_right(password, None)
+    return None
 
 
 def _is_name(text: str) -> bool:

@@ -17,6 +17,7 @@ from storage.tables import LoginGrant, LoginSession, LoginTicket, Member, Passwo
 from storage.tenancy.sessions import TenantSession
 
 _BATCH = 1_000
+_OF_ONE_NAME = 8
 
 
 async def live_grants(session: TenantSession, grant_ids: Sequence[str]) -> Sequence[AnyRow]:
@@ -33,12 +34,12 @@ def _live(is_meant: ColumnElement[bool]) -> AnySelect:
     return select(col(LoginGrant.id)).where(is_meant, col(LoginGrant.ended_at).is_(None))
 
 
-async def account(session: TenantSession, name: str) -> AnyRow:
-    """The member who signs in by this name, with the password; None for nobody.
+async def accounts(session: TenantSession, name: str) -> Sequence[AnyRow]:
+    """The members who may sign in by this name, with their passwords, a few at most; the oldest password first.
 
-    The name is an e-mail address, of which letters of ASCII have no case, or else a subject. Of members with one
-    address the one counts whose password is the oldest (decision 896). It looks at all who have a password, which takes
-    as long for any name, and less than the hash that follows.
+    The name is an e-mail address, of which letters of ASCII have no case, or else a subject; several members may have
+    one address (decision 896). It looks at all who have a password, which takes as long for any name, and less than
+    the hash that follows.
     """
 
     def build() -> AnySelect:
@@ -49,11 +50,10 @@ async def account(session: TenantSession, name: str) -> AnyRow:
             .join(Password, col(Password.subject) == Member.subject)
             .where(or_(by_address, col(Member.subject) == given))
             .order_by(func.coalesce(by_address, literal(False)).desc(), col(Password.created_at), col(Member.subject))
-            .limit(1)
+            .limit(_OF_ONE_NAME)
         )
 
-    rows = await session.fetch("login_account", build, name=name)
-    return rows[0] if rows else None
+    return await session.fetch("login_accounts", build, name=name)
 
 
 async def put_password(session: TenantSession, subject: str, password_hash: str, moment: datetime) -> None:

@@ -62,6 +62,6 @@ async def test_a_hash_of_before_is_renewed_at_the_next_login(world: World) -> No
     logins = Logins(world.database, None)
     assert await logins.sign_in("admin@one", PASSWORD, None) is not None
     async with world.database.directory() as session:
-        found = await statements.account(session, "admin@one")
+        [found] = await statements.accounts(session, "admin@one")
     assert passwords.is_current(found.hash)
     assert await logins.sign_in("admin@one", PASSWORD, None) is not None
