@@ -155,7 +155,7 @@ def narrower(one: SyncVisibility, other: SyncVisibility) -> SyncVisibility:
 
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
-    """A provider of the catalogue. `is_built` says whether this version of the service can connect it.
+    """A provider of the catalogue.
 
     `settings` are the variables that the operator has to set for it; `permissions` what its accounts are asked for.
     """
@@ -165,7 +165,6 @@ class ProviderInfo:
     ownership: IntegrationOwnership
     kinds: tuple[IntegrationStreamKind, ...]
     permissions: tuple[str, ...] = ()
-    is_built: bool = False
     settings: tuple[str, ...] = ()
     of_kind: Mapping[IntegrationStreamKind, str] = field(default_factory=dict)
     """The permissions that one kind of stream alone needs; a provider without has one kind."""
@@ -196,7 +195,6 @@ CATALOGUE: Sequence[ProviderInfo] = (
         _MEMBER,
         (_CALENDAR, _MAIL),
         ("openid", "email", GOOGLE_CALENDAR, GOOGLE_MAIL),
-        is_built=True,
         settings=("CRM_GOOGLE_CLIENT_ID", "CRM_GOOGLE_CLIENT_SECRET", "CRM_PUBLIC_URL"),
         of_kind={_CALENDAR: GOOGLE_CALENDAR, _MAIL: GOOGLE_MAIL},
         folders=(("mail", "Mail"),),
@@ -207,7 +205,6 @@ CATALOGUE: Sequence[ProviderInfo] = (
         _MEMBER,
         (_CALENDAR, _MAIL),
         ("offline_access", MICROSOFT_PROFILE, MICROSOFT_CALENDAR, MICROSOFT_MAIL),
-        is_built=True,
         settings=("CRM_MICROSOFT_CLIENT_ID", "CRM_MICROSOFT_CLIENT_SECRET", "CRM_PUBLIC_URL"),
         of_kind={_CALENDAR: MICROSOFT_CALENDAR, _MAIL: MICROSOFT_MAIL},
         folders=(("inbox", "Inbox"), ("sentitems", "Sent items")),
@@ -217,7 +214,8 @@ CATALOGUE: Sequence[ProviderInfo] = (
         "Zoom",
         _MEMBER,
         (IntegrationStreamKind.RECORDINGS,),
-        ("cloud_recording:read:list_user_recordings", "meeting:read:list_past_participants"),
+        ("user:read:user", "cloud_recording:read:list_user_recordings", "meeting:read:list_past_participants"),
+        settings=("CRM_ZOOM_CLIENT_ID", "CRM_ZOOM_CLIENT_SECRET", "CRM_PUBLIC_URL"),
     ),
     ProviderInfo(
         IntegrationProvider.SLACK,
@@ -225,10 +223,9 @@ CATALOGUE: Sequence[ProviderInfo] = (
         IntegrationOwnership.ORGANIZATION,
         (IntegrationStreamKind.CHANNEL,),
         ("channels:read", "channels:history", "users:read", "users:read.email"),
-        is_built=True,
         settings=("CRM_SLACK_CLIENT_ID", "CRM_SLACK_CLIENT_SECRET", "CRM_PUBLIC_URL"),
     ),
-    ProviderInfo(IntegrationProvider.ICAL, "iCalendar feed", _MEMBER, (_CALENDAR,), is_built=True),
+    ProviderInfo(IntegrationProvider.ICAL, "iCalendar feed", _MEMBER, (_CALENDAR,)),
 )
 """All providers, in the order in which they are listed."""
 NAMED_IN_NOTICES = frozenset({IntegrationProvider.ZOOM, IntegrationProvider.SLACK})
@@ -281,6 +278,8 @@ CALENDARS_MAX = 20
 """The calendars of an account that can be followed."""
 CHANNELS_MAX = 200
 """The chat channels of a connection that can be linked to records."""
+TRANSCRIPT_KEPT = 500_000
+"""The characters of what was said in a recording that are kept."""
 PASS_PAGES_MAX = 2_000
 """The pages of one pass over a stream."""
 

@@ -11,6 +11,7 @@ from providers.accounts.consents import AccountProvider, Accounts
 from providers.accounts.google import GoogleAccounts
 from providers.accounts.microsoft import MicrosoftAccounts
 from providers.accounts.slack import SlackAccounts
+from providers.accounts.zoom import ZoomAccounts
 from providers.calls import Calls
 
 
@@ -21,6 +22,7 @@ def accounts_of(settings: Settings, calls: Calls) -> Accounts:
     makers = {
         IntegrationProvider.GOOGLE: _google,
         IntegrationProvider.MICROSOFT: _microsoft,
+        IntegrationProvider.ZOOM: _zoom,
         IntegrationProvider.SLACK: _slack,
     }
     providers: dict[IntegrationProvider, AccountProvider] = {
@@ -59,6 +61,11 @@ def _microsoft(settings: Settings, calls: Calls) -> AccountProvider:
     secret = settings.microsoft_client_secret.get_secret_value()
     tenant, base_url = settings.microsoft_tenant, settings.microsoft_base_url
     return MicrosoftAccounts(settings.microsoft_client_id, secret, tenant, base_url, calls=calls)
+
+
+def _zoom(settings: Settings, calls: Calls) -> AccountProvider:
+    secret = settings.zoom_client_secret.get_secret_value()
+    return ZoomAccounts(settings.zoom_client_id, secret, settings.zoom_base_url, calls=calls)
 
 
 def _slack(settings: Settings, calls: Calls) -> AccountProvider:

@@ -80,10 +80,24 @@ class AccountSettings(BaseSettings):
         description="Where Slack's interfaces lie instead, by https or on this machine; for tests.",
         examples=["http://127.0.0.1:9001"],
     )
+    zoom_client_id: str = Field(
+        default="",
+        description="The Zoom app by which members connect their accounts.",
+        examples=["the-id-of-the-app"],
+    )
+    zoom_client_secret: SecretStr = Field(
+        default=SecretStr(""), description="The secret of that app.", examples=["the-secret-of-the-app"]
+    )
     zoom_webhook_secret: SecretStr = Field(
         default=SecretStr(""),
-        description="The secret token under which Zoom signs its notices.",
+        description="The secret token under which Zoom signs its notices; without it accounts are looked at now and "
+        "then.",
         examples=["the-secret-token-of-the-app"],
+    )
+    zoom_base_url: str | None = Field(
+        default=None,
+        description="Where Zoom's interfaces lie instead, by https or on this machine; for tests.",
+        examples=["http://127.0.0.1:9002"],
     )
     sync_poll_seconds: int = Field(
         default=POLL_SECONDS,
@@ -95,7 +109,8 @@ class AccountSettings(BaseSettings):
 
     @field_validator(
         *("google_client_id", "google_client_secret", "microsoft_client_id", "microsoft_client_secret"),
-        *("slack_client_id", "slack_client_secret", "slack_signing_secret", "zoom_webhook_secret"),
+        *("slack_client_id", "slack_client_secret", "slack_signing_secret"),
+        *("zoom_client_id", "zoom_client_secret", "zoom_webhook_secret"),
     )
     @classmethod
     def _visible(cls, value: SecretStr | str) -> SecretStr | str:
@@ -104,7 +119,7 @@ class AccountSettings(BaseSettings):
             raise ValueError("must be visible ASCII, without blanks")
         return value
 
-    @field_validator("google_base_url", "microsoft_base_url", "slack_base_url")
+    @field_validator("google_base_url", "microsoft_base_url", "slack_base_url", "zoom_base_url")
     @classmethod
     def _unheard(cls, value: str | None) -> str | None:
         """Tokens go there, so nobody may listen in."""

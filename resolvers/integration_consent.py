@@ -172,8 +172,6 @@ def _provider(ctx: Context, info: ProviderInfo) -> AccountProvider:
         raise Problems([Problem(at, "is connected by its address or its content, as a feed", "value_error")])
     if info.ownership is IntegrationOwnership.ORGANIZATION and not is_administrator(ctx):
         raise Forbidden(ScopeGroup.ORG_ADMIN, ctx.caller.scopes)
-    if not info.is_built:
-        raise InvalidState(f"This version of the service cannot connect {info.name}", field=at)
     found = ctx.services.accounts.providers.get(info.provider)
     if found is None:
         missing = ", ".join(name for name in info.settings if name in ctx.services.accounts.missing)

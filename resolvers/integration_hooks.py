@@ -23,7 +23,9 @@ _HANDSHAKE_MAX: Final = 1_000
 _NOTICES_MAX: Final = 1_000
 _HUDDLES: Final = ("huddle_thread",)
 _CHANGES: Final = frozenset({"message_changed", "message_deleted"})
-_RECORDINGS: Final = frozenset({"recording.completed", "recording.transcript_completed", "meeting.ended"})
+_RECORDINGS: Final = frozenset({"recording.completed", "recording.transcript_completed"})
+_ENDED: Final = "app_deauthorized"
+"""Zoom's word that a member has removed the app there: the next run finds that the consent has ended."""
 
 
 class NotProven(Exception):
@@ -133,10 +135,12 @@ async def _of_zoom(services: Services, notice: Notice) -> Handshake | None:
     told = payload if isinstance(payload, dict) else {}
     if document.get("event") == "endpoint.url_validation":
         return Handshake(document=answer_to(services.accounts.signing[which], _short(told.get("plainToken"))))
-    meeting = told.get("object")
-    host = meeting.get("host_id") if isinstance(meeting, dict) else None
-    if document.get("event") in _RECORDINGS and isinstance(host, str):
-        await _note_account(services, which, host, IntegrationStreamKind.RECORDINGS, None)
+    event, meeting = document.get("event"), told.get("object")
+    account = told.get("user_id") if event == _ENDED else None
+    if event in _RECORDINGS and isinstance(meeting, dict):
+        account = meeting.get("host_id")
+    if isinstance(account, str):
+        await _note_account(services, which, account, IntegrationStreamKind.RECORDINGS, None)
     return None
 
 

@@ -108,8 +108,8 @@ async def list_providers(ctx: Context) -> list[ProviderView]:
 
 
 def _view(ctx: Context, policy: IntegrationPolicy, info: ProviderInfo) -> ProviderView:
-    """Of what this version cannot connect, or the policy does not allow, no setting is missing (decision 362)."""
-    if not info.is_built or info.provider not in policy.allowed_providers:
+    """Of what the policy does not allow no setting is missing (decision 362)."""
+    if info.provider not in policy.allowed_providers:
         return ProviderView(info, False, [])
     missing = [name for name in info.settings if name in ctx.services.accounts.missing]
     return ProviderView(info, not missing, missing, not missing and ctx.services.accounts.tells(info.provider))

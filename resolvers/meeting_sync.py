@@ -116,7 +116,7 @@ async def sources_of_meeting(ctx: Context, meeting_id: str) -> list[SyncSource]:
             rows = await sync.sources(session, ids)
         found: dict[str, list[SyncSource]] = {i: [] for i in ids}
         for row in rows:
-            kept = row.body["single"].get(row.recurrence, row.body["said"])
+            kept = {} if row.body is None else row.body["single"].get(row.recurrence, row.body["said"])
             url = kept.get("url") if row.owner_id == ctx.caller.subject else None
             provider = IntegrationProvider(row.provider)
             found[row.meeting_id].append(SyncSource(row.integration_id, provider, row.owner_id, row.seen_at, url))

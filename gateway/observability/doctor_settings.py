@@ -72,7 +72,8 @@ def of_settings(settings: Settings, strangers: Sequence[Stranger]) -> Iterator[F
     note = "; while its consent screen is «in testing», consents end after seven days"
     yield _of_accounts(settings, IntegrationProvider.GOOGLE, note)
     yield _of_accounts(settings, IntegrationProvider.MICROSOFT)
-    yield _of_accounts(settings, IntegrationProvider.SLACK, signing="CRM_SLACK_SIGNING_SECRET")
+    yield _of_accounts(settings, IntegrationProvider.ZOOM, told=_RECORDINGS)
+    yield _of_accounts(settings, IntegrationProvider.SLACK, told=_HUDDLES)
     yield from _of_telemetry(settings)
     yield Finding(
         "outbound",
@@ -95,27 +96,41 @@ def _of_telemetry(settings: Settings) -> Iterator[Finding]:
     yield Finding("errors", secure, f"told to {dsn.hostname}" if dsn.hostname else "told to nobody", advice)
 
 
-def _of_accounts(settings: Settings, provider: IntegrationProvider, note: str = "", signing: str = "") -> Finding:
-    """Say whether accounts there can be connected, or which part of what it takes the operator has left out.
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a provider tells of where a setting proves its words, and what is `lost` where it does not; else it is asked."""
 
-    `signing` is the setting without which the provider cannot tell of what happens there.
-    """
+    of: str
+    setting: str
+    lost: str = ""
+
+
+_RECORDINGS = _Told("recordings", "CRM_ZOOM_WEBHOOK_SECRET")
+_HUDDLES = _Told("huddles", "CRM_SLACK_SIGNING_SECRET", "huddles are missed whose message Slack deletes")
+
+
+def _of_accounts(
+    settings: Settings, provider: IntegrationProvider, note: str = "", told: _Told | None = None
+) -> Finding:
+    """Say whether accounts there can be connected, or which part of what it takes the operator has left out."""
     info = BY_PROVIDER[provider]
     name, who = provider.value, _CONNECTED_BY[info.ownership]
-    own = {*info.settings, signing} - {_PUBLIC, ""}
+    own = {*info.settings, *([told.setting] if told else [])} - {_PUBLIC}
     lacking = [each for each in info.settings if not is_given(settings, each)]
     if not any(is_given(settings, each) for each in own):
         return Finding(name, True, f"not set up: {who} cannot connect {info.name} accounts")
     if lacking:
         return Finding(name, False, f"half set up: {', '.join(lacking)} not set", f"set {' and '.join(lacking)}")
-    if signing and not is_given(settings, signing):
-        advice = f"set {signing}: without it huddles are missed whose message {info.name} deletes"
-        return Finding(name, False, f"{info.name} cannot tell of huddles: {signing} not set", advice)
+    is_proven = told is not None and is_given(settings, told.setting)
+    if told is not None and told.lost and not is_proven:
+        advice = f"set {told.setting}: without it {told.lost}"
+        return Finding(name, False, f"{info.name} cannot tell of {told.of}: {told.setting} not set", advice)
     public = urlsplit(settings.public_url or "")
     address = f"{(settings.public_url or '').rstrip('/')}/integrations"
     message = f"{who} are sent back to {address}/callback/{name}"
-    if signing:
-        message += f", and {info.name} tells of huddles at {address}/hooks/{name}"
+    if told is not None:
+        way = f"tells of {told.of} at {address}/hooks/{name}" if is_proven else f"is asked for {told.of} now and then"
+        message += f", and {info.name} {way}"
     if public.scheme != "https" and not is_loopback_name(public.hostname or ""):
         return Finding(name, False, message, f"use https in CRM_PUBLIC_URL: {info.name} sends nothing to http")
     return Finding(name, True, message + note)

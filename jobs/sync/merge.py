@@ -28,6 +28,7 @@ def restricted(said: Said, visibility: SyncVisibility, known: Collection[str], *
         is_cancelled=said.is_cancelled,
         is_meeting=said.is_meeting,
         declined=said.declined,
+        is_record=said.is_record,
     )
     if visibility is SyncVisibility.NOTHING:
         return plain
@@ -38,14 +39,14 @@ def restricted(said: Said, visibility: SyncVisibility, known: Collection[str], *
     )
 
 
+_TEXTS = ("subject", "text", "place", "conference_url", "url", "time_zone", "recording_url", "transcript")
+_MARKS = ("is_private", "is_cancelled", "declined", "is_record")
+
+
 def as_document(said: Said) -> JsonDict:
     """Write what was said as JSON, without what is usual."""
-    plain: JsonDict = {
-        name: value
-        for name in ("subject", "text", "place", "conference_url", "url", "time_zone")
-        if (value := getattr(said, name)) is not None
-    }
-    plain |= {name: True for name in ("is_private", "is_cancelled", "declined") if getattr(said, name)}
+    plain: JsonDict = {name: value for name in _TEXTS if (value := getattr(said, name)) is not None}
+    plain |= {name: True for name in _MARKS if getattr(said, name)}
     if not said.is_meeting:
         plain["is_meeting"] = False
     if said.guests:
@@ -88,28 +89,45 @@ class Wanted:
     all_day: bool
     time_zone: str | None
     conference_url: str | None
+    held: tuple[datetime, datetime]
+    """When it was held, as far as anybody knows better than what was planned."""
+    recording_url: str | None = None
+    transcript: str | None = None
 
 
 def merged(shown: Sequence[Shown]) -> Wanted:
-    """The meeting of all that show it: the fields of the one that shows most, and everybody who takes part."""
-    ordered = sorted(shown, key=lambda each: (-VISIBILITY_WIDTH[each.visibility], not each.is_first, each.made_at))
+    """The meeting of all that show it: the fields of the one that shows most, and everybody who takes part.
+
+    A recording says when it was held, and has the times that were planned where nobody else has any (decision 980).
+    """
+    ordered = sorted(shown, key=_precedence)
     lead = ordered[0]
-    minutes = max(0, round((lead.ends_at - lead.starts_at).total_seconds() / 60))
+    planned = next((each for each in ordered if not each.said.is_record), lead)
+    record = next((each for each in ordered if each.said.is_record), planned)
+    minutes = max(0, round((planned.ends_at - planned.starts_at).total_seconds() / 60))
     fields: JsonDict = {
         "subject": lead.said.subject,
         "body": lead.said.text,
-        "due_at": lead.starts_at,
-        "duration_minutes": 1_440 * max(1, round(minutes / 1_440)) if lead.all_day else minutes,
+        "due_at": planned.starts_at,
+        "duration_minutes": 1_440 * max(1, round(minutes / 1_440)) if planned.all_day else minutes,
     }
     return Wanted(
         fields,
         lead.said.place,
         _participants(ordered),
-        lead.ends_at,
-        lead.all_day,
-        lead.said.time_zone,
+        planned.ends_at,
+        planned.all_day,
+        planned.said.time_zone,
         lead.said.conference_url,
+        (record.starts_at, record.ends_at),
+        next((each.said.recording_url for each in ordered if each.said.recording_url), None),
+        next((each.said.transcript for each in ordered if each.said.transcript), None),
     )
+
+
+def _precedence(shown: Shown) -> tuple[int, bool, bool, datetime]:
+    """Who shows most comes first; of those a calendar, then who came first."""
+    return -VISIBILITY_WIDTH[shown.visibility], shown.said.is_record, not shown.is_first, shown.made_at
 
 
 def _participants(ordered: Sequence[Shown]) -> list[JsonDict]:
@@ -152,7 +170,7 @@ DETAILS = {
     "recording_url": SyncedField.RECORDING_URL,
     "transcript": SyncedField.TRANSCRIPT,
 }
-"""The keys of its metadata that synchronisation writes, or will."""
+"""The keys of its metadata that synchronisation writes."""
 
 
 def overridden_by(changed: Collection[str], before: JsonDict | None, after: JsonDict | None) -> list[str]:
@@ -172,12 +190,13 @@ def written(
     present: datetime,
 ) -> JsonDict:
     """The columns of the meeting that are the provider's to write, with their values."""
-    start: datetime = wanted.fields["due_at"]
     fields = {name: value for name, value in wanted.fields.items() if FIELDS[name] not in overridden}
     kept = dict(details or {})
-    kept["started_at"], kept["ended_at"] = (_text(each) for each in (start, wanted.ends_at))
+    kept["started_at"], kept["ended_at"] = (_text(each) for each in wanted.held)
     attendees = [{"name": each["name"], "email": each["email"]} for each in wanted.participants]
-    for key, value in (("location", wanted.place), ("attendees", attendees or None)):
+    said = {"location": wanted.place, "attendees": attendees or None}
+    said |= {"recording_url": wanted.recording_url, "transcript": wanted.transcript}
+    for key, value in said.items():
         if DETAILS[key] in overridden:
             continue
         kept.pop(key, None)

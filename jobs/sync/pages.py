@@ -186,7 +186,7 @@ def _judged(piece: _Piece, meetings: Meetings, going: Pass) -> tuple[list[Slot],
         verdict = judged(
             said,
             None if seen.problem else occurrence.starts_at,
-            rules,
+            replace(rules, is_linked=True) if seen.is_part else rules,
             problem=seen.problem,
             note=seen.note,
             decision=None if there is None else there.decision,

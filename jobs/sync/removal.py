@@ -9,6 +9,7 @@ from contract.integrations import IntegrationProvider, IntegrationStreamKind
 from jobs.sync.events import synchronised
 from jobs.sync.mail_leaving import let_go
 from jobs.sync.meetings import Meetings
+from jobs.sync.recordings import keep_as_own
 from jobs.sync.rules import rules_of
 from jobs.sync.sources import opened_revocation
 from jobs.sync.watches import stop_at_the_end
@@ -86,6 +87,8 @@ async def _batch(run: Run, integration_id: str, stream: SyncStream, *, delete_sy
             await synchronised(session, integration, run.job_id, outcome, kind=stream.kind)
             return True
         connection, rules = await rules_of(session, integration, policy, now())
+        if stream.kind == IntegrationStreamKind.RECORDINGS and not delete_synced:
+            await keep_as_own(session, [r.meeting_id for r in rows if r.meeting_id])
         shared = await sync.shown_elsewhere(session, integration_id, [r.meeting_id for r in rows if r.meeting_id])
         kept = {each.meeting_id for each in await sync.worked_on(session, [r.meeting_id for r in rows if r.meeting_id])}
         lost = [row for row in rows if row.meeting_id in shared or (delete_synced and row.meeting_id not in kept)]

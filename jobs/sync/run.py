@@ -32,6 +32,7 @@ from jobs.sync.meetings import Connection, Meetings
 from jobs.sync.notices import KIND
 from jobs.sync.pages import Pass, keep
 from jobs.sync.parts import Shown, parts_of
+from jobs.sync.recordings import placed
 from jobs.sync.refresh import Renewal
 from jobs.sync.rules import rules_of, window_of
 from jobs.sync.turns import in_turn
@@ -244,6 +245,8 @@ async def _page(
             done = await keep_mail(session, connection, going, mails, source)
         else:
             events = [each for each in page if not isinstance(each, Mail)]
+            if stream.kind == IntegrationStreamKind.RECORDINGS:
+                events = await placed(session, integration, stream.id, events)
             done = await keep(session, connection, going, events)
         if generation != stream.generation:
             await _update(session, stream, generation=generation)

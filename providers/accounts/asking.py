@@ -1,10 +1,13 @@
 """Asks an account's interface with its token, and once more with another one where that is accepted no more."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from providers.accounts.calls import AccountApi, Json, Params, Refused
 from providers.accounts.consents import Access
 from providers.accounts.ports import Told
+
+T = TypeVar("T")
 
 
 class Asker:
@@ -18,13 +21,20 @@ class Asker:
 
     async def get(self, url: str, told: Told, params: Params | None = None) -> Json:
         """The answer's object. Raises AccountError, Refused among them."""
+        return await self._asked(lambda token: self._api.get(url, token, params, self._headers), told)
+
+    async def text(self, url: str, told: Told, leads_on: Callable[[str], bool]) -> str:
+        """A file of text, from where it leads on to. Raises AccountError, Refused among them."""
+        return await self._asked(lambda token: self._api.text(url, token, leads_on), told)
+
+    async def _asked(self, ask: Callable[[str], Awaitable[T]], told: Told) -> T:
         token = self._token = self._token or await self._access(None)
         told.calls += 1
         try:
-            return await self._api.get(url, token, params, self._headers)
+            return await ask(token)
         except Refused as error:
             if error.status != 401:
                 raise
         self._token = await self._access(token)
         told.calls += 1
-        return await self._api.get(url, self._token, params, self._headers)
+        return await ask(self._token)

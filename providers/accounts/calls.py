@@ -5,11 +5,12 @@ Neither a token nor what a provider says of an error is part of ours, or of the 
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import urljoin
 
 import orjson
 
@@ -20,6 +21,7 @@ from providers.breaker import Breaker
 from providers.calls import Calls
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 Json = dict[str, Any]
 """An object of JSON. Any: what is in it is looked at where it is used."""
@@ -29,6 +31,7 @@ ANSWER_MAX: Final = 4 * 1024 * 1024
 TRIES: Final = 3
 """How often an answer that breaks off is asked for, where asking changes nothing."""
 _RETRY_MOST: Final = 3_600.0
+_HOPS_MOST: Final = 3
 _CODE = IntegrationProblemCode
 
 
@@ -85,32 +88,56 @@ class AccountApi:
         sent = {**(headers or {}), "Authorization": f"Bearer {token}"}
         for number in range(1, TRIES + 1):
             try:
-                return await self._call("GET", url, sent, params=params)
+                return await self._call("GET", url, sent, self.read, params=params)
             except Broken:
                 if number == TRIES:
                     raise
         raise AssertionError("unreachable")
 
-    async def post(self, url: str, form: Mapping[str, str], token: str | None = None) -> Json:
-        """The answer to a form, which is sent once. Raises AccountError."""
+    async def post(
+        self, url: str, form: Mapping[str, str], token: str | None = None, *, basic: str | None = None
+    ) -> Json:
+        """The answer to a form, which is sent once: as the account, or as the client itself. Raises AccountError."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return await self._call("POST", url, headers, form=form)
+        headers |= {} if basic is None else {"Authorization": f"Basic {basic}"}
+        return await self._call("POST", url, headers, self.read, form=form)
+
+    async def delete(self, url: str, token: str) -> None:
+        """Have something be no more. Raises AccountError."""
+        await self._call("DELETE", url, {"Authorization": f"Bearer {token}"}, self.read)
+
+    async def text(self, url: str, token: str, leads_on: Callable[[str], bool]) -> str:
+        """A file of text; where it lies at another address, and that is a good one, it is asked without the token.
+
+        Raises AccountError, Refused among them.
+        """
+        headers = {"Accept": "*/*", "Authorization": f"Bearer {token}"}
+        for _ in range(_HOPS_MOST):
+            found, onward = await self._call("GET", url, headers, self._file)
+            if onward is None:
+                return found
+            url, headers = urljoin(url, onward), {"Accept": "*/*"}
+            if not leads_on(url):
+                break
+        words = f"{self.name}'s file lies in another place, which is not asked."
+        raise Refused(_CODE.PROVIDER_ANSWER, words, 302, frozenset())
 
     async def send(self, url: str, token: str, document: Mapping[str, object]) -> Json:
         """The answer to a document, which is sent once. Raises AccountError."""
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        return await self._call("POST", url, headers, content=orjson.dumps(document))
+        return await self._call("POST", url, headers, self.read, content=orjson.dumps(document))
 
     async def _call(
         self,
         method: str,
         url: str,
         headers: Mapping[str, str],
+        read: Callable[[wire.Response, bytes], T],
         *,
         params: Params | None = None,
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
-    ) -> Json:
+    ) -> T:
         words = f"{self.name} cannot be reached, or does not answer in time; it is asked again by itself."
         away = AccountError(_CODE.PROVIDER_UNAVAILABLE, words)
         with self._calls.one(self._label), self._breaker.call(away, (Refused,)), self._logged():
@@ -123,7 +150,7 @@ class AccountApi:
                 raise Broken(_CODE.PROVIDER_ANSWER, f"{self.name}'s answer breaks off; it is asked again.") from None
             except (TimeoutError, wire.HTTPError, OSError):
                 raise away from None
-            return self.read(response, text)
+            return read(response, text)
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
@@ -142,6 +169,14 @@ class AccountApi:
             if len(found) > ANSWER_MAX:
                 raise AccountError(_CODE.PROVIDER_ANSWER, f"{self.name} gave an answer that is too large.")
         return bytes(found)
+
+    def _file(self, response: wire.Response, content: bytes) -> tuple[str, str | None]:
+        """The text of an answer, or where it lies. Raises AccountError for an answer that says that it is none."""
+        if response.has_redirect_location:
+            return "", response.headers["location"]
+        if not response.is_success:
+            self.read(response, content)
+        return content.decode("utf-8", "replace"), None
 
     def read(self, response: wire.Response, text: bytes) -> Json:
         """The object of an answer. Raises AccountError for one that says that it is none."""
@@ -210,12 +245,15 @@ def _objects(value: object) -> list[Json]:
 
 
 def waiting(header: str | None, present: datetime) -> float | None:
-    """The seconds of a Retry-After header in either form, at most an hour; None for one that says nothing."""
+    """The seconds of a Retry-After header, at most an hour; None for one that says nothing.
+
+    It has seconds or a date, as RFC 9110 has it, or as Zoom does: 2026-05-31T00:00:00Z.
+    """
     text = (header or "").strip()
     if text.isascii() and text.isdecimal():
         return min(float(text[:9]), _RETRY_MOST)
     try:
-        moment = parsedate_to_datetime(text)
+        moment = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
     except (ValueError, IndexError, TypeError, OverflowError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

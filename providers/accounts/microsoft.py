@@ -11,7 +11,9 @@ from contract.integrations import (
     MICROSOFT_CALENDAR,
     IntegrationProblemCode,
     IntegrationProvider,
+    IntegrationStreamKind,
 )
+from providers.accounts import graph_push
 from providers.accounts.calls import AccountApi, Json, Refused
 from providers.accounts.consents import Access, CalendarInfo, Who
 from providers.accounts.graph import PAGE, Graph, is_forgotten
@@ -20,6 +22,7 @@ from providers.accounts.microsoft_mail import FolderReader
 from providers.accounts.oauth import Client, OAuth
 from providers.accounts.ports import AccountError, Asked, Change, Cursor, Gone, More, Reader, Seen, StartOver, Told
 from providers.accounts.shown import identifier_of, objects
+from providers.accounts.watching import Channel, Watched
 from providers.calls import Calls
 
 PRIMARY = "primary"
@@ -33,6 +36,7 @@ class MicrosoftAccounts:
     """Microsoft, as the operator's client sees it."""
 
     needed = frozenset({MICROSOFT_CALENDAR})
+    watched = frozenset({IntegrationStreamKind.CALENDAR})
 
     def __init__(
         self,
@@ -81,8 +85,15 @@ class MicrosoftAccounts:
 
     def reader(self, calendar: str, label: str, access: Access) -> Reader:
         """The reader of a calendar of the account with this label, which is its owner's address."""
-        part = "me" if calendar == PRIMARY else f"me/calendars/{quote(calendar, safe='')}"
-        return CalendarReader(Graph(self._api, self._graph, access), f"{self._graph}/{part}", label)
+        return CalendarReader(Graph(self._api, self._graph, access), f"{self._graph}/{_part(calendar)}", label)
+
+    async def watch(self, token: str, stream: str, channel: Channel) -> Watched:
+        """Ask for notices of changes to a calendar. Raises AccountError."""
+        return await graph_push.watch(self._api, self._graph, token, f"{_part(stream)}/events", channel)
+
+    async def unwatch(self, token: str, channel_id: str, reference: str) -> None:
+        """Ask for no more of them. Raises AccountError."""
+        await self._api.delete(f"{self._graph}/subscriptions/{quote(reference, safe='')}", token)
 
     def mail(self, folder: str, label: str, access: Access) -> Reader:
         """The reader of the headers of a folder's mail."""
@@ -92,6 +103,11 @@ class MicrosoftAccounts:
     async def close(self) -> None:
         """End the connections."""
         await self._api.close()
+
+
+def _part(calendar: str) -> str:
+    """Where a calendar lies."""
+    return "me" if calendar == PRIMARY else f"me/calendars/{quote(calendar, safe='')}"
 
 
 def _calendar(told: Json) -> CalendarInfo | None:

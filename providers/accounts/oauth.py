@@ -63,7 +63,7 @@ class OAuth:
             "response_type": "code",
             "client_id": self._client.id,
             "redirect_uri": redirect,
-            "scope": " ".join(scopes),
+            **({"scope": " ".join(scopes)} if scopes else {}),
             "state": state,
             "code_challenge": challenge_of(verifier),
             "code_challenge_method": "S256",
@@ -75,13 +75,13 @@ class OAuth:
     async def exchanged(self, code: str, verifier: str, redirect: str, present: datetime) -> Tokens:
         """The tokens that the code stands for. Raises AccountError."""
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
-        return self._tokens(await self._api.post(self._client.token_url, form | self._own()), present)
+        return self._tokens(await self._asked(form), present)
 
     async def renewed(self, refresh: str, present: datetime) -> Tokens:
         """New tokens for a former one. Raises AccountError: REAUTHORIZE where the consent is accepted no more."""
         form = {"grant_type": "refresh_token", "refresh_token": refresh}
         try:
-            answer = await self._api.post(self._client.token_url, form | self._own())
+            answer = await self._asked(form)
         except Refused as error:
             if not error.reasons & _ENDED:
                 raise
@@ -97,6 +97,10 @@ class OAuth:
         """Have the provider forget the consent, where it can be asked to. Raises AccountError."""
         if self._client.revoke_url is not None:
             await self._api.post(self._client.revoke_url, {"token": token})
+
+    async def _asked(self, form: Mapping[str, str]) -> Json:
+        """The answer to a form about tokens. Raises AccountError."""
+        return await self._api.post(self._client.token_url, {**form, **self._own()})
 
     def _own(self) -> dict[str, str]:
         return {"client_id": self._client.id, "client_secret": self._client.secret}

@@ -54,6 +54,10 @@ class Said:
     is_meeting: bool = True
     declined: bool = False
     """Whether the provider says itself that the owner of the account declined."""
+    recording_url: str | None = None
+    transcript: str | None = None
+    is_record: bool = False
+    """Whether it was held as it says, and is not only planned so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class Seen:
     sequence: int = 0
     changed_at: datetime | None = None
     starts_at: datetime | None = None
+    is_part: bool = False
+    """Whether it belongs to a meeting that is there, so that who takes part decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Whoever writes any of them holds the organization's lock of synchronisation (`lo
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import and_, bindparam, case, delete, func, or_, select, update
 from sqlmodel import col
 
 from contract.integrations import (
@@ -14,6 +14,7 @@ from contract.integrations import (
     IntegrationItemOutcome,
     IntegrationProvider,
     IntegrationSkipReason,
+    IntegrationStreamKind,
 )
 from contract.vocabulary import ActivitySource, DealStatus
 from storage.base import Record, now
@@ -282,7 +283,10 @@ async def shown_elsewhere(session: TenantSession, integration_id: str, meeting_i
 
 
 async def sources(session: TenantSession, meeting_ids: Collection[str]) -> Sequence[AnyRow]:
-    """The occurrences that are these meetings with their items and connections, the one that was taken first."""
+    """The occurrences that are these meetings with their connections, the one that was taken first.
+
+    `body` is what the item says; not that of a recording, which has all that was said in it.
+    """
     item = and_(col(SyncItem.org_id) == col(SyncOccurrence.org_id), col(SyncItem.id) == col(SyncOccurrence.item_id))
     connection = and_(
         col(Integration.org_id) == col(SyncOccurrence.org_id), col(Integration.id) == col(SyncOccurrence.integration_id)
@@ -290,7 +294,8 @@ async def sources(session: TenantSession, meeting_ids: Collection[str]) -> Seque
     own = col(SyncOccurrence.org_id) == session.org_id, among(col(SyncOccurrence.meeting_id), meeting_ids)
     columns: list[AnyColumn] = [
         *(SyncOccurrence.meeting_id, SyncOccurrence.integration_id, SyncOccurrence.recurrence, SyncOccurrence.seen_at),
-        *(SyncItem.body, Integration.provider, Integration.owner_id),
+        *(Integration.provider, Integration.owner_id),
+        case((col(SyncOccurrence.kind) != IntegrationStreamKind.RECORDINGS.value, col(SyncItem.body))).label("body"),
     ]
     wanted = select(*columns).select_from(SyncOccurrence).join(SyncItem, item).join(Integration, connection).where(*own)
     order = (col(SyncOccurrence.outcome).desc(), col(SyncOccurrence.made_at), col(SyncOccurrence.id))

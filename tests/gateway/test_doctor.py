@@ -43,6 +43,7 @@ CHECKS = [
     "job_lease",
     "google",
     "microsoft",
+    "zoom",
     "slack",
     "traces",
     "errors",
@@ -74,12 +75,23 @@ def test_each_state_of_a_provider_of_accounts_is_told_and_what_to_do() -> None:
     client = {"slack_client_id": "1.2", "slack_client_secret": "secret"}
     signed = {**client, "slack_signing_secret": "signing"}
     google = {"google_client_id": "1.apps", "google_client_secret": "secret"}
+    zoom = {"zoom_client_id": "i", "zoom_client_secret": "secret"}
     there, readable = {"public_url": "https://crm.example"}, {"public_url": "http://crm.example"}
     told: list[tuple[str, dict[str, str], bool, str, str]] = [
         ("google", {}, True, "members cannot connect Google accounts", ""),
         ("google", google, False, "half set up: CRM_PUBLIC_URL not set", "set CRM_PUBLIC_URL"),
         ("google", google | readable, False, "members are sent back to http://crm.example/", "use https"),
         ("google", google | there, True, "https://crm.example/integrations/callback/google; while", ""),
+        ("zoom", {"zoom_webhook_secret": "s"}, False, "CRM_ZOOM_CLIENT_ID, CRM_ZOOM_CLIENT_SECRET", "set CRM_Z"),
+        (
+            "zoom",
+            {"zoom_client_id": "i"} | there,
+            False,
+            "CRM_ZOOM_CLIENT_SECRET not set",
+            "set CRM_ZOOM_CLIENT_SECRET",
+        ),
+        ("zoom", zoom | there, True, "Zoom is asked for recordings now and then", ""),
+        ("zoom", zoom | {"zoom_webhook_secret": "s"} | there, True, "https://crm.example/integrations/hooks/zoom", ""),
         ("slack", {}, True, "administrators cannot connect Slack accounts", ""),
         ("slack", {"slack_signing_secret": "s"}, False, "CRM_SLACK_CLIENT_ID, CRM_SLACK_CLIENT_SECRET", "set CRM_S"),
         ("slack", client | there, False, "Slack cannot tell of huddles", "set CRM_SLACK_SIGNING_SECRET"),

@@ -15,8 +15,9 @@ from tests.support.microsoft import Microsoft, microsoft_server
 from tests.support.slack import CLIENT_ID as SLACK_ID
 from tests.support.slack import CLIENT_SECRET as SLACK_SECRET
 from tests.support.slack import SIGNING_SECRET, Slack, slack_server
-
-ZOOM_SECRET = "CanaryOfTheZoomToken"
+from tests.support.zoom import CLIENT_ID as ZOOM_ID
+from tests.support.zoom import CLIENT_SECRET as ZOOM_SECRET
+from tests.support.zoom import SECRET_TOKEN, Zoom, zoom_server
 
 __all__ = ["graphql", "one", "surface_url", "two"]
 
@@ -50,7 +51,17 @@ def microsoft(microsoft_of_all: Microsoft) -> Iterator[Microsoft]:
     """The Microsoft, as it usually is."""
     yield microsoft_of_all
     usual = Microsoft()
-    for name in ("lasts", "rotates", "page", "slow", "forgets_before", "shows_masters", "leads_to"):
+    for name in (
+        "lasts",
+        "rotates",
+        "page",
+        "slow",
+        "forgets_before",
+        "shows_masters",
+        "leads_to",
+        "grants_seconds",
+        "tries",
+    ):
         setattr(microsoft_of_all, name, getattr(usual, name))
     microsoft_of_all.faults.clear()
 
@@ -70,6 +81,23 @@ def slack(slack_of_all: Slack) -> Iterator[Slack]:
     slack_of_all.faults.clear()
 
 
+@pytest.fixture(scope="session")
+def zoom_of_all() -> Iterator[Zoom]:
+    """The Zoom of all tests."""
+    with zoom_server() as zoom:
+        yield zoom
+
+
+@pytest.fixture
+def zoom(zoom_of_all: Zoom) -> Iterator[Zoom]:
+    """The Zoom, as it usually is."""
+    yield zoom_of_all
+    usual = Zoom()
+    for name in ("lasts", "page", "slow", "leads_to"):
+        setattr(zoom_of_all, name, getattr(usual, name))
+    zoom_of_all.faults.clear()
+
+
 @pytest.fixture
 def reached(gateway: Gateway) -> Iterator[None]:
     """Providers can send notices to the public address."""
@@ -85,6 +113,7 @@ async def gateway(
     google_of_all: Google,
     microsoft_of_all: Microsoft,
     slack_of_all: Slack,
+    zoom_of_all: Zoom,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Gateway]:
     """The running application, set up for the accounts of all of them."""
@@ -103,7 +132,10 @@ async def gateway(
         slack_signing_secret=SIGNING_SECRET,
         slack_tier="internal",
         slack_base_url=slack_of_all.url,
-        zoom_webhook_secret=ZOOM_SECRET,
+        zoom_client_id=ZOOM_ID,
+        zoom_client_secret=ZOOM_SECRET,
+        zoom_webhook_secret=SECRET_TOKEN,
+        zoom_base_url=zoom_of_all.url,
         public_url="http://gateway",
         cors_origins=("https://app.example",),
     ) as gateway:

@@ -15,12 +15,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from contract.integrations import HOOK_BYTES_MAX, HOOKS_A_SECOND, IntegrationProvider
+from contract.integrations import HOOK_BYTES_MAX, HOOKS_A_SECOND
 from jobs.sync.notices import TOKEN_MAX, notice_token, opened_notice
 from jobs.worker import Worker
 from providers.outbound import Outbound
 from storage.tables import Integration, Job, QueuedJob, StreamWatch, SyncRun, SyncStream
-from tests.integrations.conftest import ZOOM_SECRET
 from tests.integrations.test_refresh import sync
 from tests.integrations.test_slack import linked
 from tests.support.consents import connected
@@ -28,6 +27,8 @@ from tests.support.feeds import at, connection, hurry, meetings, work
 from tests.support.google import Fault, Google, meeting
 from tests.support.slack import Slack, notice, signed, tell
 from tests.support.tenants import Tenant
+from tests.support.zoom import SECRET_TOKEN
+from tests.support.zoom import signed as signed_by_zoom
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 GOOGLE, MICROSOFT, SLACK, ZOOM = (f"/integrations/hooks/{name}" for name in ("google", "microsoft", "slack", "zoom"))
@@ -296,17 +297,12 @@ async def test_only_huddles_of_linked_channels_note_anything(one: Tenant, two: T
 
 
 async def test_zoom_is_proven_by_its_signature(one: Tenant) -> None:
-    def headers(body: bytes, moment: float) -> dict[str, str]:
-        at = str(int(moment))
-        digest = hmac.new(ZOOM_SECRET.encode(), f"v0:{at}:".encode() + body, "sha256").hexdigest()
-        return {"x-zm-request-timestamp": at, "x-zm-signature": f"v0={digest}"}
-
-    http, present = one.gateway.http, time.time()
+    http, present, headers = one.gateway.http, time.time(), signed_by_zoom
     body = json.dumps(
         {"event": "endpoint.url_validation", "payload": {"plainToken": "qgg8vlvZRS6UYooatFL8Aw"}}
     ).encode()
     shaken = await http.post(ZOOM, content=body, headers=headers(body, present))
-    encrypted = hmac.new(ZOOM_SECRET.encode(), b"qgg8vlvZRS6UYooatFL8Aw", "sha256").hexdigest()
+    encrypted = hmac.new(SECRET_TOKEN.encode(), b"qgg8vlvZRS6UYooatFL8Aw", "sha256").hexdigest()
     assert (shaken.status_code, shaken.json()) == (
         200,
         {"plainToken": "qgg8vlvZRS6UYooatFL8Aw", "encryptedToken": encrypted},
@@ -320,38 +316,6 @@ async def test_zoom_is_proven_by_its_signature(one: Tenant) -> None:
         assert refused(await http.post(ZOOM, content=content, headers=given)), given
     unknown = b'{"event": "recording.completed", "payload": {"object": {"host_id": "nobody"}}}'
     assert (await http.post(ZOOM, content=unknown, headers=headers(unknown, present))).status_code == 204
-
-
-async def test_microsoft_joins_by_a_channel_of_ours(
-    one: Tenant, google: Google, reached: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All notifications of a body have to be proven (decision 914)."""
-    _, channel, _ = await watched(one, google)
-    http, providers = one.gateway.http, one.gateway.runtime.services.accounts.providers
-    handshake = f"{MICROSOFT}?validationToken=Validation%3A%20Testing"
-    with monkeypatch.context() as patched:
-        patched.delitem(providers, IntegrationProvider.MICROSOFT)  # type: ignore[arg-type]
-        assert refused(await http.post(handshake))  # where nobody set it up
-    monkeypatch.setitem(providers, IntegrationProvider.MICROSOFT, providers[IntegrationProvider.GOOGLE])  # type: ignore[arg-type]
-    shaken = await http.post(handshake)
-    assert (shaken.status_code, shaken.text) == (200, "Validation: Testing")
-    assert shaken.headers["content-type"] == "text/plain; charset=utf-8"
-    for query in (f"validationToken={'x' * 1_001}", "validationToken=", "validationToken=a&validationToken=b"):
-        assert refused(await http.post(f"{MICROSOFT}?{query}")), query
-    token = notice_token(one.gateway.runtime.ports.pepper, "microsoft", one.id, channel)
-    good, before = {"subscriptionId": "s", "clientState": token, "changeType": "updated"}, await state(one)
-    for value in (
-        *(None, [], [{}], [good, {"clientState": "x"}], [good, good | {"clientState": None}], "x", {"a": 1}),
-        [good | {"clientState": google.notice(channel)["X-Goog-Channel-Token"]}],
-    ):
-        assert refused(await http.post(MICROSOFT, json={"value": value})), value
-    assert await state(one) == before
-    assert (await http.post(MICROSOFT, json={"value": [good, good]})).status_code == 204
-    told = await state(one)
-    assert told[0] != before[0]
-    ends = good | {"lifecycleEvent": "reauthorizationRequired"}
-    assert (await http.post(MICROSOFT, json={"value": [ends]})).status_code == 204
-    assert (await state(one))[3] != told[3]
 
 
 async def test_too_much_is_refused(one: Tenant) -> None:

@@ -182,7 +182,7 @@ async def test_each_provider_needs_settings_of_its_own() -> None:
     given: dict[str, Any] = {"microsoft_client_id": "client", "public_url": "http://127.0.0.1:8000"}
     wrong: dict[str, Any]
     half = accounts_of(Settings(_env_file=None, **given), Calls())
-    others = {f"CRM_{name}_CLIENT_{part}" for name in ("GOOGLE", "SLACK") for part in ("ID", "SECRET")}
+    others = {f"CRM_{name}_CLIENT_{part}" for name in ("GOOGLE", "SLACK", "ZOOM") for part in ("ID", "SECRET")}
     assert half.missing == {*others, "CRM_MICROSOFT_CLIENT_SECRET"}
     whole = accounts_of(Settings(_env_file=None, **given, microsoft_client_secret="secret"), Calls())
     assert (set(half.providers), set(whole.providers)) == (set(), {IntegrationProvider.MICROSOFT})

@@ -168,9 +168,9 @@ async def _compared(surfaces: Surfaces) -> None:
     assert listed == [each["id"] for each in page["nodes"]]
     assert {by_path, by_graph, made_by_graph["integration"]["id"]} <= set(listed)
     providers = (await surfaces.rest("GET", f"{_PATH}/providers")).json()
-    named = await surfaces.graphql("{ integrationProviders { provider name available } }")
-    assert [(p["provider"].upper(), p["name"], p["available"]) for p in providers] == [
-        (p["provider"], p["name"], p["available"]) for p in named
+    named = await surfaces.graphql("{ integrationProviders { provider name available missingSettings } }")
+    assert [(p["provider"].upper(), p["name"], p["available"], p["missing_settings"]) for p in providers] == [
+        (p["provider"], p["name"], p["available"], p["missingSettings"]) for p in named
     ]
     refused = await surfaces.rest("PUT", f"{_PATH}/{by_path}/channels/C1", {"account_id": by_path})
     link = {"integrationId": by_graph, "channelId": "C1", "accountId": by_path}

@@ -12,9 +12,10 @@ from tests.support.microsoft import Microsoft
 from tests.support.provider_server import Account
 from tests.support.slack import Slack, Workspace
 from tests.support.tenants import Tenant
+from tests.support.zoom import Zoom
 
 CALLBACK = "/integrations/callback/google"
-Elsewhere = Google | Microsoft
+Elsewhere = Google | Microsoft | Zoom
 JSON = {"Accept": "application/json"}
 
 

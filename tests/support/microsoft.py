@@ -7,15 +7,17 @@ the series that comes again whole.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -61,6 +63,10 @@ class Microsoft(Provider):
     boxes: dict[str, Box] = field(default_factory=dict)
     calendars: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     views: dict[str, tuple[str, str]] = field(default_factory=dict)
+    grants_seconds: int = 7 * 86_400
+    subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tries: Callable[[str], Awaitable[tuple[int, str, str]]] | None = None
+    """Asks an address of whoever subscribes: the status, the type and the text of the answer."""
 
     def account(self, name: str | None = None) -> Account:
         """A new account with an empty calendar."""
@@ -164,6 +170,8 @@ class Microsoft(Provider):
                 Route("/v1.0/me/events/{id}", self._event),
                 Route("/v1.0/me/mailFolders/{folder}/messages/delta", self._letters),
                 Route("/v1.0/me/events/{id}/instances", self._instances),
+                Route("/v1.0/subscriptions", self._subscribe, methods=["POST"]),
+                Route("/v1.0/subscriptions/{id}", self._unsubscribe, methods=["DELETE"]),
             ]
         )
 
@@ -301,6 +309,61 @@ class Microsoft(Provider):
             more = urlencode(asked | {"$skip": str(first + size)})
             answer["@odata.nextLink"] = f"{self.leads_to or self.url + request.url.path}?{more}"
         return JSONResponse(answer)
+
+    async def _subscribe(self, request: Request) -> Response:
+        grant = await self._granted(request, "Calendars.Read")
+        if isinstance(grant, Response):
+            return grant
+        asked = await request.json()
+        expires, present = datetime.fromisoformat(asked["expirationDateTime"]), datetime.now(UTC)
+        assert len(asked["clientState"]) <= 128
+        assert asked["changeType"] == "created,updated,deleted"
+        if expires > present + timedelta(minutes=4_230):
+            return _error(400, "InvalidRequest", "Subscription expiration can only be 4230 minutes in the future.")
+        for address in (asked["notificationUrl"], asked["lifecycleNotificationUrl"]):
+            token = f"Validation: Testing client application reachability {secrets.token_hex(8)}"
+            began, answer = time.monotonic(), (0, "", "")
+            if self.tries is not None:
+                answer = await self.tries(f"{address}?{urlencode({'validationToken': token})}")
+            if answer != (200, "text/plain; charset=utf-8", token) or time.monotonic() - began > 1:
+                return _error(400, "ValidationError", "Subscription validation request failed.")
+        name = self.secret("canary-subscription-")
+        self.secrets.add(asked["clientState"])
+        until = min(expires, present + timedelta(seconds=self.grants_seconds))
+        told = {"id": name, "resource": asked["resource"], "expirationDateTime": f"{until:%Y-%m-%dT%H:%M:%S.0000000Z}"}
+        self.subscriptions[name] = {**asked, **told, "account": grant.account}
+        return JSONResponse(told, 201)
+
+    async def _unsubscribe(self, request: Request) -> Response:
+        grant = await self._granted(request, "Calendars.Read")
+        if isinstance(grant, Response):
+            return grant
+        found = self.subscriptions.pop(request.path_params["id"], None)
+        return _missing() if found is None or found["account"] != grant.account else Response(status_code=204)
+
+    def of(self, account: Account) -> list[str]:
+        """The subscriptions to what the account has."""
+        return [name for name, each in self.subscriptions.items() if each["account"] == account]
+
+    def notice(self, name: str, **more: Any) -> dict[str, Any]:
+        """What Graph tells by a subscription: of a change, unless told otherwise."""
+        asked = self.subscriptions[name]
+        told = more or {"changeType": "updated", "resource": f"Users/x/Events/{name}"}
+        return {"value": [{"subscriptionId": name, "clientState": asked["clientState"], "tenantId": "t", **told}]}
+
+
+def tried_by(http: httpx.AsyncClient) -> Callable[[str], Awaitable[tuple[int, str, str]]]:
+    """Have addresses be asked by the loop that runs now, where whoever subscribes answers."""
+    loop = asyncio.get_running_loop()
+
+    async def ask(address: str) -> tuple[int, str, str]:
+        answer = await http.post(address)
+        return answer.status_code, answer.headers.get("content-type", ""), answer.text
+
+    async def tries(address: str) -> tuple[int, str, str]:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ask(address), loop))
+
+    return tries
 
 
 BASIC = {"internetMessageId", "conversationId", "subject", "from", "toRecipients", "ccRecipients", "sentDateTime"}
