@@ -278,6 +278,8 @@ CALENDARS_MAX = 20
 """The calendars of an account that can be followed."""
 CHANNELS_MAX = 200
 """The chat channels of a connection that can be linked to records."""
+CHANNELS_LISTED_MAX = 500
+"""The chat channels of an account that are listed for somebody to link them."""
 TRANSCRIPT_KEPT = 500_000
 """The characters of what was said in a recording that are kept."""
 PASS_PAGES_MAX = 2_000

@@ -86,6 +86,7 @@ async def link_channel(ctx: Context, integration_id: str, channel_id: str, input
     async with ctx.writing() as session:  # which lets nobody wait who may not link, or names what is not there
         integration = await _own_chat(ctx, session, integration_id)
         await _target(session, input)
+        channel_id = await _named(session, integration, channel_id)
     await ctx.commit()
     channel = await _seen(ctx, integration, channel_id)
     async with ctx.writing() as session:
@@ -108,7 +109,8 @@ async def unlink_channel(ctx: Context, integration_id: str, channel_id: str) -> 
     """Follow a channel no more; its meetings stay. Raises NotFound or Forbidden."""
     async with ctx.writing() as session:
         integration = await own_to_change(ctx, session, integration_id)
-        stream = await notices.stream_named(session, integration.id, CHANNEL, channel_id)
+        name = await _named(session, integration, channel_id)
+        stream = await notices.stream_named(session, integration.id, CHANNEL, name)
         link = None if stream is None else await session.find(StreamLink, stream_id=stream.id)
         if stream is not None and link is not None:
             await session.delete(link)
@@ -129,6 +131,13 @@ async def _own_chat(ctx: Context, session: TenantSession, integration_id: str) -
     if integration.status in _GOING:
         raise InvalidState("The connection is not complete, or is being removed", field=("id",))
     return integration
+
+
+async def _named(session: TenantSession, integration: Integration, channel_id: str) -> str:
+    """What the provider calls the channel, also where it is named by the stream that waits for it (decision 984)."""
+    stream_id = as_uuid(channel_id)
+    waiting = stream_id and await session.find(SyncStream, id=stream_id, integration_id=integration.id, kind=CHANNEL)
+    return waiting.external_id if waiting else channel_id
 
 
 async def _target(session: TenantSession, input: ChannelLink) -> dict[str, str | None]:

@@ -22,6 +22,7 @@ from contract.integrations import (
 )
 from jobs.sync import sources
 from jobs.sync.again import narrow
+from jobs.sync.channels import look
 from jobs.sync.events import happened, synchronised
 from jobs.sync.judge import Rules
 from jobs.sync.lifecycle import Begun, Done, begin, end_where_gone, failed, succeeded
@@ -79,7 +80,7 @@ async def synchronise(run: Run, integration_id: str) -> None:
     try:
         await _narrow(run, begun)
         tended = await tend(run, begun)
-        so_far.calls += tended.calls
+        so_far.calls += tended.calls + await look(run, begun)
         await _streams(run, begun, so_far)
     except Stopped:
         async with run.writing() as session:

@@ -4,18 +4,28 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
-from contract.integrations import BY_PROVIDER, HISTORY_PAUSE_SECONDS, IntegrationProblemCode, IntegrationProvider
+from contract.integrations import (
+    BY_PROVIDER,
+    CHANNELS_LISTED_MAX,
+    HISTORY_PAUSE_SECONDS,
+    IntegrationProblemCode,
+    IntegrationProvider,
+)
 from providers import wire
+from providers.accounts.asking import Asker
 from providers.accounts.calls import AccountApi, Json, Refused
 from providers.accounts.chats import ChatChannel
 from providers.accounts.consents import Access, CalendarInfo, Who
 from providers.accounts.oauth import Client, OAuth, Tokens
-from providers.accounts.ports import AccountError, Reader
+from providers.accounts.ports import AccountError, Reader, Told
+from providers.accounts.shown import identifier_of, objects, text_of, within
 from providers.accounts.slack_huddles import HuddleReader
 from providers.calls import Calls
 
 _CODE = IntegrationProblemCode
 SCOPES = BY_PROVIDER[IntegrationProvider.SLACK].permissions
+_LISTED = 200
+"""The channels of a page."""
 _LASTING = timedelta(days=36_500)
 _TOKEN = frozenset({"invalid_auth", "not_authed", "token_expired"})
 """The errors that another token may mend."""
@@ -159,6 +169,24 @@ class SlackAccounts:
         if found.get("is_archived") is True:
             return None
         return ChatChannel(channel_id, str(found.get("name") or channel_id)[:200])
+
+    async def channels(self, access: Access, told: Told) -> list[ChatChannel]:
+        """The public channels that the app has been invited to, at most so many. Raises AccountError."""
+        asker, found, been = Asker(self._api, access), dict[str, ChatChannel](), set[str]()
+        params = {"types": "public_channel", "exclude_archived": "true", "limit": str(_LISTED)}
+        while True:
+            answer = await asker.get(f"{self._base}/users.conversations", told, params)
+            for each in objects(answer.get("channels")):
+                identifier, name = identifier_of(each.get("id")), text_of(each.get("name"), 200)
+                is_open = each.get("is_member") is not False and each.get("is_archived") is not True
+                if identifier is not None and is_open:
+                    found[identifier] = ChatChannel(identifier, name or identifier)
+            following = within(answer.get("response_metadata"), "next_cursor")
+            is_last = not isinstance(following, str) or not following or following in been
+            if is_last or len(found) >= CHANNELS_LISTED_MAX:
+                return list(found.values())[:CHANNELS_LISTED_MAX]
+            been.add(str(following))
+            params["cursor"] = str(following)
 
     def reader(self, calendar: str, label: str, access: Access) -> Reader:
         """The reader of the channel with this identifier."""

@@ -77,7 +77,7 @@ def slack_of_all() -> Iterator[Slack]:
 def slack(slack_of_all: Slack) -> Iterator[Slack]:
     """The Slack, as it usually is."""
     yield slack_of_all
-    slack_of_all.rotates = False
+    slack_of_all.rotates, slack_of_all.slow, slack_of_all.page = False, 0.0, 200
     slack_of_all.faults.clear()
 
 

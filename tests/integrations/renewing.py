@@ -1,4 +1,4 @@
-"""Ten runs at once of a process of their own, each of which asks for a token: what each got, as JSON."""
+"""Ten runs at once of a process of their own, of each of some connections: which tokens they got, as JSON."""
 
 from __future__ import annotations
 
@@ -7,39 +7,43 @@ import json
 import sys
 from functools import partial
 
+from contract.integrations import IntegrationProvider
+from gateway.account_providers import accounts_of
+from gateway.settings import Settings
 from identity.secrets import Pepper
 from jobs.sync.refresh import Renewal
-from providers.accounts.google import GoogleAccounts
 from providers.accounts.ports import AccountError
+from providers.calls import Calls
 from storage.database import Database
-from tests.support.google import CLIENT_ID, CLIENT_SECRET
 
 
 async def main() -> None:
-    """Ask, and tell."""
+    """Ask, and tell: for one connection after the other, each once the word is given."""
     asked = json.loads(sys.stdin.readline())
     database = Database(asked["database"])
-    google = GoogleAccounts(CLIENT_ID, CLIENT_SECRET, asked["google"])
-    renewal = Renewal(
-        partial(database.reading, asked["org_id"]),
-        partial(database.writing, asked["org_id"]),
-        Pepper(bytes.fromhex(asked["pepper"])),
-        google.oauth,
-        asked["id"],
-    )
-
-    async def one() -> str:
-        try:
-            return await renewal.token()
-        except AccountError as error:
-            return error.code.value
-
-    print("ready", flush=True)
-    sys.stdin.readline()
-    found = await asyncio.gather(*(one() for _ in range(10)))
+    accounts = accounts_of(Settings(_env_file=None, **asked["settings"]), Calls())
+    found = []
+    for provider, identifier in asked["connections"]:
+        renewal = Renewal(
+            partial(database.reading, asked["org_id"]),
+            partial(database.writing, asked["org_id"]),
+            Pepper(bytes.fromhex(asked["pepper"])),
+            accounts.providers[IntegrationProvider(provider)].oauth,
+            identifier,
+        )
+        print("ready", flush=True)
+        sys.stdin.readline()
+        found.append(await asyncio.gather(*(_token(renewal) for _ in range(10))))
     print(json.dumps(found), flush=True)
-    await google.close()
+    await accounts.close()
     await database.close()
+
+
+async def _token(renewal: Renewal) -> str:
+    try:
+        return await renewal.token()
+    except AccountError as error:
+        return error.code.value
 
 
 if __name__ == "__main__":

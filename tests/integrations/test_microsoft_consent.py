@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from pydantic import ValidationError
-from sqlalchemy import make_url
 
 from contract.integrations import IntegrationProvider
 from gateway.account_providers import accounts_of
@@ -21,7 +18,7 @@ from storage.tables import Event, Integration
 from tests.integrations.test_refresh import ended, secret, sync
 from tests.support.consents import begin, come_back, complete, connected
 from tests.support.feeds import at, connection, meetings, work
-from tests.support.microsoft import ALL, CLIENT_SECRET, Account, Fault, Microsoft, meeting
+from tests.support.microsoft import ALL, Account, Fault, Microsoft, meeting
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -133,43 +130,6 @@ async def test_disconnecting_forgets_and_asks_nobody_to(one: Tenant, microsoft: 
     await work(one)
     assert (await one.rows(Integration.id), len(microsoft.asked)) == ([], asked)
     assert set(await meetings(one)) == {"Kept"}
-
-
-async def test_no_secret_lies_about(one: Tenant, microsoft: Microsoft, caplog: pytest.LogCaptureFixture) -> None:
-    before = set(microsoft.secrets)
-    account = microsoft.account()
-    bob = {"emailAddress": {"address": "bob@out.example", "name": "Bob"}}
-    private = meeting("p", at(3), subject="CanaryOfADentist", sensitivity="private")
-    microsoft.put(account, meeting("a", at(3), organizer=bob), private)
-    told: list[str] = []
-    with caplog.at_level(logging.INFO):
-        for scopes in (ALL[:2], None):
-            begun = await begin(one, provider="microsoft")
-            asked = microsoft.consent(begun["authorization_url"], account, scopes)
-            back = (await come_back(one, asked, CALLBACK)).json()
-            told += [asked["state"], back["completion_code"]]
-            answer = await complete(one, back)
-        mine = answer.json()["id"]
-        await work(one)
-        await ended(one, microsoft, mine)
-        microsoft.faults += [Fault("/token", 500), Fault("/delta", 429)]
-        for _ in range(3):
-            await sync(one, mine)
-            await work(one, anyway=True)
-        metrics = (await one.gateway.http.get("/metrics")).text
-        shown = await one.gateway.rest("GET", "/integrations?all=true", one.headers("admin"))
-    hidden = {CLIENT_SECRET, "CanaryOfADentist", *(microsoft.secrets - before), *told, *microsoft.views}
-    assert len(hidden) > 10
-    url = make_url(str(one.gateway.world.database.url.render_as_string(hide_password=False)))
-    places = {"metrics": metrics, "dump": str(await one.gateway.world.dump(one.organization))}
-    if url.database and url.get_backend_name() == "sqlite":
-        file = Path(url.database)
-        places |= {each.name: each.read_bytes().decode("latin-1") for each in file.parent.glob(f"{file.name}*")}
-    own = [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
-    places["log"] = "\n".join(record.getMessage() for record in own)
-    places["answer"] = shown.text.replace(account.email, "")  # which is its owner's and the administrator's to see
-    for place, text in places.items():
-        assert {each for each in hidden if each in text} == set(), place
 
 
 async def test_the_addresses_are_microsofts_unless_told() -> None:

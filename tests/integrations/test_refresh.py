@@ -17,23 +17,25 @@ import pytest
 from jobs.sync import sources
 from jobs.sync.refresh import Renewal
 from storage.tables import Event, Integration
+from tests.integrations.sides import NAMES, side
 from tests.support.consents import come_back, complete, connected
 from tests.support.feeds import at, connection, meetings, work
 from tests.support.google import Google, meeting
 from tests.support.provider_server import Provider
+from tests.support.slack import Slack
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def secret(tenant: Tenant, identifier: str) -> sources.Account:
-    [(sealed,)] = await tenant.rows(Integration.sealed)
+    sealed = dict(await tenant.rows(Integration.id, Integration.sealed))[identifier]
     account = sources.opened_secret(tenant.gateway.runtime.ports.pepper, identifier, sealed).account
     assert account is not None
     return account
 
 
-async def ended(tenant: Tenant, provider: Provider, identifier: str) -> None:
+async def ended(tenant: Tenant, provider: Provider | Slack, identifier: str) -> None:
     """The token that is kept ends now, by the service's word and by the provider's."""
     account = await secret(tenant, identifier)
     sealed = sources.sealed_secret(
@@ -54,41 +56,46 @@ async def sync(tenant: Tenant, identifier: str, **body: Any) -> list[str]:
     return await work(tenant)
 
 
-async def test_twenty_runs_in_two_processes_make_one_call(one: Tenant, google: Google) -> None:
-    mine = await connected(one, google, google.account())
-    await ended(one, google, mine)
-    before = await secret(one, mine)
-    google.slow = 0.3
-    calls = google.count("/token")
+async def test_twenty_runs_in_two_processes_make_one_call(one: Tenant, request: pytest.FixtureRequest) -> None:
+    sides = {await each.connect(one): each for each in (side(name, request) for name in NAMES)}
+    before = {}
+    for mine, each in sides.items():
+        await ended(one, each.fake, mine)
+        before[mine] = await secret(one, mine)
+        each.fake.slow = 0.3
+    calls = {mine: each.fake.count(each.token) for mine, each in sides.items()}
     told = {
         "database": one.gateway.world.database.url.render_as_string(hide_password=False),
-        "google": google.url,
+        "settings": {name: value for each in sides.values() for name, value in each.settings.items()},
+        "connections": [(each.name, mine) for mine, each in sides.items()],
         "org_id": one.id,
         "pepper": bytes(one.gateway.runtime.ports.pepper).hex(),
-        "id": mine,
     }
     program = [sys.executable, "-m", "tests.integrations.renewing"]
     pipe = asyncio.subprocess.PIPE
     folder = Path(__file__).parents[2]
     running = [await asyncio.create_subprocess_exec(*program, stdin=pipe, stdout=pipe, cwd=folder) for _ in range(2)]
-    found: list[str] = []
+    found: list[list[list[str]]] = []
     try:
         for process in running:
             process.stdin.write(json.dumps(told).encode() + b"\n")  # type: ignore[union-attr]
-            assert await process.stdout.readline() == b"ready\n"  # type: ignore[union-attr]
-        for process in running:
-            process.stdin.write(b"go\n")  # type: ignore[union-attr]
+        for _ in sides:
+            for process in running:
+                assert await process.stdout.readline() == b"ready\n"  # type: ignore[union-attr]
+            for process in running:
+                process.stdin.write(b"go\n")  # type: ignore[union-attr]
         for process in running:
             out, _ = await asyncio.wait_for(process.communicate(), 60)
-            found += json.loads(out)
+            found.append(json.loads(out))
     finally:
         for process in running:
             if process.returncode is None:
                 process.kill()
-    after = await secret(one, mine)
-    assert google.count("/token") == calls + 1
-    assert found == [after.access] * 20
-    assert (after.access != before.access, after.refresh != before.refresh) == (True, True)
+    for place, (mine, each) in enumerate(sides.items()):
+        after = await secret(one, mine)
+        assert each.fake.count(each.token) == calls[mine] + 1, each.name
+        assert found[0][place] + found[1][place] == [after.access] * 20, each.name
+        assert (after.access != before[mine].access, after.refresh != before[mine].refresh) == (True, True), each.name
 
 
 async def test_a_token_that_ends_is_renewed_before_it_is_used(one: Tenant, google: Google) -> None:

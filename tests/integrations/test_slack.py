@@ -77,6 +77,44 @@ async def sync(tenant: Tenant, mine: str, **body: Any) -> None:
     await work(tenant)
 
 
+async def test_channels_wait_to_be_linked(one: Tenant, slack: Slack) -> None:
+    """As streams, by whose identifiers they are linked (decision 984)."""
+    workspace = slack.workspace()
+    slack.page = 2
+    names = [f"deal-{number}" for number in range(5)]
+    made = [slack.channel(workspace, name) for name in names]
+    slack.channel(workspace, "elsewhere", is_member=False)
+    before = [slack.count(name) for name in ("users.conversations", "conversations.history")]
+    mine = await workspace_connected(one, slack, workspace)
+
+    async def streams() -> dict[str, Any]:
+        return {each["name"]: each for each in (await connection(one, mine, role="admin"))["streams"]}
+
+    shown = await streams()
+    assert {name: each["enabled"] for name, each in shown.items()} == dict.fromkeys(names, False)
+    after = [slack.count(name) for name in ("users.conversations", "conversations.history")]
+    assert (after[0] - before[0], after[1] - before[1]) == (3, 0)
+    change = {"streams": [{"id": shown["deal-0"]["id"], "enabled": True}]}
+    refused = await one.gateway.rest("PATCH", f"/integrations/{mine}", one.headers("admin"), change)
+    assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["body", "streams", 0, "enabled"])
+    acme = await account(one)
+    answer = await link(one, mine, shown["deal-1"]["id"], account_id=acme)
+    assert [each["channel_id"] for each in answer.json()["channels"]] == [made[1]]
+    assert (await link(one, mine, mine, account_id=acme)).status_code == 404
+    workspace.channels[made[2]]["name"] = "deal-two"
+    workspace.channels[made[3]]["is_member"] = False
+    slack.channel(workspace, "deal-new")
+    await sync(one, mine)
+    found = {"deal-0": False, "deal-1": True, "deal-two": False, "deal-4": False, "deal-new": False}
+    assert {name: each["enabled"] for name, each in (await streams()).items()} == found
+    rows, asked = await one.rows(SyncStream.id, SyncStream.name), slack.count("users.conversations")
+    await work(one, anyway=True)  # which nobody asked for, and lists nothing
+    assert (await one.rows(SyncStream.id, SyncStream.name), slack.count("users.conversations")) == (rows, asked)
+    path = f"/integrations/{mine}/channels/{shown['deal-1']['id']}"
+    assert (await one.gateway.rest("DELETE", path, one.headers("admin"))).status_code == 204
+    assert (await connection(one, mine, role="admin"))["channels"] == []
+
+
 async def test_a_workspace_is_the_organizations(one: Tenant, slack: Slack) -> None:
     """Its administrators alone change it (decision 913)."""
     workspace = slack.workspace()
@@ -161,7 +199,8 @@ async def test_a_huddle_of_a_linked_channel_is_a_meeting_of_the_record(one: Tena
     ]
     shown = await connection(one, mine, role="admin")
     assert shown["channels"] == [{"channel_id": channel, "name": "deal-acme", "account_id": acme, "deal_id": None}]
-    assert [(s["kind"], s["enabled"], s["window_from"]) for s in shown["streams"]] == [("channel", True, None)]
+    followed = [each for each in shown["streams"] if each["enabled"]]
+    assert [(each["kind"], each["name"], each["window_from"]) for each in followed] == [("channel", "deal-acme", None)]
     assert shown["counts"]["skipped_by"] == [{"reason": "not_a_meeting", "count": 1}]
     listed = await one.gateway.rest("GET", f"/integrations/{mine}/items?outcome=taken", one.headers())
     assert [(each["kind"], each["subject"]) for each in listed.json()] == [("channel", "Plan")]

@@ -5,6 +5,7 @@ The form of a huddle's message is that of an example in the public repository Wo
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import secrets
@@ -49,6 +50,8 @@ class Slack:
     url: str = ""
     rotates: bool = False
     lasts: int = 43_200
+    slow: float = 0.0
+    page: int = 200
     secrets: set[str] = field(default_factory=set)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -145,7 +148,11 @@ class Slack:
 
     def count(self, method: str) -> int:
         """How often a method was asked."""
-        return sum(path.endswith(f"/api/{method}") for path, _ in list(self.asked))
+        return sum(path.endswith(f"/api/{method.removeprefix('/')}") for path, _ in list(self.asked))
+
+    def expire(self) -> None:
+        """All access tokens end now."""
+        self.access = {token: (workspace, 0.0) for token, (workspace, _) in self.access.items()}
 
     def _secret(self, prefix: str) -> str:
         made = prefix + secrets.token_hex(16)
@@ -181,6 +188,7 @@ class Slack:
                 Route("/api/auth.revoke", self._revoke, methods=["POST"]),
                 Route("/api/auth.test", self._test),
                 Route("/api/conversations.info", self._info),
+                Route("/api/users.conversations", self._conversations),
                 Route("/api/conversations.history", self._history),
                 Route("/api/users.info", self._user),
             ]
@@ -197,6 +205,7 @@ class Slack:
 
     async def _token(self, request: Request) -> Response:
         form = {name: values[0] for name, values in parse_qs((await request.body()).decode()).items()}
+        await asyncio.sleep(self.slow)
         if (answer := self._begin(request, {"grant_type": form.get("grant_type", "")})) is not None:
             return answer
         if (form.get("client_id"), form.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
@@ -238,6 +247,18 @@ class Slack:
             return found
         channel = found.channels.get(request.query_params["channel"])
         return _no("channel_not_found") if channel is None else JSONResponse({"ok": True, "channel": channel})
+
+    async def _conversations(self, request: Request) -> Response:
+        found = self._granted(request)
+        if isinstance(found, Response):
+            return found
+        asked = dict(request.query_params)
+        assert (asked["types"], asked["exclude_archived"]) == ("public_channel", "true")
+        mine = [each for each in found.channels.values() if each["is_member"] and not each["is_archived"]]
+        first, size = int(asked.get("cursor", "0")), min(int(asked["limit"]), self.page)
+        more = str(first + size) if first + size < len(mine) else ""
+        shown = [{k: v for k, v in each.items() if k != "is_member"} for each in mine[first : first + size]]
+        return JSONResponse({"ok": True, "channels": shown, "response_metadata": {"next_cursor": more}})
 
     async def _user(self, request: Request) -> Response:
         found = self._granted(request)

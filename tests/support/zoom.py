@@ -89,12 +89,16 @@ class Zoom(Provider):
         self.people[uuid] = [{"id": "", "name": name, "user_email": email} for name, email in people]
         return made
 
-    def consent(self, address: str, account: Account, scopes: tuple[str, ...] = ALL) -> dict[str, str]:
-        """A person follows the address and permits: what the callback is called with."""
+    def consent(
+        self, address: str, account: Account, scopes: tuple[str, ...] = ALL, error: str | None = None
+    ) -> dict[str, str]:
+        """A person follows the address and permits, or refuses: what the callback is called with."""
         asked = dict(parse_qsl(urlsplit(address).query))
         assert address.startswith(f"{self.url}/oauth/authorize?")
         assert (asked["client_id"], asked["response_type"], "scope" in asked) == (CLIENT_ID, "code", False)
         assert asked["code_challenge_method"] == "S256"
+        if error is not None:
+            return {"state": asked["state"], "error": error}
         code = self.secret("canary-code-")
         self.codes[code] = Grant(account, scopes, asked["code_challenge"], asked["redirect_uri"])
         return {"state": asked["state"], "code": code}
