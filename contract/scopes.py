@@ -1,6 +1,7 @@
 """Scopes, the groups that guard operations, and the roles of the embedded directory (specification part 5)."""
 
 from enum import Enum, StrEnum
+from typing import Final
 
 
 class Scope(StrEnum):
@@ -83,11 +84,29 @@ class ScopeGroup(Enum):
         return not self._value_.isdisjoint(scopes)
 
     @property
+    def text(self) -> str:
+        """What the group is for, and its scopes, for descriptions."""
+        return f"{_GROUP_TEXTS[self.name]} Any of: {', '.join(sorted(self.value))}."
+
+    @property
     def needed(self) -> str | None:
         """The word in a row that needs this group beside that of its kind; None for the group of all who read."""
         return None if self is ScopeGroup.CRM_READ else self.name
 
 
+_GROUP_TEXTS: Final = {
+    "MEETINGS_READ": "Reading meetings and health.",
+    "CRM_READ": "Reading records of the CRM.",
+    "CRM_MANAGE": "Writing records of the CRM.",
+    "ORG_ADMIN": "What the organization's administrators do.",
+    "DATA_ACCESS": "Read-only analytics.",
+    "OUTREACH_READ": "Reading campaigns and enrollments.",
+    "OUTREACH_MANAGE": "Creating and editing campaigns and enrollments.",
+    "OUTREACH_PROVISION": "Actions that cost money: domains and mailboxes.",
+    "PATS_READ": "Reading keys and tokens.",
+    "PATS_CREATE": "Making keys and tokens.",
+    "PATS_DELETE": "Revoking keys and tokens.",
+}
 ROW_GROUPS = (ScopeGroup.MEETINGS_READ.name, ScopeGroup.OUTREACH_READ.name)
 """The groups that a row may need beside that of its kind, by name (decision 850)."""
 

@@ -25,7 +25,7 @@ EVENT: Final = Document(
 class ChangesQuery(ListParameters):
     """Has the query parameters of GET /changes."""
 
-    since: Moment = Field(description="Only what happened at or after this moment.")
+    since: Moment = Field(description="Only what happened at or after this moment.", examples=["2026-01-01T00:00:00Z"])
     until: Moment | None = Field(default=None, description="Only what happened before this moment; now unless given.")
     type: Annotated[list[str] | None, Repeatable()] = Field(
         default=None, description="Only events of these types: several times, or by commas."

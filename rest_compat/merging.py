@@ -29,7 +29,7 @@ _DOCUMENTS: Final[Mapping[str, Document]] = {"Account": ACCOUNT, "Contact": CONT
 class DuplicateQuery(ListParameters):
     """Has the query parameters of GET /duplicates."""
 
-    kind: MergeableKind = Field(description="Of which kind.")
+    kind: MergeableKind = Field(description="Of which kind.", examples=["contact"])
 
 
 async def duplicates(call: RestRequest) -> RestResponse:

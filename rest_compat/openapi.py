@@ -12,6 +12,7 @@ import orjson
 from pydantic.json_schema import models_json_schema
 
 from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
+from contract.scopes import ScopeGroup
 from resolvers.shared.idempotency import HEADER, REPLAYED
 from resolvers.shared.inputs import Input
 from rest_compat import analytics_examples, examples, health
@@ -41,7 +42,10 @@ from rest_compat.upserts import UPSERTED_SCHEMA
 _DESCRIPTION: Final = (
     "The documented paths of a multi-tenant sales CRM. Each request acts in one organization: that of an `ak_` key, or "
     "the one that a `pat_` token or a session names in `X-Service-Org`. Everything here can be asked for through "
-    "GraphQL as well: `x-graphql-operation` names the field."
+    "GraphQL as well: `x-graphql-operation` names the field.\n\n"
+    "<details><summary>Scope groups: of the group that an operation needs, a credential holds one scope</summary>\n\n"
+    + "\n".join(f"- `{group.name}`: {group.text}" for group in ScopeGroup)
+    + "\n\n</details>"
 )
 
 _SECURITY: Final = {
@@ -139,11 +143,11 @@ def _made() -> JsonObject:
 
 def _operation(operation: RestOperation) -> JsonObject:
     rule, handler = operation.rule, operation.handler
-    sentence = "" if rule is None else rule.sentence
+    told = (operation.description, "" if rule is None else rule.line, _twin(operation))
     described: JsonObject = {
         "operationId": operation.operation_id or f"{handler.__module__.rpartition('.')[2]}_{handler.__name__}",
         "summary": operation.summary,
-        "description": " ".join(filter(None, (operation.description, sentence, _twin(operation)))),
+        "description": "\n\n".join(filter(None, told)),
         "tags": [operation.path.split("/")[1]],
         "x-scope-group": None if rule is None or rule.group is None else rule.group.name,
         "x-graphql-operation": operation.graphql_field,
@@ -192,8 +196,9 @@ def _parameters(operation: RestOperation) -> Iterable[JsonObject]:
                 kind = {**kind, "items": _resolved(kind["items"], schema)}
             text = described.pop("description")
             needed = name in schema.get("required", ())
+            shown = {"example": example} if (example := next(iter(described.pop("examples", ())), None)) else {}
             kind = {**kind, **described}
-            yield {"name": name, "in": "query", "required": needed, "description": text, "schema": kind}
+            yield {"name": name, "in": "query", "required": needed, "description": text, **shown, "schema": kind}
     if operation.rule is not None or operation.form is not None:
         yield {"$ref": "#/components/parameters/Organization"}
     if operation.writes or operation.takes_key:

@@ -51,23 +51,10 @@ def enum(cls: E, description: str, called: str | None = None, /, **values: str) 
     return cls
 
 
-_GROUPS = {
-    "MEETINGS_READ": "Reading meetings and health.",
-    "CRM_READ": "Reading records of the CRM.",
-    "CRM_MANAGE": "Writing records of the CRM.",
-    "ORG_ADMIN": "What the organization's administrators do.",
-    "DATA_ACCESS": "Read-only analytics.",
-    "OUTREACH_READ": "Reading campaigns and enrollments.",
-    "OUTREACH_MANAGE": "Creating and editing campaigns and enrollments.",
-    "OUTREACH_PROVISION": "Actions that cost money: domains and mailboxes.",
-    "PATS_READ": "Reading keys and tokens.",
-    "PATS_CREATE": "Making keys and tokens.",
-    "PATS_DELETE": "Revoking keys and tokens.",
-}
 enum(
     ScopeGroup,
     "A set of scopes of which a caller needs one. A field that needs a group names it; its scopes stand here, once.",
-    **{group.name: f"{_GROUPS[group.name]} Any of: {', '.join(sorted(group.value))}." for group in ScopeGroup},
+    **{group.name: group.text for group in ScopeGroup},
 )
 
 

@@ -1,10 +1,11 @@
 """The demo's files, folders, reports and import, made by what makes anybody's."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import resolvers.later  # noqa: F401  # registers the work of imports
-from contract.bulk_vocabulary import ImportKind
+from contract.bulk_vocabulary import ImportKind, MergeableKind
 from contract.criteria import ListQuery, Order, PageWindow
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind, ReportKind, SortDirection
@@ -19,14 +20,21 @@ from providers.notifications import WorkflowActors, embedded
 from providers.outbound import Outbound
 from providers.ports import Ports
 from resolvers.accounts import list_accounts
+from resolvers.analytics_runs import AnalyticsAsk, ask
+from resolvers.chat_threads import ChatThreadInput, create_thread
+from resolvers.contacts import ContactCreate, create_contact
 from resolvers.deals import list_deals
 from resolvers.files import FileCreate, create_file
 from resolvers.folders import FolderCreate, create_folder
 from resolvers.import_forms import DataImportInput
 from resolvers.imports import create_import
+from resolvers.merge_fields import MergeInput
+from resolvers.merging import merge_records
 from resolvers.receiving import receive_file
 from resolvers.report_inputs import ReportCreate, ReportParameters
+from resolvers.report_runs import ReportRunAsked, run_report
 from resolvers.reports import create_report
+from resolvers.saved_queries import SavedQueryCreate, create_saved_query
 from resolvers.shared.context import Context, Services
 from storage.base import new_id, now
 from storage.change_feed import ChangeFeed
@@ -49,6 +57,7 @@ fair-5;Otto;Blank;no address;;fair
 fair-1;Nora;Lind;nora@harbor.example;;fair
 fair-6;Pia;Roth;pia.roth@harbor.example;Buyer;fair;too many
 """
+_PATIENCE_SECONDS = 10.0
 _COLUMNS = (("Key", "external_key"), ("First name", "first_name"), ("Last name", "last_name"), ("E-mail", "email"))
 
 
@@ -72,6 +81,8 @@ async def write_documents(settings: Settings, database: Database, demo: Demo) ->
         visitors = await _write_files(ctx)
         await _write_reports(ctx)
         await _import(ctx, ports, visitors)
+        administrator = replace(member, subject=demo.admin, scopes=frozenset(Role.ADMIN.scopes))
+        await _ask(Context(services, administrator, new_id()))
 
 
 async def _write_files(ctx: Context) -> str:
@@ -109,7 +120,23 @@ async def _write_reports(ctx: Context) -> None:
         ("Pipeline by stage", ReportKind.PIPELINE_BY_STAGE),
         ("Won and lost", ReportKind.WON_LOST_BY_MONTH),
     ):
-        await create_report(ctx, ReportCreate(name=name, kind=kind, parameters=parameters))
+        report = await create_report(ctx, ReportCreate(name=name, kind=kind, parameters=parameters))
+    await run_report(ctx, report.id, ReportRunAsked())
+
+
+async def _ask(ctx: Context) -> None:
+    """What an administrator has done: a question answered and kept, a thread begun, two contacts made one."""
+    asked = "How many deals are open?"
+    await ask(ctx, AnalyticsAsk(question=asked))
+    await ctx.services.runs.stop(_PATIENCE_SECONDS)
+    await create_saved_query(ctx, SavedQueryCreate(name="Open deals", question=asked))
+    await create_thread(ctx, ChatThreadInput(title="Open deals"))
+    twins = [
+        await create_contact(ctx, ContactCreate(first_name="Robin", last_name="Falk", title=title, email=email))
+        for title, email in (("Buyer", "robin.falk@harbor.example"), (None, "robin@falk.example"))
+    ]
+    into, other = (twin.id for twin in twins)
+    await merge_records(ctx, MergeInput(kind=MergeableKind.CONTACT, into=into, from_=[other]))
 
 
 async def _import(ctx: Context, ports: Ports, file_id: str) -> None:

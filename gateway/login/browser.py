@@ -10,8 +10,10 @@ from starlette.responses import RedirectResponse, Response
 from contract.errors import AuthenticationLimited, BadRequest
 from contract.login import TicketKind
 from gateway.login import pages
+from gateway.login.counting import Way, attempt
 from gateway.login.forms import Cookies, form_of, parameters
 from gateway.login.requests import KEPT, Applications, AskedWrongly, CodeRequest, NoApplication
+from gateway.observability.metrics import count_login
 from identity import passwords
 from identity.login_grants import LoginGrants
 from identity.logins import Link, Logins, SignedIn, Visitor
@@ -87,7 +89,7 @@ class Browser:
         token = given.get("token", "")
         if posted and not self.cookies.sent_by_us(request, given):
             return self._framed(request, "Not signed in", lambda _: pages.alert(_STALE), status=403)
-        link = await self.logins.link(token, address_of(request.scope))
+        link = await self._link(token, request)
         if link is None:
             return self._no_link(request)
         if link.kind is TicketKind.PASSWORD_LINK:
@@ -96,7 +98,9 @@ class Browser:
             return self._framed(
                 request, "Sign in", lambda kept: pages.follow({**kept, "token": token}, f"as {_who(link)}")
             )
-        signed = await self.logins.follow(token)
+        with attempt(Way.LINK) as tried:
+            signed = await self.logins.follow(token)
+            tried.found(signed)
         return self._no_link(request) if signed is None else self._signed_in(request, signed, "../login")
 
     @_shown
@@ -116,6 +120,18 @@ class Browser:
         self.cookies.forget_session(request, answer)
         return answer
 
+    async def _link(self, token: str, request: Request) -> Link | None:
+        """The link, if it is one; what is none counts as an attempt, and one that is opened does not yet."""
+        address = address_of(request.scope)
+        try:
+            link = await self.logins.link(token, address)
+        except AuthenticationLimited:
+            count_login(Way.LINK, "limited")
+            raise
+        if link is None:
+            count_login(Way.LINK, "refused")
+        return link
+
     async def _visitor(self, request: Request) -> Visitor | None:
         return await self.logins.visitor(self.cookies.session(request))
 
@@ -124,7 +140,9 @@ class Browser:
         if not self.cookies.sent_by_us(request, form):
             return self._form(request, form, wanted, problem=_STALE, status=403)
         name = form.get("email", "").strip()
-        signed = await self.logins.sign_in(name, form.get("password", ""), address_of(request.scope))
+        with attempt(Way.PASSWORD) as tried:
+            signed = await self.logins.sign_in(name, form.get("password", ""), address_of(request.scope))
+            tried.found(signed)
         if signed is None:
             return self._form(request, form, wanted, problem=_WRONG, status=403)
         if wanted is None:
@@ -167,7 +185,9 @@ class Browser:
         if fault is not None or password != form.get("again"):
             problem = "The two are not the same." if fault is None else f"The password {fault}."
             return self._new_password(request, token, link, problem=problem)
-        signed = await self.logins.set_password(token, password)
+        with attempt(Way.PASSWORD_LINK) as tried:
+            signed = await self.logins.set_password(token, password)
+            tried.found(signed)
         return self._no_link(request) if signed is None else self._signed_in(request, signed, "../login")
 
     def _new_password(self, request: Request, token: str, link: Link, *, problem: str = "") -> Response:

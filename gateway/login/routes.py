@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contract.errors import AuthenticationLimited, GatewayError, Unauthenticated
 from gateway.login.browser import Browser
+from gateway.login.counting import Way, attempt
 from gateway.login.forms import Cookies, fields_of, form_body, form_of
 from gateway.login.requests import Applications
 from gateway.login_settings import registered
@@ -79,12 +80,16 @@ class TokenEndpoint:
         if not self._applications.addresses(request, client_id):
             return _refused("invalid_client", "client_id: is not registered", Unauthenticated.status)
         if kind == REFRESH:
-            given = await self._grants.refresh(form.get("refresh_token", ""), client_id, address)
+            with attempt(Way.REFRESH) as tried:
+                given = await self._grants.refresh(form.get("refresh_token", ""), client_id, address)
+                tried.found(given)
         else:
             asked = Asked(client_id, form.get("redirect_uri", ""), "")
             code, verifier = form.get("code", ""), form.get("code_verifier", "")
             refreshing = not self._applications.is_own(client_id)
-            given = await self._grants.redeem(code, asked, verifier, address, refreshing=refreshing)
+            with attempt(Way.CODE) as tried:
+                given = await self._grants.redeem(code, asked, verifier, address, refreshing=refreshing)
+                tried.found(given)
         refresh = {} if given.refresh_token is None else {"refresh_token": given.refresh_token}
         content = {
             "access_token": given.access_token,

@@ -114,6 +114,14 @@ CHAT_FIRST_TEXT = Histogram(
 CHAT_STREAMS = Gauge("crm_chat_streams", "Runs that are followed.", registry=REGISTRY, multiprocess_mode="livesum")
 
 
+LOGINS = Counter(
+    "crm_logins_total",
+    "Attempts to sign in at the embedded identity provider, by way and what became of them.",
+    ["way", "outcome"],
+    registry=REGISTRY,
+)
+
+
 class CacheMetrics(NamedTuple):
     """The metrics of one cache of each process."""
 
@@ -262,3 +270,8 @@ def _lives(process: int) -> bool:
     except PermissionError:
         pass
     return True
+
+
+def count_login(way: str, outcome: str) -> None:
+    """Note an attempt to sign in; nothing of it says whose it was."""
+    LOGINS.labels(way, outcome).inc()

@@ -60,21 +60,11 @@ class Rule:
 
     @property
     def line(self) -> str:
-        """The rule in one line, by its group's name: the schema says once what scopes a group has (decision 903)."""
+        """The rule in one line, by its group's name, whose scopes a description has once (decision 903)."""
         if self.group is None:
             return "Needs a valid credential."
         way = "Only with a session or a user token itself. " if self.in_person else ""
         return f"{way}Needs {self.group.name}{', in an organization' if self.organization else ''}."
-
-    @property
-    def sentence(self) -> str:
-        """The rule with every scope by name, for a description that has no other place for them."""
-        if self.group is None:
-            return "Needs a valid credential."
-        scopes = sorted(self.group.value)
-        any_of = scopes[0] if len(scopes) == 1 else "any of " + ", ".join(scopes)
-        way = "Only with a session or a user token itself. " if self.in_person else ""
-        return f"{way}Needs {any_of}{' and an active organization' if self.organization else ''}."
 
 
 OPERATIONS: dict[str, Rule] = {}

@@ -5,6 +5,37 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.support.service import Service
+
+_MADE_FIRST = {
+    "/exports/{export_id}",
+    "/files/signed/{token}",
+    "/chat/runs/{run_id}",
+    "/chat/runs/{run_id}/events",
+    "/chat/approvals/{approval_id}",
+}
+"""What the demo has none of, and the page fills in once a POST of it made one."""
+
+_READ_EVERYTHING = """async () => {
+  const { specSelectors } = ui.getSystem();
+  const headers = { Authorization: `Bearer ${sessionStorage.getItem("crm-gateway:token")}` };
+  const told = [];
+  for (const [path, { get }] of Object.entries(specSelectors.specJson().toJS().paths)) {
+    if (!get) continue;
+    const values = specSelectors.parameterValues([path, "get"]);
+    const query = new URLSearchParams();
+    let address = path.slice(1);
+    for (const { name, in: place, required, example } of get.parameters) {
+      const value = values.get(`${place}.${name}`) ?? (required ? example : undefined) ?? "";
+      if (place === "path") address = address.replace(`{${name}}`, encodeURIComponent(value));
+      if (place === "query" && value) query.set(name, value);
+    }
+    const response = await fetch(`${address}?${query}`, { headers });
+    told.push([path, address, response.status, response.ok ? "" : await response.text()]);
+  }
+  return told;
+}"""
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
@@ -34,7 +65,15 @@ async def test_a_path_is_tried_out_with_the_token(
     page: Page = offline.page
     await page.goto(f"{live_server}/docs")
     await page.get_by_label("Token").fill(f"Bearer {live_token}\n")
-    await page.get_by_label("Organization", exact=True).fill(live_organization)
+    await expect(page.get_by_role("status")).to_have_text("Kept in this tab only")
+    # Another organization is chosen, and then the one that the token names.
+    organizations = page.get_by_label("Organization", exact=True)
+    await organizations.select_option(label="Demo Partners")
+    await expect(page.locator("#who-button")).to_contain_text("Ada Admin")
+    await organizations.select_option(live_organization)
+    await page.locator("#who-button").click()
+    await expect(page.get_by_label("Who am I")).to_contain_text("user_demo_admin")
+    await page.keyboard.press("Escape")
     # The page draws a long list as it is scrolled; a reader of it looks for the path.
     await page.get_by_placeholder("Filter by tag or path").fill("deals")
     path = page.locator("#operations-deals-deals_listing")
@@ -53,12 +92,62 @@ async def test_a_path_is_tried_out_with_the_token(
     assert offline.complaints == []
 
 
-async def test_an_organization_key_is_sent_without_an_organization(offline: Any, live_server: str) -> None:
+async def test_every_read_runs_as_it_stands(offline: Any, live_server: str, live_token: str) -> None:
+    """Decision 985."""
     page: Page = offline.page
+    await _with_token(page, live_server, live_token)
+    told = await page.evaluate(_READ_EVERYTHING)
+    assert len(told) > 80
+    unmade = {path for path, address, _, _ in told if "//" in address or address.endswith("/")}
+    assert unmade == _MADE_FIRST
+    assert [row for row in told if row[0] not in unmade and row[2] not in (200, 204)] == []
+
+
+async def test_what_was_made_is_the_next_example(offline: Any, live_server: str, live_token: str) -> None:
+    """Decision 985."""
+    page: Page = offline.page
+    await _with_token(page, live_server, live_token)
+    await page.get_by_placeholder("Filter by tag or path").fill("exports")
+    made = page.locator("#operations-exports-exports_create")
+    await made.locator(".opblock-summary-control").click()
+    await expect(made.get_by_role("button", name="Show the", exact=False)).to_be_visible()
+    await expect(made.locator(".response[data-code='422']")).to_be_hidden()
+    await made.get_by_role("button", name="Execute").click()
+    await expect(made.locator(".live-responses-table .response-col_status").last).to_contain_text("202")
+    read = page.locator("#operations-exports-exports_read")
+    await read.locator(".opblock-summary-control").click()
+    await expect(read.locator("tr[data-param-name=export_id] input")).not_to_have_value("")
+    assert offline.complaints == []
+
+
+async def test_an_organization_key_is_sent_without_an_organization(
+    offline: Any, live: Service, live_server: str
+) -> None:
+    page: Page = offline.page
+    key = next(line.partition("=")[2] for line in live.banner if line.startswith("export TOKEN="))
+    await _with_token(page, live_server, key)
+    organizations = page.get_by_label("Organization", exact=True)
+    await expect(organizations).to_be_disabled()
+    await expect(organizations.locator("option:checked")).to_have_text("Demo Sales")
+
+
+async def test_the_theme_is_the_systems_until_one_is_chosen(offline: Any, live_server: str) -> None:
+    page: Page = offline.page
+    await page.emulate_media(color_scheme="dark")
     await page.goto(f"{live_server}/docs")
-    await page.get_by_label("Organization", exact=True).fill("org")
-    await page.get_by_label("Token").fill("ak_0.nothing")
-    await expect(page.get_by_label("Organization", exact=True)).to_be_disabled()
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert await page.evaluate(ground) == "rgb(33, 42, 59)"
+    await page.get_by_role("button", name="Light").click()
+    assert await page.evaluate(ground) == "rgb(255, 255, 255)"
+    await page.reload()
+    assert await page.evaluate(ground) == "rgb(255, 255, 255)"
+
+
+async def _with_token(page: Page, server: str, token: str) -> None:
+    await page.goto(f"{server}/health")
+    await page.evaluate("token => sessionStorage.setItem('crm-gateway:token', token)", token)
+    await page.goto(f"{server}/docs")
+    await page.wait_for_selector("html[data-examples]:not([data-examples='0'])", state="attached")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1360, "light"), (390, "dark")])

@@ -180,6 +180,7 @@ async def test_metrics_count_by_surface_and_status_and_nothing_of_the_client(gat
     answer = await gateway.http.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
     allowed = {
+        "crm_logins": {"way", "outcome"},
         "crm_requests": {"surface", "operation", "status"},
         "crm_request_seconds": {"surface", "operation", "le"},
         "crm_request_cost": {"surface", "le"},

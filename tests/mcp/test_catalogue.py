@@ -106,7 +106,7 @@ def test_offers_are_right_after_their_cache_has_forgotten_them(
 ) -> None:
     small = Catalogue(build().graphql)
     monkeypatch.setattr(small._offers, "entries", 2)
-    rules = sorted(catalogue.rules, key=lambda rule: rule.sentence)
+    rules = sorted(catalogue.rules, key=lambda rule: rule.line)
     for _ in range(2):
         for count in range(len(rules) + 1):
             passed = frozenset(rules[:count])

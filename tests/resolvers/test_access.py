@@ -111,15 +111,6 @@ def test_whether_a_caller_is_admitted(rule: Rule, caller: Principal | None, admi
     assert rule.admits(caller) is admitted
 
 
-def test_the_rule_in_words() -> None:
-    assert Rule(None, organization=False).sentence == "Needs a valid credential."
-    assert Rule(ScopeGroup.ORG_ADMIN).sentence == "Needs organizations:manage and an active organization."
-    assert Rule(ScopeGroup.PATS_READ, organization=False).sentence == "Needs pats:read."
-    assert Rule(ScopeGroup.OUTREACH_MANAGE).sentence == (
-        "Needs any of outreach:manage, outreach:provision and an active organization."
-    )
-
-
 def test_the_rule_in_a_line() -> None:
     """Decision 903."""
     assert Rule(None, organization=False).line == "Needs a valid credential."

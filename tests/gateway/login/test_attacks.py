@@ -252,11 +252,24 @@ def _guess(person: Person, email: str) -> httpx.Response:
     return _until_slowed(lambda _: person.send(page, email=email, password="a wrong password"), LOGINS_OF_ACCOUNT)
 
 
+def _counted(person: Person) -> dict[str, float]:
+    """How often a password was tried, by outcome, over all processes."""
+    found = re.findall(
+        r'^crm_logins_total\{outcome="(\w+)",way="password"\} (\S+)$', person.http.get("/metrics").text, re.M
+    )
+    return {outcome: float(number) for outcome, number in found}
+
+
 def test_guessing_is_slowed_down_and_locks_nobody_else_out(site: Site) -> None:
     # Decision 893.
     subject, email = site.member()
     mallory = site.person()
+    before = _counted(mallory)
     slowed = _guess(mallory, email)
+    # Decision 988: the guesses are seen from outside.
+    counted = {outcome: number - before.get(outcome, 0.0) for outcome, number in _counted(mallory).items()}
+    assert counted["refused"] == LOGINS_OF_ACCOUNT
+    assert counted["limited"] == 1
     assert 0 < int(slowed.headers["retry-after"]) <= 60
     # The right one does not get through from there either, and the member signs in from elsewhere.
     assert mallory.sign_in(email).status_code == 429

@@ -1,62 +1,107 @@
-/* global SwaggerUIBundle, canSignIn, exchange, signIn, takeAnswer */
-// The token and the organization of this browser tab, under the names that GraphiQL has for them. Session storage only:
-// they end with the tab, and what Swagger UI itself could keep would outlive it.
-const fields = { token: document.getElementById("token"), organization: document.getElementById("organization") };
-const kept = document.getElementById("kept");
+/* global SwaggerUIBundle, drawTheme, systemIsDark, KEPT_THEME */
 
-// What is pasted often brings a line end, or the whole header value; a header takes visible ASCII only.
-const clean = (pasted) => pasted.replace(/^\s*Bearer\s+/i, "").replace(/[^\x21-\x7e]/g, "");
+import { begin } from "./bar.js";
+import { filled, found, madeBy } from "./examples.js";
+import { foldedErrors } from "./folded.js";
+import { hoisted, resolveSubtree } from "./references.js";
+import { headers } from "../src/credentials.js";
 
-function show() {
-  const token = clean(fields.token.value);
-  // An organization key already names its organization, and the service refuses a second opinion.
-  fields.organization.disabled = token.startsWith("ak_");
-  kept.textContent = token ? "Kept until this tab is closed." : "Paste a token, then try any path.";
+function theme() {
+  const isDark = drawTheme();
+  document.getElementById("theme").textContent = isDark ? "Light" : "Dark";
+  document.getElementById("theme").title = isDark ? "Draw the page in light colours" : "Draw the page in dark colours";
 }
 
-for (const [name, field] of Object.entries(fields)) {
-  field.value = sessionStorage.getItem(`crm-gateway:${name}`) ?? "";
-  field.addEventListener("input", () => {
-    sessionStorage.setItem(`crm-gateway:${name}`, clean(field.value));
-    show();
-  });
-}
-// The browser's "back" may show the page as it was left, with a token that GraphiQL has forgotten or changed since.
-addEventListener("pageshow", ({ persisted }) => {
-  if (persisted && clean(fields.token.value) !== (sessionStorage.getItem("crm-gateway:token") ?? "")) location.reload();
+document.getElementById("theme").addEventListener("click", () => {
+  sessionStorage.setItem(KEPT_THEME, document.documentElement.classList.contains("dark-mode") ? "light" : "dark");
+  theme();
 });
-document.getElementById("credential").addEventListener("submit", (event) => event.preventDefault());
-show();
+systemIsDark.addEventListener("change", theme);
+theme();
 
-// src/signin.js stands above this file in what the page loads (build-docs.js).
-const button = document.getElementById("sign-in");
-button.hidden = !canSignIn;
-button.addEventListener("click", async () => {
-  kept.textContent = (await signIn("docs", "docs")).problem ?? "";
-});
-const signedIn = takeAnswer();
-if (signedIn) {
-  exchange(signedIn).then(({ token, problem }) => {
-    if (token) {
-      fields.token.value = token;
-      fields.token.dispatchEvent(new Event("input"));
-    } else kept.textContent = problem;
-  });
-}
-
+// How an address was asked last: an answer does not say it.
+const methods = new Map();
+// Nothing is sent to another host, whatever the description should come to say.
 function withCredential(request) {
-  // Nothing is sent to another host, whatever the description should come to say.
   if (new URL(request.url, document.baseURI).origin !== location.origin) return request;
-  const token = clean(fields.token.value);
-  const organization = fields.organization.disabled ? "" : clean(fields.organization.value);
-  if (token) request.headers["Authorization"] ??= `Bearer ${token}`;
-  if (token && organization) request.headers["X-Service-Org"] ??= organization;
+  methods.set(request.url, request.method);
+  for (const [name, value] of Object.entries(headers())) request.headers[name] ??= value;
   return request;
 }
 
+// Values are set for all operations at once, and never over what somebody typed.
+const ours = new Set([undefined, null, ""]);
+const FILL = "crm_fill";
+const fills = () => ({
+  statePlugins: {
+    spec: {
+      actions: { fillParameters: (operations) => ({ type: FILL, payload: operations }) },
+      reducers: {
+        [FILL]: (state, { payload }) =>
+          state.withMutations((changing) => {
+            for (const { path, method, parameters } of payload)
+              for (const [name, value] of Object.entries(parameters))
+                put(changing, ["meta", "paths", path, method, "parameters", `path.${name}`, "value"], value);
+          }),
+      },
+    },
+    oas3: {
+      actions: { fillBodies: (operations) => ({ type: FILL, payload: operations }) },
+      reducers: {
+        [FILL]: (state, { payload }) =>
+          state.withMutations((changing) => {
+            for (const { path, method, body } of payload)
+              if (body) put(changing, ["requestData", path, method, "bodyValue"], body);
+          }),
+      },
+    },
+  },
+});
+
+function put(state, place, value) {
+  if (!ours.has(state.getIn(place))) return;
+  state.setIn(place, value);
+}
+
+async function post(query) {
+  try {
+    const response = await fetch(new URL("graphql", document.baseURI), {
+      method: "POST",
+      credentials: "omit",
+      headers: { "content-type": "application/json", accept: "application/json", ...headers() },
+      body: JSON.stringify({ query }),
+    });
+    return (await response.json()).data ?? {};
+  } catch {
+    return {};
+  }
+}
+
 // The page is served at <prefix>/docs and the description at <prefix>/openapi.json.
-SwaggerUIBundle({
-  url: new URL("openapi.json", document.baseURI).href,
+const url = new URL("openapi.json", document.baseURI).href;
+const spec = hoisted(await (await fetch(url, { credentials: "same-origin" })).json());
+let there = {};
+
+function fill() {
+  const operations = filled(spec, there);
+  ui.specActions.fillParameters(operations);
+  ui.oas3Actions.fillBodies(operations);
+  for (const { parameters, body } of operations) for (const value of [...Object.values(parameters), body]) ours.add(value);
+  document.documentElement.dataset.examples = Object.keys(there).length;
+}
+
+// What was just made here is the next example of paths that take its identifier.
+function remember(response) {
+  const made = madeBy(spec, methods.get(response.url), response);
+  if (Object.keys(made).length > 0) {
+    there = { ...there, ...made };
+    setTimeout(fill);
+  }
+  return response;
+}
+
+const ui = SwaggerUIBundle({
+  spec,
   dom_id: "#swagger-ui",
   deepLinking: true,
   defaultModelsExpandDepth: 0,
@@ -64,8 +109,19 @@ SwaggerUIBundle({
   filter: true,
   persistAuthorization: false,
   requestInterceptor: withCredential,
+  responseInterceptor: remember,
   presets: [SwaggerUIBundle.presets.apis],
+  plugins: [foldedErrors, fills, () => ({ fn: { resolveSubtree } })],
   tryItOutEnabled: true,
   // The online validator is another host.
   validatorUrl: null,
+});
+window.ui = ui; // where its documentation has it, for whoever looks into the page
+if (!location.hash) {
+  const [{ get: first }] = Object.values(spec.paths);
+  ui.layoutActions.show(["operations", first.tags[0], first.operationId], true);
+}
+begin(async (viewer) => {
+  there = viewer?.organization ? await found(post) : {};
+  fill();
 });

@@ -30,8 +30,19 @@ export function save({ token, organization }) {
   keep(ORGANIZATION, clean(organization));
 }
 
-/** Forget all that the tab keeps, and all that is on the screen: the page begins anew. */
+// Tabs that keep the same token, as a duplicated one does, forget it together.
+const others = new BroadcastChannel("crm-gateway:forget");
+others.onmessage = ({ data }) => {
+  if (data && data === load().token) forgetHere();
+};
+
+/** Forget all that this tab, and each with the same token, keeps and shows: the pages begin anew. */
 export function forget() {
+  others.postMessage(load().token);
+  forgetHere();
+}
+
+function forgetHere() {
   isForgetting = true;
   for (const name of Object.keys(sessionStorage)) if (OURS.test(name)) sessionStorage.removeItem(name);
   location.reload();

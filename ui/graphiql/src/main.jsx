@@ -10,6 +10,7 @@ import { createRoot } from "react-dom/client";
 import "@fontsource/roboto/latin-700.css";
 import "graphiql/style.css";
 import "@graphiql/plugin-explorer/style.css";
+import "./bar.css";
 import "./page.css";
 
 import { Answers, clearAnswers } from "./answers.jsx";
@@ -114,7 +115,7 @@ function Page() {
         answer={answer}
         notice={notice}
         onChange={change}
-        onForget={forget}
+        onForget={credentials.forget}
         onSignIn={leave}
       />
       {asked && (
@@ -161,17 +162,6 @@ function Page() {
       </main>
     </>
   );
-}
-
-// Tabs that keep the same token, as a duplicated one does, forget it together.
-const others = new BroadcastChannel("crm-gateway:forget");
-others.onmessage = ({ data }) => {
-  if (data && data === credentials.load().token) credentials.forget();
-};
-
-function forget() {
-  others.postMessage(credentials.load().token);
-  credentials.forget();
 }
 
 // At once, before anything else is drawn or asked for.
