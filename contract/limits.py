@@ -353,8 +353,12 @@ FOLDER_TREE_MAX = 10_000
 TRASH_DAYS = 30
 UPLOADS_MAX = 50
 UPLOAD_HOURS = 24
-UPLOAD_PIECE_BYTES = 8 * 1024 * 1024
-"""Bytes of an upload that are kept together: what is lost of it at most when the machine stops."""
+UPLOAD_PIECE_BYTES, UPLOAD_RUN_BYTES = 8 * 1024 * 1024, 64 * 1024 * 1024
+"""Bytes of an upload that come to count together, at most: as an object of their own, or behind those of a file."""
+UPLOAD_RUN_SECONDS, UPLOAD_IDLE_SECONDS = 5.0, 1.0
+"""Seconds after which what has come counts, however little it is: since the first of it, and since the last."""
+UPLOADS_HASHED_MAX = 64
+"""Uploads whose hash a process has as far as they have come; that of another one is worked out at its end."""
 UPLOAD_CHECKED_MAX_BYTES = 64 * 1024 * 1024
 """Bytes of a part that has a checksum, none of which count before the last has come."""
 UPLOAD_METADATA_MAX_BYTES = 8 * 1024

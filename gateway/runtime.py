@@ -57,6 +57,7 @@ from resolvers.chat_taking import keep_taking
 from resolvers.shared.chat_counts import ChatCounts
 from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.context import FileLimits, Services
+from resolvers.shared.lanes import Lanes
 from storage.analytics.runners import runner_of
 from storage.base import now
 from storage.change_feed import ChangeFeed
@@ -136,12 +137,14 @@ class Runtime:
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         secret = pepper(settings.data_dir)
-        self.ports = self._ports(secret, feeds or {})
+        lanes = Lanes()
+        self.ports = self._ports(secret, feeds or {}, lanes)
         self.limiting = limiter_backends(settings, secret)
         self.services = Services(
             database=self.database,
             identity=Identity(self.database, self.issuer, secret, self._external(), self.limiting.failures),
             budget=self.limiting.budget,
+            lanes=lanes,
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
             feed=ChangeFeed(self.database, settings.database_listen_url.get_secret_value() or None),
@@ -171,7 +174,7 @@ class Runtime:
         self.reporting = [one.close for one in (self.errors, self.tracer) if one is not None]
         """Ends what tells others of this process, after all else; each waits for a bounded time."""
 
-    def _ports(self, secret: bytes, feeds: Mapping[str, LocalFeed]) -> Ports:
+    def _ports(self, secret: bytes, feeds: Mapping[str, LocalFeed], lanes: Lanes) -> Ports:
         settings = self.settings
         return Ports(
             http=self.http,
@@ -187,6 +190,7 @@ class Runtime:
             mail=mail_of(settings, self.calls),
             mails_per_day=settings.mail_per_day,
             public_url=(settings.public_url or "").rstrip("/"),
+            make_way=lanes.make_way,
         )
 
     def _calls(self) -> Calls:

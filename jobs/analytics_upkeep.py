@@ -1,22 +1,21 @@
 """Ends the answers whose process is no more, and forgets what is kept of questions long enough (decision 286)."""
 
 from datetime import timedelta
+from functools import partial
 
 from contract.analytics_events import AnalyticsRunStatus, EventType, last_step
+from jobs.due import do_due
 from storage.base import now
 from storage.database import Database
 from storage.queries import analytics_runs as runs
 from storage.queries.records import lock_organization
-from storage.queries.watches import organizations_to_look_at, put_off
+from storage.queries.watches import put_off
 from storage.tables import AnalyticsWatch
 
 
 async def interrupt(database: Database) -> None:
     """End the runs whose leases are over, of any organization; a read alone where no organization has one."""
-    async with database.directory() as session:
-        found = await organizations_to_look_at(session, AnalyticsWatch, now())
-    for org_id in found:  # a transaction of each organization's own, as everything is
-        await _interrupt(database, org_id)
+    await do_due(database, AnalyticsWatch, partial(_interrupt, database))
 
 
 async def _interrupt(database: Database, org_id: str) -> None:

@@ -5,12 +5,13 @@ there is told by the first one that comes.
 """
 
 from contract.vocabulary import SYSTEM_ACTOR
+from jobs.due import do_due
 from storage.base import JsonDict, now
 from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import activities
 from storage.queries.records import append_events, lock_organization
-from storage.queries.watches import organizations_to_look_at, put_off
+from storage.queries.watches import put_off
 from storage.rows import ActivityRow
 from storage.tables import Event, ReminderWatch
 from storage.tables.activities import LINKS
@@ -21,11 +22,12 @@ BATCH = 500
 
 async def remind(database: Database) -> None:
     """Tell the reminders that are due, of any organization; a read alone where none is."""
-    async with database.directory() as session:
-        found = await organizations_to_look_at(session, ReminderWatch, now())
-    for org_id in found:  # a transaction of each organization's own, as everything is
+
+    async def tell_those_of(org_id: str) -> None:
         while await _remind(database, org_id):
             pass
+
+    await do_due(database, ReminderWatch, tell_those_of)
 
 
 async def _remind(database: Database, org_id: str) -> bool:

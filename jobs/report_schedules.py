@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from contract.schedules import Rhythm
 from contract.scopes import ScopeGroup
 from contract.vocabulary import SYSTEM_ACTOR, MailStatus, ReportFrequency, ReportKind, Weekday
+from jobs.due import do_due
 from jobs.mails import today
 from jobs.report_runs import enqueue_run
 from providers.mail import one_line
@@ -20,7 +21,7 @@ from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import mails, members, report_schedules
 from storage.queries.records import append_events, lock_organization
-from storage.queries.watches import organizations_to_look_at, put_off
+from storage.queries.watches import put_off
 from storage.tables import Event, Mail, Report, ReportWatch
 from storage.tenancy.sessions import TenantSession
 
@@ -42,11 +43,12 @@ def rhythm_of(schedule: Mapping[str, object]) -> Rhythm:
 
 async def fire(database: Database, most: int) -> None:
     """Make the runs that are due, of any organization, which may have so many messages a day."""
-    async with database.directory() as session:
-        found = await organizations_to_look_at(session, ReportWatch, now())
-    for org_id in found:  # a transaction of each organization's own, as everything is
+
+    async def fire_those_of(org_id: str) -> None:
         while await _fire(database, org_id, most):
             pass
+
+    await do_due(database, ReportWatch, fire_those_of)
 
 
 async def _fire(database: Database, org_id: str, most: int) -> bool:

@@ -7,14 +7,16 @@ once and never changes its bytes. Who may read a file is not known here.
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
+
+from providers import growing_files
 
 CHUNK = 256 * 1024
 _WRITTEN_AT_ONCE = 4 * CHUNK
@@ -52,6 +54,19 @@ class Artifacts(Protocol):
 
     async def check(self) -> None:
         """Find out whether the store can be used, without writing to it."""
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """What some stores can do besides: a file grows before anybody is told of it."""
+
+    async def append(self, name: str, start: int, pieces: AsyncIterator[bytes], look: Callable[[bytes], None]) -> None:
+        """Write behind the first `start` bytes of the file, and drop what lay there; a file begins with the first.
+
+        Once this returns they outlive the process and the machine's power; when it returns or raises, nobody writes
+        any more. `look` is called in a thread with all that is written, in order. What reading the pieces raises is
+        raised.
+        """
 
 
 def checked(name: str) -> str:
@@ -128,6 +143,15 @@ class Files:
             _drop(aside)
             raise
 
+    async def append(self, name: str, start: int, pieces: AsyncIterator[bytes], look: Callable[[bytes], None]) -> None:
+        """Written where they stay."""
+        path = self.folder / checked(name)
+        if not start:
+            await asyncio.to_thread(self._make_folders, path)
+        await growing_files.append(path, start, pieces, look)
+        if not start:
+            await asyncio.to_thread(_sync_folder, path.parent)
+
     def _put(self, path: Path, data: bytes) -> None:
         aside = self._begun(path)
         try:
@@ -138,12 +162,17 @@ class Files:
 
     def _begun(self, path: Path) -> BinaryIO:
         """The file beside the path, made with the folders that lead there."""
+        self._make_folders(path)
+        name = path.with_name(f".{path.name}.{token_hex(8)}")
+        return open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
+
+    def _make_folders(self, path: Path) -> None:
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         for folder in reversed([path.parent, *path.parent.parents]):
             if folder.is_relative_to(self.folder):  # each for itself: the parents that mkdir makes are open to all
-                folder.mkdir(exist_ok=True, mode=0o700)
-        name = path.with_name(f".{path.name}.{token_hex(8)}")
-        return open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
+                with suppress(FileExistsError):
+                    folder.mkdir(mode=0o700)
+                    _sync_folder(folder.parent)
 
     async def open(self, name: str, start: int, length: int) -> Pieces:
         path = self.folder / checked(name)

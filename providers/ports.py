@@ -1,6 +1,7 @@
 """Holds the ports that lead outside, as the service was started with them: for all that works without a request."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from contract.limits import FILES_QUOTA_BYTES, MAILS_PER_DAY
@@ -14,6 +15,11 @@ from providers.mail import MailPort, Nowhere
 from providers.notifications import Notifications
 from providers.outbound import Outbound
 from providers.sequencing import Sequencing
+
+
+async def _take_turns(_organization: str, _seconds: float) -> None:
+    """Let others have a turn."""
+    await asyncio.sleep(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +47,5 @@ class Ports:
     """The messages that an organization may have sent on a day of UTC."""
     public_url: str = ""
     """The beginning of links, without a slash at its end; empty where nothing says what it is."""
+    make_way: Callable[[str, float], Awaitable[None]] = _take_turns
+    """Called by what goes on for long, after so many seconds of its work for an organization."""

@@ -15,7 +15,7 @@ from resolvers.export_rows import EXPORTED
 from resolvers.export_work import KIND, group_of
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Input
+from resolvers.shared.inputs import ExactInput
 from resolvers.shared.lists import by_id
 from storage.base import JsonDict, as_uuid
 from storage.new_rows import new_row
@@ -39,7 +39,7 @@ def check_filters(kind: ExportKind, named: Iterable[str]) -> None:
         raise Problems(problems)
 
 
-class DataExportInput(Input):
+class DataExportInput(ExactInput):
     """The list that is wanted as a file; which records of it stands beside."""
 
     kind: ExportKind

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.criteria import Condition
@@ -23,8 +24,9 @@ from contract.scopes import ScopeGroup
 from contract.vocabulary import JobStatus
 from jobs.work import NotYet, Retry, Run, WorkFailed, work
 from providers.artifacts import ArtifactMissing
+from resolvers.export_forms import FORMS
 from resolvers.export_reading import ExportReading
-from resolvers.export_rows import EXPORTED, FORMS
+from resolvers.export_rows import EXPORTED
 from resolvers.made_files import MadeFile, add_made, put_made
 from storage.base import FIRST_ID, new_id, now
 from storage.queries import exports as statements
@@ -151,6 +153,7 @@ async def _go_on(run: Run, task: _Task) -> _Task:
     made = task.made
     reading = ExportReading(
         run.reading,
+        partial(run.ports.make_way, run.org_id),
         EXPORTED[task.kind],
         task.condition,
         task.columns,

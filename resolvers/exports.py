@@ -4,14 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.criteria import Condition
 from contract.errors import Path, TimedOut
 from contract.limits import EXPORT_ROWS_MAX, EXPORT_SECONDS
 from contract.scopes import ScopeGroup
+from resolvers.export_forms import FORMS
 from resolvers.export_reading import ExportReading
-from resolvers.export_rows import EXPORTED, FORMS, Exported
+from resolvers.export_rows import EXPORTED, Exported
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
 from storage.base import FIRST_ID, now
@@ -62,6 +64,7 @@ class ExportStream:
             wanted = self._wanted
             self._reading = ExportReading(
                 self._ctx.reading,
+                partial(self._ctx.services.lanes.make_way, self._ctx.org_id),
                 self._exported,
                 wanted.condition,
                 self._columns,

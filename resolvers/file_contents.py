@@ -1,7 +1,10 @@
 """The bytes of files: for who may read them, and for whoever has a link that somebody signed (decision 393)."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from time import perf_counter
 from typing import Annotated
 from unicodedata import category
 
@@ -15,13 +18,13 @@ from providers.artifacts import ArtifactMissing, Artifacts, Pieces
 from providers.content_types import SHOWN
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Input
+from resolvers.shared.inputs import ExactInput
 from resolvers.shared.lists import may_read
 from storage.base import as_uuid, now
 from storage.tables import File
 
 
-class LinkAsked(Input):
+class LinkAsked(ExactInput):
     """For how long a link works, and whether it shows the file in place of saving it."""
 
     ttl_seconds: Annotated[StrictInt, Field(ge=FILE_LINK_SECONDS_LEAST, le=FILE_LINK_SECONDS_MAX)] = FILE_LINK_SECONDS
@@ -47,15 +50,35 @@ class Content:
     may_be_shown: bool
     _storage_name: str
     _store: Artifacts
+    _rest: Callable[[float], Awaitable[None]]
 
     async def read(self, start: int, length: int) -> Pieces:
         """The bytes from there on, which the caller closes. Raises NotFound, or Unavailable."""
         try:
-            return await self._store.open(self._storage_name, start, length)
+            return _Considerate(await self._store.open(self._storage_name, start, length), self._rest)
         except ArtifactMissing:
             raise NotFound() from None
         except OSError as error:
             raise Unavailable() from error
+
+
+class _Considerate:
+    """Pieces that make way for other organizations: each takes a thread, the loop and the processor for a moment."""
+
+    def __init__(self, pieces: Pieces, rest: Callable[[float], Awaitable[None]]) -> None:
+        self._pieces = pieces
+        self._rest = rest
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        begun = perf_counter()
+        async for piece in self._pieces:
+            read = perf_counter() - begun
+            yield piece
+            await self._rest(read)
+            begun = perf_counter()
+
+    async def aclose(self) -> None:
+        await self._pieces.aclose()
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -110,4 +133,5 @@ def _content(ctx: Context, file: File) -> Content:
     store = ctx.services.artifacts
     # Without what controls a terminal, or turns the order of the letters around it.
     name = "".join(c for c in file.name if category(c) not in ("Cc", "Cf"))
-    return Content(name, file.content_type, file.bytes, file.sha256, may_be_shown, file.storage_name, store)
+    rest = partial(ctx.services.lanes.make_way, file.org_id)
+    return Content(name, file.content_type, file.bytes, file.sha256, may_be_shown, file.storage_name, store, rest)

@@ -13,7 +13,7 @@ from contract.limits import IMPORT_COLUMNS_MAX, IMPORT_HEADING_MAX
 from resolvers import upsert_rows as kinds
 from resolvers.import_cells import Told, day_pattern
 from resolvers.import_csv import Form, Reader, known_encoding
-from resolvers.shared.inputs import Input, Line, Reference
+from resolvers.shared.inputs import ExactInput, Line, Reference
 from resolvers.shared.tagging import Names
 from resolvers.upsert_rows import Kind
 from storage.base import JsonDict
@@ -45,14 +45,14 @@ def _date_format(text: str) -> str:
     return text
 
 
-class ColumnMapping(Input):
+class ColumnMapping(ExactInput):
     """Which field a column becomes; null leaves it out."""
 
     column: Line
     field: Line | None = None
 
 
-class DataImportInput(Input):
+class DataImportInput(ExactInput):
     """How a file is read and written."""
 
     file_id: Reference

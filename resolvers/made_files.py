@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from contract.limits import LEFTOVER_HOURS
 from jobs.work import Run
-from resolvers.receiving import Measured
+from resolvers.shared.measured import Measured
 from storage.base import new_id, now
 from storage.new_rows import new_row
 from storage.queries import files as statements

@@ -18,7 +18,7 @@ from resolvers.report_runs import Asked, Formats, check_leads
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Email, Input, bounded, shown, storable
+from resolvers.shared.inputs import Email, ExactInput, bounded, shown, storable
 from resolvers.shared.lists import by_id
 from storage.base import JsonDict, now
 from storage.new_rows import new_row
@@ -42,7 +42,7 @@ Addresses = Annotated[
 ]
 
 
-class ReportEmail(Input):
+class ReportEmail(ExactInput):
     """To whom a report goes, and with which words."""
 
     to: Addresses

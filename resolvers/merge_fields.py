@@ -10,7 +10,7 @@ from contract.bulk_vocabulary import MergeableKind
 from contract.errors import Problem, Problems
 from contract.limits import MERGED_MAX
 from resolvers.contacts import is_named
-from resolvers.shared.inputs import Input
+from resolvers.shared.inputs import ExactInput
 from storage.base import Record, as_uuid
 from storage.columns import UPDATE, columns_of
 from storage.queries.duplicates import MODELS
@@ -18,14 +18,14 @@ from storage.queries.duplicates import MODELS
 _CHOICES_MAX = 100
 
 
-class MergeChoice(Input):
+class MergeChoice(ExactInput):
     """From which record a field is taken."""
 
     field: StrictStr
     record_id: StrictStr
 
 
-class MergeInput(Input):
+class MergeInput(ExactInput):
     """Records that are to become one."""
 
     model_config = ConfigDict(populate_by_name=True)

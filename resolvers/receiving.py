@@ -4,7 +4,6 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
-from hashlib import sha256
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, StrictStr, WithJsonSchema
@@ -15,14 +14,12 @@ from contract.limits import (
     FILE_NAME_MAX,
     LEFTOVER_HOURS,
     ONE_REQUEST_FILE_MAX_BYTES,
-    SNIFFED_HEAD_BYTES,
-    SNIFFED_TAIL_BYTES,
 )
 from contract.scopes import ScopeGroup
-from providers.content_types import sniffed
 from resolvers.shared.access import Rule
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import shown, storable, trimmed
+from resolvers.shared.measured import Measured
 from storage.base import new_id, now
 from storage.queries import files as statements
 
@@ -50,33 +47,6 @@ Sha256 = Annotated[
     AfterValidator(_sha256),
     WithJsonSchema({"type": "string", "pattern": "^[0-9A-Fa-f]{64}$"}),
 ]
-
-
-class Measured:
-    """Bytes on their way: their number, their hash, and what tells their kind."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._digest = sha256()
-        self._head = b""
-        self._tail = b""
-
-    def add(self, piece: bytes) -> None:
-        """Take the next ones into account."""
-        self.bytes += len(piece)
-        self._digest.update(piece)
-        if len(self._head) < SNIFFED_HEAD_BYTES:
-            self._head += piece[: SNIFFED_HEAD_BYTES - len(self._head)]
-        end = piece[-SNIFFED_TAIL_BYTES:]
-        self._tail = (self._tail + end)[-SNIFFED_TAIL_BYTES:]
-
-    @property
-    def sha256(self) -> str:
-        return self._digest.hexdigest()
-
-    def kind(self, declared: str | None) -> str:
-        """The media type."""
-        return sniffed(self._head, self._tail, declared)
 
 
 @dataclass(frozen=True, slots=True)

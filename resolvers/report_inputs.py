@@ -12,7 +12,18 @@ from contract.vocabulary import ReportKind
 from reports.narrowing import LISTS, NOT_OF
 from resolvers.outreach_inputs import TimeZone
 from resolvers.report_schedules import ReportSchedule
-from resolvers.shared.inputs import CalendarDate, Currency, Input, Line, Reference, bounded, shown, storable, trimmed
+from resolvers.shared.inputs import (
+    CalendarDate,
+    Currency,
+    ExactInput,
+    Input,
+    Line,
+    Reference,
+    bounded,
+    shown,
+    storable,
+    trimmed,
+)
 from storage.base import JsonDict
 from storage.queries import reports as statements
 from storage.tenancy.sessions import TenantSession
@@ -33,7 +44,7 @@ _Description = Annotated[str, bounded(REPORT_DESCRIPTION_MAX), AfterValidator(st
 _SOME: Final = Field(min_length=1, max_length=REPORT_LIST_MAX)
 
 
-class ReportParameters(Input):
+class ReportParameters(ExactInput):
     """The parameters that the question is narrowed by."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -60,7 +71,7 @@ class ReportParameters(Input):
     time_zone: Annotated[TimeZone, Field(description="An IANA time zone.")] = "UTC"
 
 
-class ReportCreate(Input):
+class ReportCreate(ExactInput):
     """A new report."""
 
     name: _Name

@@ -14,7 +14,7 @@ from reports.report_rows import lead_nowhere
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Input
+from resolvers.shared.inputs import ExactInput
 from resolvers.shared.lists import PageResult, by_id, children
 from storage.queries import listables
 from storage.rows import ReportRow, ReportRunRow
@@ -35,7 +35,7 @@ Formats = Annotated[
 ]
 
 
-class ReportRunAsked(Input):
+class ReportRunAsked(ExactInput):
     """The files that are wanted of a report."""
 
     formats: Formats = [ReportFormat.PDF]

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, Field, StrictInt, StrictStr, model_validator
 
 from contract.errors import Path, Problem, Problems
 from contract.vocabulary import ReportFormat, ReportFrequency, ReportKind, Weekday
@@ -12,13 +12,14 @@ from resolvers.mails import Addresses, checked_addresses
 from resolvers.outreach_inputs import TimeZone
 from resolvers.report_runs import Formats
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Given, Input
+from resolvers.shared.inputs import ExactInput, Given
 from storage.base import JsonDict, now
 from storage.queries import members
 from storage.tenancy.sessions import TenantSession
 
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]"
 _OFF: Given = {"schedule": None, "next_at": None, "scheduled_by": None}
+_TOLD = frozenset({"next_at", "paused_reason"})
 _DAYS = {"weekday": ReportFrequency.WEEKLY, "day_of_month": ReportFrequency.MONTHLY}
 
 
@@ -28,7 +29,7 @@ def _time(text: str) -> str:
     return text
 
 
-class ReportSchedule(Input):
+class ReportSchedule(ExactInput):
     """When a report is mailed by itself."""
 
     frequency: ReportFrequency
@@ -45,6 +46,12 @@ class ReportSchedule(Input):
     time_zone: Annotated[TimeZone, Field(description="An IANA time zone.")] = "UTC"
     to: Addresses
     formats: Formats = [ReportFormat.PDF]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_is_told(cls, given: object) -> object:
+        """Leave out what a schedule that was read says besides, so that it can be sent back."""
+        return {name: given[name] for name in given if name not in _TOLD} if isinstance(given, dict) else given
 
 
 def check(schedule: ReportSchedule | None, at: Path) -> None:

@@ -1,8 +1,11 @@
 """Takes the parts of an upload: an offset that is told is in the store for good, and two senders never mix.
 
-A part holds its upload while its bytes come. They are kept in pieces, each of which counts once it lies in the store;
-those of a part with a checksum count once it is proven, and the last one once the whole file is there. So what is lost
-of an upload, whenever the machine stops, is a piece.
+A part holds its upload while its bytes come. They count once they lie in the store for good: those of a part with a
+checksum once it is proven, and the last ones once the whole file is there. So what is lost of an upload, whenever the
+machine stops, is what came in the last moments.
+
+Where the store lets a file grow, all parts go behind each other into one, which is the file in the end: each byte is
+written once. Other stores keep pieces, which are put together (decision 990).
 """
 
 import asyncio
@@ -11,24 +14,19 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from hashlib import sha256
 
-from contract.errors import BadRequest, Conflict, Unavailable
+from contract.errors import BadRequest, Conflict, InvalidState, Unavailable
 from contract.file_errors import ChecksumMismatch, UploadHeld
-from contract.http_errors import TooLarge
-from contract.limits import (
-    UPLOAD_CHECKED_MAX_BYTES,
-    UPLOAD_HOLD_SECONDS,
-    UPLOAD_PIECE_BYTES,
-    UPLOAD_WAIT_SECONDS,
-)
+from contract.limits import UPLOAD_PIECE_BYTES, UPLOAD_RUN_BYTES, UPLOAD_WAIT_SECONDS
 from contract.scopes import ScopeGroup
+from providers.artifacts import Growing
 from resolvers import uploads
-from resolvers.receiving import Measured, announce, give_up, new_name
+from resolvers.receiving import announce, give_up, new_name
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
+from resolvers.shared.measured import Measured
+from resolvers.upload_coming import Coming, Part, later, too_long
 from storage.base import new_id, now
 from storage.new_rows import new_row
 from storage.queries import files
@@ -36,20 +34,10 @@ from storage.queries import uploads as statements
 from storage.tables import FilePiece, FileUpload
 
 _POLL_SECONDS = 0.1
-_RENEWED = UPLOAD_HOLD_SECONDS / 3
 
 
 class BrokenOff(Exception):
     """The client has gone before all of its part was there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part as its request announces it: where it begins, how long it is if it says, and what it has to hash to."""
-
-    offset: int
-    length: int | None
-    digest: bytes | None
 
 
 def digest_of(header: str | None) -> bytes | None:
@@ -74,19 +62,21 @@ async def append(ctx: Context, upload_id: str, part: Part, pieces: AsyncIterator
     reading the bytes raises.
     """
     holder = new_id()
-    upload = await _take(ctx, upload_id, part, holder)
+    upload, is_clean = await _take(ctx, upload_id, part, holder)
     if upload.state == "open":
+        coming = Coming(ctx, upload, holder, part, pieces)
         try:
-            await _Appending(ctx, upload, holder, part, pieces).work()
+            await _Appending(ctx, upload, holder, part, coming).work(is_clean=is_clean)
         finally:
+            await coming.leave()
             with suppress(Exception):  # it will be taken over then
                 async with ctx.writing() as session:
                     await statements.let_go(session, upload.id, holder)
     return await uploads.get_upload(ctx, upload.id)
 
 
-async def _take(ctx: Context, upload_id: str, part: Part, holder: str) -> FileUpload:
-    """The upload, held for this part. Raises what stands in the part's way."""
+async def _take(ctx: Context, upload_id: str, part: Part, holder: str) -> tuple[FileUpload, bool]:
+    """The upload, held for this part, and whether the one before let go of it. Raises what stands in the part's way."""
     until = asyncio.get_running_loop().time() + UPLOAD_WAIT_SECONDS
     while True:
         async with ctx.writing() as session:
@@ -96,10 +86,10 @@ async def _take(ctx: Context, upload_id: str, part: Part, holder: str) -> FileUp
                 if part.offset != upload.received:
                     raise Conflict(f"The upload goes on at {upload.received}")
                 if part.offset + (part.length or 0) > upload.bytes:
-                    raise _too_long(upload)
+                    raise too_long(upload)
                 if upload.state == "done":
-                    return upload
-                return await statements.hold(session, upload, holder, _later())
+                    return upload, True
+                return await statements.hold(session, upload, holder, later()), upload.holder is None
         if asyncio.get_running_loop().time() > until:
             raise UploadHeld()
         await asyncio.sleep(_POLL_SECONDS)
@@ -108,28 +98,37 @@ async def _take(ctx: Context, upload_id: str, part: Part, holder: str) -> FileUp
 class _Appending:
     """One part on its way into an upload that is held for it."""
 
-    def __init__(self, ctx: Context, upload: FileUpload, holder: str, part: Part, pieces: AsyncIterator[bytes]) -> None:
+    def __init__(self, ctx: Context, upload: FileUpload, holder: str, part: Part, came: Coming) -> None:
         self._ctx = ctx
+        self._store = ctx.services.artifacts
         self._upload = upload
         self._holder = holder
-        self._part = part
-        self._pieces = pieces
-        self._rest = b""
-        self._came = part.offset
+        self._digest = part.digest
+        self._coming = came
+        self._came = self._counted = part.offset
+        self._there: list[FilePiece] = []
         self._waiting: list[FilePiece] = []
+        """What is in the store and does not count yet; the first of it may be the last one that counts, grown."""
+        self._grows = False
+        self._measured = ctx.services.measured.take(upload.id, upload.received)
         self._hash = sha256()
-        self._broken: Exception | None = None
-        self._is_over = False
-        self._renewed = asyncio.get_running_loop().time()
 
-    async def work(self) -> None:
-        """Take all that comes. Raises what breaks it off once that which has come before counts."""
+    async def work(self, *, is_clean: bool) -> None:
+        """Take all that comes. Raises what breaks it off once that which has come before counts.
+
+        The file of the part before grows only where that one `is_clean`, so that nobody can still be writing to it.
+        """
+        if self._came:
+            async with self._ctx.reading() as session:
+                self._there = [*await statements.pieces_of(session, [self._upload.id])]
+            if sum(piece.bytes for piece in self._there) != self._came:  # the rows were put back without the bytes
+                raise InvalidState("What had come of the upload is not there any more; begin it anew")
+            self._grows = is_clean
         try:
-            while self._part.length != 0 and not self._is_over and self._came < self._upload.bytes:
+            while self._coming.may_go_on and self._came < self._upload.bytes:
                 await self._piece()
-            if not self._is_over and self._part.length is None:
-                await self._expect_end()
-            await self._prove()
+            await self._coming.end()
+            self._prove()
             if self._came == self._upload.bytes:
                 await self._complete()
             elif self._waiting:
@@ -137,139 +136,139 @@ class _Appending:
         except BaseException:
             await self._drop()
             raise
-        if self._broken is not None:
-            raise self._broken
+        finally:
+            if self._measured is not None and self._measured.bytes == self._counted < self._upload.bytes:
+                self._ctx.services.measured.keep(self._upload.id, self._measured)
+        if self._coming.broken is not None:
+            raise self._coming.broken
 
     async def _piece(self) -> None:
-        """Store the next piece; it counts at once unless there is a checksum, or the file is whole with it."""
-        name, start = new_name(self._ctx), self._came
-        await announce(self._ctx, name)
+        """Store what comes next; it counts at once unless there is a checksum, or the file is whole with it."""
+        before = self._there[-1] if self._there and self._grows and isinstance(self._store, Growing) else None
+        name = new_name(self._ctx) if before is None else before.storage_name
+        if before is None:
+            await announce(self._ctx, name)
+        come = self._coming.bytes
         try:
-            await self._ctx.services.artifacts.put_stream(name, self._next())
+            await self._stored(name, 0 if before is None else before.bytes)
         except OSError as error:
-            await give_up(self._ctx, name)
+            if before is None:
+                await give_up(self._ctx, name)
             raise Unavailable() from error
-        except BaseException:
-            self._came = start
-            raise
-        size = self._came - start
+        size = self._coming.bytes - come
         if not size:
-            await give_up(self._ctx, name)
+            if before is None:
+                await give_up(self._ctx, name)
             return
+        start = self._came if before is None else before.start
+        size += 0 if before is None else before.bytes
         org_id, upload_id = self._ctx.org_id, self._upload.id
-        made = new_row(FilePiece, org_id=org_id, upload_id=upload_id, start=start, bytes=size, storage_name=name)
-        self._waiting.append(made)
-        if self._part.digest is None and self._came < self._upload.bytes:
+        self._waiting.append(
+            new_row(FilePiece, org_id=org_id, upload_id=upload_id, start=start, bytes=size, storage_name=name)
+        )
+        self._came = start + size
+        if self._digest is None and self._came < self._upload.bytes:
             await self._commit()
 
-    async def _next(self) -> AsyncIterator[bytes]:
-        """The bytes of one piece. What breaks the request off ends it."""
-        room = min(UPLOAD_PIECE_BYTES, self._upload.bytes - self._came)
-        while room > 0:
-            chunk = self._rest or await self._read()
-            if chunk is None:
-                return
-            taken, self._rest = chunk[:room], chunk[room:]
-            room -= len(taken)
-            self._came += len(taken)
-            if self._part.digest is not None:
-                self._hash.update(taken)
-                if self._came - self._part.offset > UPLOAD_CHECKED_MAX_BYTES:
-                    raise TooLarge(f"A part with a checksum is larger than {UPLOAD_CHECKED_MAX_BYTES} bytes")
-            yield taken
-            await self._renew()
+    async def _stored(self, name: str, size: int) -> None:
+        """Have what comes next stored under this name, which has so many bytes already. Raises OSError."""
+        left = self._upload.bytes - self._came
+        if isinstance(self._store, Growing):
+            most = left if self._digest is not None else min(UPLOAD_RUN_BYTES, left)
+            await self._store.append(name, size, self._coming.next(most), self._look)
+        else:
+            await self._store.put_stream(name, self._looked_at(min(UPLOAD_PIECE_BYTES, left)))
 
-    async def _read(self) -> bytes | None:
-        """Read the next piece; None at the end, or where the request breaks off."""
-        try:
-            return await anext(self._pieces)
-        except StopAsyncIteration:
-            self._is_over = True
-        except Exception as error:
-            self._is_over, self._broken = True, error
-        return None
+    async def _looked_at(self, most: int) -> AsyncIterator[bytes]:
+        async for chunk in self._coming.next(most):
+            await asyncio.to_thread(self._look, chunk)
+            yield chunk
 
-    async def _expect_end(self) -> None:
-        """Raises TooLarge where there is more than the upload has room for."""
-        while not self._rest and not self._is_over:
-            self._rest = await self._read() or b""
-        if self._rest:
-            raise _too_long(self._upload)
+    def _look(self, chunk: bytes) -> None:
+        """Measure what comes."""
+        if self._measured is not None:
+            self._measured.add(chunk)
+        if self._digest is not None:
+            self._hash.update(chunk)
 
-    async def _prove(self) -> None:
+    def _prove(self) -> None:
         """Raises ChecksumMismatch for a part that is not what it said; of one that broke off nothing counts."""
-        digest = self._part.digest
-        if digest is None:
+        if self._digest is None:
             return
-        if self._broken is not None:
-            raise self._broken
-        if not hmac.compare_digest(self._hash.digest(), digest):
+        if self._coming.broken is not None:
+            raise self._coming.broken
+        if not hmac.compare_digest(self._hash.digest(), self._digest):
             raise ChecksumMismatch()
 
     async def _commit(self) -> None:
-        """Have the waiting pieces count. Raises UploadHeld where another request has taken over."""
+        """Have what waits count. Raises UploadHeld where another request has taken over."""
+        before = self._there[-1] if self._there else None
         async with self._ctx.writing() as session:
-            if not await statements.advance(session, self._upload.id, self._holder, self._waiting):
+            if not await statements.advance(session, self._upload.id, self._holder, self._waiting, before):
                 raise UploadHeld()
-        self._waiting = []
+        self._there, self._waiting, self._counted, self._grows = self._all, [], self._came, True
+
+    @property
+    def _all(self) -> list[FilePiece]:
+        """What there is with what waits."""
+        begin = self._waiting[0].start if self._waiting else self._came
+        return [*(piece for piece in self._there if piece.start < begin), *self._waiting]
 
     async def _complete(self) -> None:
-        """Put the pieces together and make the file of them, with which the last of them counts."""
-        async with self._ctx.reading() as session:
-            there = await statements.pieces_of(session, [self._upload.id])
-        pieces = [*there, *self._waiting]
-        name, measured = new_name(self._ctx), Measured()
-        await announce(self._ctx, name)
+        """Make the file, with which the last bytes count: of the one piece that there is, or of all put together."""
+        [first, *others] = pieces = self._all
+        name, measured = first.storage_name, self._measured
+        if others:
+            name = new_name(self._ctx)
+            await announce(self._ctx, name)
+        if measured is not None and measured.bytes != self._upload.bytes:
+            measured = None
+        whole = measured or Measured()
         try:
-            await self._ctx.services.artifacts.put_stream(name, self._joined(pieces, measured))
+            content = self._read(pieces, whole if measured is None else None)
+            if others:
+                await self._store.put_stream(name, content)
+            elif measured is None:
+                async for _ in content:
+                    pass
         except (OSError, LookupError) as error:
-            await give_up(self._ctx, name)
+            if others:
+                await give_up(self._ctx, name)
             raise Unavailable() from error
-        is_right = self._upload.sha256 in (None, measured.sha256)
+        is_right = self._upload.sha256 in (None, whole.sha256)
         async with self._ctx.writing() as session:
             usage = await files.lock_usage(session)
             upload = await uploads.locked(session, self._upload.id)
             if upload.holder != self._holder:
                 raise UploadHeld()
             if is_right:
-                await uploads.completed(self._ctx, session, upload, measured, name)
+                await uploads.completed(self._ctx, session, upload, whole, name)
             else:
                 await uploads.abandoned(session, usage, upload)
+        self._counted = self._came
         if not is_right:
             await give_up(self._ctx, name)
+            await self._drop()
             raise ChecksumMismatch("The file is not the one whose SHA-256 was declared; the upload has ended")
-        await give_up(self._ctx, *(piece.storage_name for piece in self._waiting))
+        if others:
+            await self._drop()
         self._waiting = []
         self._ctx.forget()
 
-    async def _joined(self, pieces: list[FilePiece], measured: Measured) -> AsyncIterator[bytes]:
+    async def _read(self, pieces: list[FilePiece], measured: Measured | None) -> AsyncIterator[bytes]:
+        """Read the pieces, one behind the other; they are measured where they have not been."""
         for piece in pieces:
-            async with aclosing(await self._ctx.services.artifacts.open(piece.storage_name, 0, piece.bytes)) as content:
+            async with aclosing(await self._store.open(piece.storage_name, 0, piece.bytes)) as content:
                 async for chunk in content:
-                    measured.add(chunk)
+                    if measured is not None:
+                        await measured.add_aside(chunk)
                     yield chunk
-                    await self._renew()
-
-    async def _renew(self) -> None:
-        """Hold on, since something came. Raises UploadHeld where another request has taken over."""
-        moment = asyncio.get_running_loop().time()
-        if moment - self._renewed < _RENEWED:
-            return
-        self._renewed = moment
-        async with self._ctx.writing() as session:
-            if not await statements.go_on_holding(session, self._upload.id, self._holder, _later()):
-                raise UploadHeld()
+                    await self._coming.renew()
 
     async def _drop(self) -> None:
         """Have pieces that never counted removed soon."""
-        if self._waiting:
+        counted = {piece.storage_name for piece in self._there}
+        if names := [piece.storage_name for piece in self._waiting if piece.storage_name not in counted]:
             with suppress(Exception):  # within a day it will be done anyway
-                await give_up(self._ctx, *(piece.storage_name for piece in self._waiting))
-
-
-def _later() -> datetime:
-    return now() + timedelta(seconds=UPLOAD_HOLD_SECONDS)
-
-
-def _too_long(upload: FileUpload) -> TooLarge:
-    return TooLarge(f"The upload has {upload.bytes} bytes, and the part reaches beyond them")
+                await give_up(self._ctx, *names)
+        self._waiting = []

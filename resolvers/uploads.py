@@ -13,10 +13,11 @@ from contract.limits import UPLOAD_HOURS, UPLOADS_MAX
 from contract.scopes import ScopeGroup
 from resolvers.files import AttachTo, add_file, to_attach
 from resolvers.folders import found_folder
-from resolvers.receiving import FileName, Measured, Sha256
+from resolvers.receiving import FileName, Sha256
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Line, Reference
+from resolvers.shared.measured import Measured
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files, records
@@ -154,6 +155,7 @@ async def completed(
     What has gone meanwhile, its folder or a record that it was to be attached to, is in no one's way (decision 395).
     """
     usage = await files.lock_usage(session)
+    await statements.drop_pieces(session, [upload.id])  # of which one may be the file: it takes its bytes on again
     folder = None if upload.folder_id is None else await session.find(Folder, id=upload.folder_id)
     kinds = await files.kinds_with_room(session, upload.attach_to) if upload.attach_to else {}
     draft = new_row(
@@ -168,7 +170,6 @@ async def completed(
         storage_name=storage_name,
     )
     file = await add_file(ctx, session, usage, draft, kinds, reserved=upload.bytes)
-    await statements.drop_pieces(session, [upload.id])
     return await session.update(
         upload, received=upload.bytes, state="done", file_id=file.id, holder=None, held_until=None
     )

@@ -13,7 +13,7 @@ from contract.scopes import ScopeGroup
 from resolvers import upsert_rows as kinds
 from resolvers.shared.access import requires
 from resolvers.shared.context import Acting, Context
-from resolvers.shared.inputs import Input
+from resolvers.shared.inputs import ExactInput
 from resolvers.upsert_records import Raced, written
 from resolvers.upsert_rows import Kind, Line, read
 from storage.db_errors import is_duplicate
@@ -22,7 +22,7 @@ from storage.tenancy.sessions import TenantSession
 _Rows = Field(min_length=1, max_length=UPSERT_ROWS_MAX)
 
 
-class Upsert(Input):
+class Upsert(ExactInput):
     """Says how rows are written."""
 
     policy: BulkPolicy = BulkPolicy.SKIP_FAILED

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pydantic import ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from contract.criteria import EVERYTHING
 from contract.criteria_json import to_json
 from contract.errors import NotFound
 from resolvers.export_jobs import NOUNS, DataExportInput, check_filters, create_export, get_export
 from resolvers.files import get_file
+from resolvers.shared.inputs import ExactInput
 from rest_compat.exports import LISTS, ListFilters, filters_of
 from rest_compat.files import FILE
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 
 
-class OneListFilters(ListFilters):
+class OneListFilters(ListFilters, ExactInput):
     """Has the filters of a list in a body, where one of another name is refused: it would let more records in."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 def _filters() -> dict[str, Any]:  # Any: pydantic's pairs
@@ -89,7 +88,7 @@ OPERATIONS: Final = (
         description="A list becomes a file, by a job; the caller also needs the group that reads the list. Each record "
         "that is there when this is answered and stays is in the file once, or there is no file. Two of an "
         "organization run at once, 20 may wait.",
-        response_headers=("Location", "X-Ignored-Fields"),
+        response_headers=("Location",),
         errors=(409,),
         operation_id="exports_create",
     ),

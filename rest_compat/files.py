@@ -278,7 +278,6 @@ OPERATIONS: Final = (
         answer="FileLink",
         graphql_field="Mutation.fileLinkCreate",
         description="It works without a credential until it ends, the file is in the trash, or the pepper is changed.",
-        response_headers=("X-Ignored-Fields",),
         errors=(404, 409),
     ),
     _FILES.action("restore", restore_file, description="Out of the trash, to the top where its folder is gone."),

@@ -126,7 +126,6 @@ OPERATIONS: Final = (
         graphql_field="Query.dataImportPreview",
         description="Reads the head of the file and writes nothing: encoding, delimiter, columns, which field each "
         "becomes, and what would come of the first rows.",
-        response_headers=("X-Ignored-Fields",),
         errors=(409,),
         operation_id="imports_preview",
     ),
@@ -142,7 +141,6 @@ OPERATIONS: Final = (
         graphql_field="Mutation.dataImportCreate",
         description="An uploaded CSV file becomes records, by a job, 500 rows in a transaction; one of an organization "
         "runs at a time, 20 may wait. Repeating a file is safe with a key to match on.",
-        response_headers=("X-Ignored-Fields",),
         errors=(409,),
         operation_id="imports_create",
     ),

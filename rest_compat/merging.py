@@ -105,6 +105,7 @@ OPERATIONS: Final = (
         duplicates,
         "List duplicates",
         resolver=list_duplicates,
+        is_heavy=True,
         query=DuplicateQuery,
         answer="DuplicateGroup",
         many=True,
@@ -122,7 +123,6 @@ OPERATIONS: Final = (
         answer="MergePreview",
         graphql_field="Query.mergePreview",
         description="Says what the merge would do, and does nothing.",
-        response_headers=("X-Ignored-Fields",),
         errors=(409,),
     ),
     RestOperation(
@@ -137,7 +137,7 @@ OPERATIONS: Final = (
         graphql_field="Mutation.recordsMerge",
         description="Makes one record of 2 to 11, in one transaction, with every link. Identifiers of those that went "
         "lead to the one that stays.",
-        response_headers=("Location", "X-Ignored-Fields"),
+        response_headers=("Location",),
     ),
     RestOperation(
         "GET",

@@ -87,7 +87,8 @@ class RestOperation:
     """Declares a method on a path.
 
     `resolver` is the guarded function that the handler calls: its rule is enforced before anything of the request but
-    its headers is read. Without one the operation is public. Where a body is not required, none is an empty object.
+    its headers is read. Without one the operation is public. One that `is_heavy` keeps the database busier than its
+    rows say, and makes way for others (decision 994). Where a body is not required, none is an empty object.
     A body with `listed` is an array, which is the value of that field of its model.
     One that `takes_key` knows the idempotency key itself; others that write are made once under it. `seconds` is how
     long its handler may take, where that is longer than others may.
@@ -109,6 +110,7 @@ class RestOperation:
     handler: Handler
     summary: str
     resolver: Resolver | None = None
+    is_heavy: bool = False
     status: int = 200
     query: type[Input] | None = None
     body: type[Input] | None = None

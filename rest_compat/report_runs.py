@@ -79,7 +79,7 @@ OPERATIONS: Final = (
         graphql_field="Mutation.reportRun",
         description="By a job, all of one set of rows. `Location` is the path of the run. 409 for a report that is "
         "narrowed to what is not there any more.",
-        response_headers=("Location", "X-Ignored-Fields"),
+        response_headers=("Location",),
         errors=(404, 409),
     ),
     RestOperation(
@@ -96,7 +96,7 @@ OPERATIONS: Final = (
         "members; an administrator may write to others. `mail` of the run says what became of the message. Send an "
         "Idempotency-Key: a repeated request mails nothing twice then. 409 for a report that is narrowed to what is "
         "not there any more, 429 once the organization has had its messages of the day.",
-        response_headers=("Location", "X-Ignored-Fields"),
+        response_headers=("Location",),
         errors=(404, 409, 429),
     ),
     RestOperation(

@@ -122,6 +122,7 @@ OPERATIONS: Final = (
         rows,
         "Get the rows of a report",
         resolver=table_of_report,
+        is_heavy=True,
         query=RowsQuery,
         answer="ReportTable",
         files=(_CSV,),

@@ -23,6 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from contract.costs import HEAVY_POINTS
 from contract.errors import GatewayError, Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
 from providers.artifacts import Pieces
@@ -85,7 +86,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
             receive=receive,
         )
         try:
-            points = 0 if operation.writes else points_of(operation, query)
+            points = 0 if operation.writes else HEAVY_POINTS + 1 if operation.is_heavy else points_of(operation, query)
             with meter.operating():
                 async with services.deadlines.one(operation.seconds), call.ctx.reads(points):
                     answer = await operation.handler(call)

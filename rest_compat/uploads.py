@@ -17,7 +17,8 @@ from contract.file_errors import TusVersion
 from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import UPLOAD_METADATA_MAX_BYTES
 from resolvers.shared.inputs import parse
-from resolvers.upload_parts import BrokenOff, Part, append, digest_of
+from resolvers.upload_coming import Part
+from resolvers.upload_parts import BrokenOff, append, digest_of
 from resolvers.uploads import PATH, Upload, UploadCreate, create_upload, describe_uploads, end_upload, get_upload
 from rest_compat.operations import RestOperation, RestRequest, RestResponse
 from transport.bodies import body_pieces

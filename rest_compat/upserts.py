@@ -87,7 +87,6 @@ def _operation(noun: str, resolver: Resolver, body: type[Input], match: str) -> 
         description=f"1 to {UPSERT_ROWS_MAX:,} rows in one transaction, by external key{match} or id. What is wrong "
         "with a row is in its result, whatever the status; with policy=all_or_nothing one bad row is a 422 and nothing "
         "is written. A body has at most 4 MiB.",
-        response_headers=("X-Ignored-Fields",),
         errors=(409,),
         operation_id=f"upserts_{noun}",
     )

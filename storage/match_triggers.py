@@ -1,8 +1,9 @@
 """The triggers that write the match keys of accounts and contacts, and count who shares one, with the record itself.
 
-A record has a key for each thing that says something of it; a change of other columns costs nothing. On PostgreSQL they
-run at the end of the transaction: by then every writer holds the organization's event counter, so that two that share
-several keys never wait for each other (decision 431).
+A record has a key for each thing that says something of it; a change of other columns costs nothing. Most keys are one
+record's alone, and nothing is counted of these. On PostgreSQL they run at the end of the transaction: by then every
+writer holds the organization's event counter, so that two that share several keys never wait for each other
+(decision 431).
 """
 
 # ruff: noqa: S608  # no value stands in these texts, only names of our own tables and columns
@@ -72,7 +73,7 @@ def backfill(matched: Matched) -> Iterator[str]:
     yield (
         "INSERT INTO match_groups (org_id, kind, key, sign, size)"
         " SELECT org_id, kind, key, substr(key, 1, 1), count(*) FROM match_keys"
-        f" WHERE org_id = :organization AND kind = '{matched.kind}' GROUP BY org_id, kind, key"
+        f" WHERE org_id = :organization AND kind = '{matched.kind}' GROUP BY org_id, kind, key HAVING count(*) > 1"
     )
 
 
@@ -90,18 +91,27 @@ def _differs(matched: Matched, operator: str) -> str:
     return " OR ".join(f"OLD.{name} {operator} NEW.{name}" for name in matched.read)
 
 
+def _shared(matched: Matched, organization: str, record: str, keys: str) -> str:
+    """Counts that a record has keys, where others have them, too: the second counts the first as well."""
+    return (
+        "INSERT INTO match_groups (org_id, kind, key, sign, size)"
+        f" SELECT {organization}, '{matched.kind}', k.key, substr(k.key, 1, 1), 2 FROM ({keys}) AS k WHERE EXISTS ("
+        f"SELECT 1 FROM match_keys AS m WHERE m.org_id = {organization} AND m.kind = '{matched.kind}'"
+        f" AND m.key = k.key AND m.record_id <> {record})"
+        " ON CONFLICT (org_id, kind, key) DO UPDATE SET size = match_groups.size + 1"
+    )
+
+
 def _sqlite(matched: Matched) -> Iterator[str]:
     of_new = _each(matched, "NEW", " WHERE")
     own = f"org_id = OLD.org_id AND kind = '{matched.kind}'"
     its = f"{own} AND key IN (SELECT key FROM match_keys WHERE {own} AND record_id = OLD.id)"
     put = (
-        f"INSERT INTO match_keys (org_id, kind, key, record_id) {of_new};"
-        " INSERT INTO match_groups (org_id, kind, key, sign, size)"
-        f" SELECT org_id, kind, key, substr(key, 1, 1), 1 FROM ({of_new}) WHERE true"
-        " ON CONFLICT (org_id, kind, key) DO UPDATE SET size = size + 1;"
+        f"{_shared(matched, 'NEW.org_id', 'NEW.id', of_new)};"
+        f" INSERT INTO match_keys (org_id, kind, key, record_id) {of_new};"
     )
     drop = (
-        f"UPDATE match_groups SET size = size - 1 WHERE {its}; DELETE FROM match_groups WHERE {its} AND size <= 0;"
+        f"UPDATE match_groups SET size = size - 1 WHERE {its}; DELETE FROM match_groups WHERE {its} AND size <= 1;"
         f" DELETE FROM match_keys WHERE {own} AND record_id = OLD.id;"
     )
     yield f"CREATE TRIGGER match_{matched.table}_insert AFTER INSERT ON {matched.table} BEGIN {put} END"
@@ -113,38 +123,44 @@ def _sqlite(matched: Matched) -> Iterator[str]:
 
 
 def _postgresql(matched: Matched) -> Iterator[str]:
-    keys = ", ".join(f"CASE WHEN {wanted} THEN {key} END" for key, wanted in matched.keys).format("NEW")
     kind, function = f"'{matched.kind}'", f"crm_match_{matched.table}()"
+    keys = ", ".join(f"CASE WHEN {wanted} THEN {key} END" for key, wanted in matched.keys)
+    # The plans are made once (they would be anew for each array otherwise), so this array is not unnested: nobody knows
+    # then how long it is.
+    places = ", ".join(f"(news[{place}])" for place in range(1, len(matched.keys) + 1))
+    these = f"SELECT k FROM (VALUES {places}) AS v (k) WHERE k IS NOT NULL"
+    shared = _shared(matched, "NEW.org_id", "NEW.id", "SELECT m.key FROM made AS m")
     yield f"""
-CREATE FUNCTION {function} RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION {function} RETURNS trigger LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   news text[] := '{{}}';
   olds text[] := '{{}}';
+  had text[];
 BEGIN
   IF TG_OP <> 'DELETE' THEN
-    news := array_remove(ARRAY[{keys}], NULL);
-  ELSIF NOT EXISTS (SELECT 1 FROM organizations AS o WHERE o.id = OLD.org_id) THEN
-    RETURN NULL;
+    news := array_remove(ARRAY[{keys.format("NEW")}], NULL);
   END IF;
   IF TG_OP <> 'INSERT' THEN
-    WITH gone AS (
-      DELETE FROM match_keys AS m
-      WHERE m.org_id = OLD.org_id AND m.kind = {kind} AND m.record_id = OLD.id AND m.key <> ALL (news)
-      RETURNING m.key)
-    SELECT coalesce(array_agg(g.key ORDER BY g.key), '{{}}') INTO olds FROM gone AS g;
+    olds := array_remove(ARRAY[{keys.format("OLD")}], NULL);
+    had := olds;
+    olds := ARRAY(SELECT k FROM unnest(olds) AS k WHERE k <> ALL (news));
+    news := ARRAY(SELECT k FROM unnest(news) AS k WHERE k <> ALL (had));
+  END IF;
+  IF olds <> '{{}}' THEN
+    DELETE FROM match_keys AS m
+    WHERE m.org_id = OLD.org_id AND m.kind = {kind} AND m.key = ANY (olds || news) AND m.record_id = OLD.id;
     UPDATE match_groups AS c SET size = c.size - 1
     WHERE c.org_id = OLD.org_id AND c.kind = {kind} AND c.key = ANY (olds);
-    DELETE FROM match_groups AS c
-    WHERE c.org_id = OLD.org_id AND c.kind = {kind} AND c.key = ANY (olds) AND c.size <= 0;
+    IF FOUND THEN
+      DELETE FROM match_groups AS c
+      WHERE c.org_id = OLD.org_id AND c.kind = {kind} AND c.key = ANY (olds) AND c.size <= 1;
+    END IF;
   END IF;
-  IF TG_OP <> 'DELETE' THEN
+  IF news <> '{{}}' THEN
     WITH made AS (
       INSERT INTO match_keys (org_id, kind, key, record_id)
-      SELECT NEW.org_id, {kind}, k, NEW.id FROM unnest(news) AS k ON CONFLICT DO NOTHING
-      RETURNING key)
-    INSERT INTO match_groups AS c (org_id, kind, key, sign, size)
-    SELECT NEW.org_id, {kind}, m.key, substr(m.key, 1, 1), 1 FROM made AS m
-    ON CONFLICT (org_id, kind, key) DO UPDATE SET size = c.size + 1;
+      SELECT NEW.org_id, {kind}, t.k, NEW.id FROM ({these}) AS t RETURNING key)
+    {shared};
   END IF;
   RETURN NULL;
 END $$"""

@@ -29,6 +29,7 @@ from resolvers.shared.deadline import Deadlines
 from resolvers.shared.lanes import Lanes
 from resolvers.shared.leases import Leases
 from resolvers.shared.loader import Batch, K, Loader, V
+from resolvers.shared.measured import MeasuredUploads
 from resolvers.shared.pacing import Pacing
 from resolvers.shared.places import ExportPlaces, Places
 from resolvers.shared.run_tasks import RunTasks
@@ -101,6 +102,7 @@ class Services:
     settling: Settling = field(default_factory=Settling)
     deadlines: Deadlines = field(default_factory=Deadlines)
     files: FileLimits = field(default_factory=FileLimits)
+    measured: MeasuredUploads = field(default_factory=MeasuredUploads)
     public_url: str = ""
     """The beginning of links, without a slash at its end; empty where they begin with the path (decision 96)."""
     mails_per_day: int = MAILS_PER_DAY

@@ -50,6 +50,14 @@ class Input(BaseModel):
         return {name: getattr(self, name) for name in self.__class__.model_fields if name in self.model_fields_set}
 
 
+class ExactInput(Input):
+    """Base of the inputs in which an unknown name is refused, and named: what is misspelled there would not be left
+    out of a record, but let more in, send it to others, or do in earnest what was to be tried (decision 991).
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+
 def having_all(*names: str) -> JsonValue:
     """The JSON schema of an object that has all of these, and no null in them."""
     return {"required": list(names), "properties": {name: {"type": "string"} for name in names}}

@@ -3,7 +3,8 @@
 A process has one loop, and a database few processors. What asks for much keeps both busy, however it is shared out in
 turns. So where other organizations were served just now, the heavy reads of one come one after the other, each followed
 by a rest twice as long as it took, and the others' small reads find the process free most of the time (decision 144).
-An organization that is alone has nobody to make way for. Light reads know no lane.
+An organization that is alone has nobody to make way for. Light reads know no lane. What goes on for long, such as an
+export, rests so after each little piece of its work.
 """
 
 import asyncio
@@ -47,6 +48,13 @@ class Lanes:
         finally:
             rest = min(_REST * (monotonic() - began), _REST_MAX_SECONDS) if self._serves_others(organization) else 0
             asyncio.get_running_loop().call_later(rest, lane.release)
+
+    async def make_way(self, organization: str, seconds: float) -> None:
+        """Rest after so much of a work of the organization's that goes on for long, where others are served.
+
+        Others have a turn in any case.
+        """
+        await asyncio.sleep(min(_REST * seconds, _REST_MAX_SECONDS) if self._serves_others(organization) else 0)
 
     def _see(self, organization: str) -> None:
         if organization != self._newest:

@@ -57,6 +57,27 @@ async def put_missing(session: TenantSession, *made: Job, due_at: datetime) -> N
     await session.insert(*(new_row(QueuedJob, org_id=session.org_id, job_id=job.id, due_at=due_at) for job in new))
 
 
+async def put_back(session: TenantSession) -> int:
+    """Give a batch of unfinished jobs that have no place in the queue one; how many there were."""
+    missing = [new_row(QueuedJob, org_id=session.org_id, job_id=i, due_at=now()) for i in await without_place(session)]
+    await session.insert_each_missing(missing)
+    return len(missing)
+
+
+async def without_place(session: TenantSession) -> Sequence[str]:
+    """A batch of the unfinished jobs that have no place in the queue: a job gets and loses the two together."""
+
+    def build() -> AnySelect:
+        unfinished = or_(*(col(Job.status) == status for status in _UNFINISHED))
+        place = select(col(QueuedJob.job_id)).where(
+            col(QueuedJob.org_id) == ORG_PARAM, col(QueuedJob.job_id) == col(Job.id)
+        )
+        statement = select(col(Job.id)).where(col(Job.org_id) == ORG_PARAM, unfinished, ~place.exists())
+        return statement.limit(_BATCH)
+
+    return [row.id for row in await session.fetch("jobs_without_place", build)]
+
+
 async def unfinished(session: TenantSession, kind: str, key: str | None) -> Job | None:
     """The job of this kind and key that is queued or runs."""
     return await session.find(Job, col(Job.kind) == kind, col(Job.key) == key, col(Job.status).in_(_UNFINISHED))

@@ -40,13 +40,25 @@ async def let_go(session: TenantSession, upload_id: str, holder: str) -> None:
     await session.execute(_held(session, upload_id, holder).values(holder=None, held_until=None))
 
 
-async def advance(session: TenantSession, upload_id: str, holder: str, pieces: Sequence[FilePiece]) -> bool:
-    """Add pieces that lie in the store behind what has come; False where another request has taken the upload over."""
+async def advance(
+    session: TenantSession, upload_id: str, holder: str, pieces: Sequence[FilePiece], before: FilePiece | None
+) -> bool:
+    """Have pieces count that lie in the store behind what has come; False where another request has the upload by now.
+
+    Where the first of them begins as the last one `before` does, it is that one, which has grown.
+    """
     first, last = pieces[0], pieces[-1]
-    behind = _held(session, upload_id, holder).where(col(FileUpload.received) == first.start)
+    grown = before if before is not None and before.start == first.start else None
+    came = first.start if grown is None else grown.start + grown.bytes
+    behind = _held(session, upload_id, holder).where(col(FileUpload.received) == came)
     ends = now() + timedelta(hours=UPLOAD_HOURS)
     if not await session.execute(behind.values(received=last.start + last.bytes, expires_at=ends)):
         return False
+    if grown is not None:
+        await session.update(grown, bytes=first.bytes)
+        pieces = pieces[1:]
+    if not pieces:
+        return True
     await session.insert(*pieces)
     return await files.take_on(session, [piece.storage_name for piece in pieces])
 

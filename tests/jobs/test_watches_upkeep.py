@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
+import pytest
 from sqlalchemy import delete, select
 from sqlmodel import col
 
 from contract.vocabulary import ReportKind
 from jobs import reminders, report_schedules
+from jobs.queue import enqueue
 from jobs.upkeep import Upkeep
 from jobs.watches_upkeep import NEXT, mend
 from resolvers.report_inputs import ReportCreate
@@ -16,7 +19,18 @@ from resolvers.reports import create_report
 from resolvers.tasks import TaskCreate, create_task
 from storage.base import now
 from storage.queries.organization_rows import DERIVED
-from storage.tables import Activity, Event, ReminderWatch, Report, ReportRun, ReportWatch, WebhookWatch
+from storage.tables import (
+    Activity,
+    Event,
+    Job,
+    QueuedJob,
+    ReminderWatch,
+    Report,
+    ReportRun,
+    ReportWatch,
+    WebhookWatch,
+)
+from storage.tenancy.sessions import TenantSession
 from tests.support.statements import statements as sent_to
 from tests.support.world import World
 
@@ -81,6 +95,44 @@ async def test_a_watch_that_comes_too_late_is_moved_and_others_stay(world: World
     assert not [text for text in sent if not text.lstrip().upper().startswith("SELECT")], (
         "nothing is left to be written"
     )
+
+
+async def test_what_fails_for_one_organization_is_done_for_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Decision 993."""
+    await put_back(world)
+    await mend(world.database, world.one.id)
+    async with world.database.writing(world.two.id) as session:
+        await session.insert(ReportWatch(org_id=world.two.id, next_at=now() + 2 * PAST))
+    fire = report_schedules.report_schedules.due
+
+    async def due(session: TenantSession, moment: datetime, size: int) -> Sequence[Report]:
+        if session.org_id == world.two.id:
+            raise ZeroDivisionError("what nobody thought of: ada@example.com")
+        return await fire(session, moment, size)
+
+    monkeypatch.setattr(report_schedules.report_schedules, "due", due)
+    assert await became(world) == (1, 1)
+    [line] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert f"organization={world.two.id} of=report type=ZeroDivisionError" in line
+    assert "ada@" not in line
+    async with world.database.directory() as session:
+        watches = await session.rows(select(col(ReportWatch.org_id), col(ReportWatch.next_at)))
+    put_off = {row.org_id: row.next_at for row in watches}[world.two.id]
+    assert now() < put_off < now() + timedelta(minutes=2)
+
+
+async def test_jobs_that_were_put_back_are_done(world: World) -> None:
+    """Decision 992."""
+    async with world.database.writing(world.one.id) as session:
+        waiting = await enqueue(session, "some_work", {})
+        await session.insert(Job(org_id=world.one.id, kind="some_work", arguments={}, status="succeeded"))
+        await session.execute(delete(QueuedJob).where(col(QueuedJob.org_id) == session.org_id))
+    await mend(world.database, world.one.id)
+    async with world.database.reading(world.one.id) as session:
+        places = await session.rows(select(col(QueuedJob.job_id)).where(col(QueuedJob.org_id) == session.org_id))
+    assert [place.job_id for place in places] == [waiting.id]
 
 
 async def test_every_watch_of_a_moment_is_among_them() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -94,6 +96,47 @@ async def test_what_breaks_a_stream_off_is_raised_and_nothing_is_kept(store: Art
         await store.open(NAME, 0, 1)
     if isinstance(store, Files):
         assert list((store.folder / NAME).parent.iterdir()) == []
+
+
+async def test_a_file_grows_behind_what_counts_of_it(tmp_path: Path) -> None:
+    store, seen = Files(tmp_path / "artifacts"), list[bytes]()
+    big = os.urandom(3 * 1024 * 1024 + 7)
+    await store.append(NAME, 0, _pieces(b"one", big), seen.append)
+    path = store.folder / NAME
+    inode = path.stat().st_ino
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(KeyError, match="broken"):
+        await store.append(NAME, 3 + len(big), _pieces(b"lost" * 1024 * 1024, then=KeyError("broken")), seen.append)
+    await store.append(NAME, 3 + len(big), _pieces(b"two"), seen.append)
+    assert path.read_bytes() == b"one" + big + b"two"
+    assert path.stat().st_ino == inode
+    assert b"".join(seen[:2] + seen[-1:]) == b"one" + big + b"two"
+    for start, error in ((0, FileExistsError), (10 * len(big), OSError)):
+        with pytest.raises(error):
+            await store.append(NAME, start, _pieces(b"x"), seen.append)
+    assert path.read_bytes() == b"one" + big + b"two"
+
+
+async def test_nobody_writes_any_more_once_growing_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, begun, go_on, write = Files(tmp_path / "artifacts"), asyncio.Event(), threading.Event(), os.pwrite
+    loop = asyncio.get_running_loop()
+
+    def slowly(descriptor: int, data: bytes, place: int) -> int:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait(10)
+        return write(descriptor, data, place)
+
+    monkeypatch.setattr(os, "pwrite", slowly)
+    growing = asyncio.create_task(store.append(NAME, 0, _pieces(b"x" * 2 * 1024 * 1024, b"y"), lambda _piece: None))
+    await begun.wait()
+    growing.cancel()
+    await asyncio.sleep(0.05)
+    assert not growing.done()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await growing
 
 
 async def test_a_reader_may_leave_at_any_time(store: Artifacts) -> None:

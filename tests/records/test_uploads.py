@@ -11,9 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from contract.limits import FILE_MAX_BYTES, FILES_QUOTA_BYTES, UPLOADS_MAX
+from providers.artifacts import Files
+from resolvers.shared.measured import MeasuredUploads
 from storage.base import new_id, now
 from storage.tables import Account, File, FilePiece, FileUpload, Leftover
 from tests.isolation.requests import Case, Rest, q
@@ -120,6 +122,75 @@ async def test_a_file_comes_in_parts(one: Tenant) -> None:
     assert (told.headers["upload-offset"], told.headers["x-file-id"]) == ("3000", file["id"])
     assert (await send(one, path, 3_000, b"")).headers["x-file-id"] == file["id"]
     assert (await call(one, "DELETE", path, extra=TUS)).status_code == 404
+
+
+def inodes(tenant: Tenant) -> dict[str, int]:
+    """The files that the tenant has in the store, each with what stays the same while bytes stay where they are."""
+    store = tenant.gateway.runtime.services.artifacts
+    assert isinstance(store, Files)
+    folder = store.folder / tenant.id
+    return {path.name: path.stat().st_ino for path in folder.iterdir()} if folder.exists() else {}
+
+
+async def test_each_byte_is_written_once(one: Tenant) -> None:
+    """Decision 990: all parts go into one file, also behind one that broke off, and behind one that was wrong."""
+    data = random.Random(2).randbytes(500_000)
+    path = await begun(one, len(data), said={"filename": "a", "sha256": hashlib.sha256(data).hexdigest()})
+
+    async def breaks() -> Any:
+        yield data[1_000:200_000]
+        raise RuntimeError("the line")
+
+    assert (await send(one, path, 0, data[:1_000])).status_code == 204
+    [(name, inode)] = inodes(one).items()
+    assert (await send(one, path, 1_000, breaks())).status_code == 500  # type: ignore[arg-type]  # without a length
+    there = await offset(one, path)
+    assert there == 200_000
+    wrong = await send(one, path, there, b"x" * 100, extra=checksum(b"y"))
+    assert (wrong.status_code, await offset(one, path)) == (460, there)
+    done = await send(one, path, there, data[there:])
+    assert inodes(one) == {name: inode}
+    content = await call(one, "GET", f"/files/{done.headers['x-file-id']}/content")
+    assert content.content == data
+    assert [row[0] for row in await one.rows(File.storage_name)] == [f"{one.id}/{name}"]
+    assert await one.rows(Leftover.storage_name) == []
+
+
+async def test_the_bytes_of_another_process_are_measured_at_the_end(one: Tenant) -> None:
+    data = random.Random(3).randbytes(300_000)
+    path = await begun(one, len(data))
+    for first in (0, 100_000, 200_000):
+        object.__setattr__(one.gateway.runtime.services, "measured", MeasuredUploads())
+        done = await send(one, path, first, data[first : first + 100_000])
+    file = (await call(one, "GET", f"/files/{done.headers['x-file-id']}")).json()
+    assert file["sha256"] == hashlib.sha256(data).hexdigest()
+
+
+async def test_what_came_counts_once_nothing_more_comes(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolvers.upload_coming.UPLOAD_IDLE_SECONDS", 0.01)
+    path, going_on = await begun(one, 8), asyncio.Event()
+
+    async def slowly() -> Any:
+        yield b"1234"
+        await going_on.wait()
+        yield b"5678"
+
+    sending = asyncio.create_task(send(one, path, 0, slowly()))  # type: ignore[arg-type]  # without a length
+    async with asyncio.timeout(10):
+        while await offset(one, path) != 4:  # noqa: ASYNC110  # as clients ask
+            await asyncio.sleep(0.01)
+    going_on.set()
+    assert (await sending).headers["upload-offset"] == "8"
+
+
+async def test_an_upload_whose_bytes_were_not_put_back_says_so(one: Tenant) -> None:
+    path = await begun(one, 4)
+    await send(one, path, 0, b"ab")
+    async with one.gateway.world.database.writing(one.id) as session:
+        await session.execute(delete(FilePiece).where(FilePiece.org_id == one.id))
+    lost = await send(one, path, 2, b"cd")
+    assert (lost.status_code, lost.json()["code"]) == (409, "invalid_state")
+    assert await one.rows(File.id) == []
 
 
 async def test_what_is_spoken_here_is_said(one: Tenant) -> None:
@@ -274,8 +345,8 @@ async def test_the_quota_is_exact(one: Tenant) -> None:
     for name in ("one", "all"):
         object.__setattr__(limits, name, 100)
     try:
-        answers = await asyncio.gather(*(begin(one, 30) for _ in range(8)))
-        assert sorted(answer.status_code for answer in answers) == [201] * 3 + [413] * 5
+        answers = await asyncio.gather(*(begin(one, 30) for _ in range(50)))
+        assert sorted(answer.status_code for answer in answers) == [201] * 3 + [413] * 47
         refused = next(answer for answer in answers if answer.status_code == 413).json()
         assert (refused["code"], "100" in refused["detail"]) == ("quota_exceeded", True)
         error = await one.error(UPLOAD, i={"name": "a", "bytes": 30})

@@ -99,3 +99,23 @@ async def test_others_that_were_served_a_while_ago_do_not_count(clock: list[floa
     await reads.begin("a", HEAVY_POINTS + 1, 8)
     assert reads.running == 8
     await reads.end()
+
+
+async def test_what_goes_on_for_long_rests_while_others_are_served(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 994."""
+    rests: list[float] = []
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+
+    monkeypatch.setattr(lanes.asyncio, "sleep", rest)
+    known = Lanes()
+    for organization, seconds in (("a", 0.5), ("a", 0.5), ("b", 0.25), ("b", 9.0)):
+        async with known.reading(organization, 1):
+            pass
+        await known.make_way("a", seconds)
+    clock[0] += 2
+    await known.make_way("a", 0.5)
+    assert rests == [0, 0, 0.5, 2.0, 0], "twice as long as it took, two seconds at most"

@@ -21,7 +21,20 @@ from resolvers import export_reading
 from resolvers.export_rows import EXPORTED
 from resolvers.exports import Export, ExportStream, export_deals
 from storage.queries import row_size_limit
-from storage.tables import Account, Activity, Campaign, Contact, Deal, Lead, Tag, TagLink
+from storage.tables import (
+    Account,
+    Activity,
+    Campaign,
+    Contact,
+    DataExport,
+    DataImport,
+    Deal,
+    Lead,
+    Merge,
+    Report,
+    Tag,
+    TagLink,
+)
 from tests.support.gateway import open_gateway
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
@@ -211,3 +224,33 @@ async def test_a_metered_export_tells_its_cost(database_url: str, tmp_path: Path
         answer = await metered.http.get("/export/deals?columns=name", headers=headers)
     assert (answer.status_code, answer.text) == (200, "name\r\nd\r\n")
     assert answer.headers["x-request-cost"] == "50"
+
+
+async def test_a_misspelled_name_lets_nothing_more_in(one: Tenant) -> None:
+    """Decision 991: of exports, and of what else is written to, read or sent on a large scale."""
+    await one.add(Deal(name="d"))
+    some = "00000000-0000-7000-8000-000000000001"
+    schedule = {"frequency": "daily", "to": ["a@example.com"], "tme_zone": "Europe/Berlin"}
+    report = {"name": "R", "kind": "pipeline_by_stage"}
+    for path, body, loc in (
+        ("/exports", {"kind": "deal", "deal": {"status": "open"}}, ["deal"]),
+        ("/exports", {"kind": "deal", "deals": {"state": "open"}}, ["deals", "state"]),
+        ("/exports", {"kind": "deal", "colums": ["id"]}, ["colums"]),
+        ("/imports", {"file_id": some, "kind": "deal", "policy": "x"}, ["policy"]),
+        ("/imports/preview", {"file_id": some, "kind": "deal", "maping": []}, ["maping"]),
+        ("/deals/upsert", {"rows": [{"name": "n", "external_key": "k"}], "dryrun": True}, ["dryrun"]),
+        ("/merges", {"kind": "account", "into": some, "from": [some], "chose": []}, ["chose"]),
+        ("/merges/preview", {"kind": "account", "into": some, "from": [some], "chose": []}, ["chose"]),
+        ("/reports", {**report, "paramaters": {"currency": "EUR"}}, ["paramaters"]),
+        ("/reports", {**report, "parameters": {"owner_id": "x"}}, ["parameters", "owner_id"]),
+        ("/reports", {**report, "schedule": schedule}, ["schedule", "tme_zone"]),
+        (f"/files/{some}/links", {"ttl": 60}, ["ttl"]),
+        (f"/reports/{some}/run", {"format": ["pdf"]}, ["format"]),
+        (f"/reports/{some}/email", {"to": ["a@example.com"], "format": ["csv"]}, ["format"]),
+    ):
+        answer = await one.gateway.http.post(path, json=body, headers=one.headers("admin"))
+        assert answer.status_code == 422, (path, answer.text)
+        assert ["body", *loc] in [each["loc"] for each in answer.json()["detail"]], (path, answer.text)
+    for table in (DataExport, DataImport, Report, Merge):
+        assert await one.rows(table.id) == []
+    assert len(await one.rows(Deal.id)) == 1
