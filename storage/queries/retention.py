@@ -11,7 +11,7 @@ from sqlmodel import col
 from contract.outreach_vocabulary import CampaignStatus, EnrollmentStatus
 from storage.base import first_id_at
 from storage.expressions import AnyColumn, AnyEntity
-from storage.rows import Row
+from storage.new_rows import AnyRow
 from storage.tables import Campaign, Enrollment, Event, EventCounter, HealthSnapshot, StageChange, Webhook
 from storage.tenancy.sessions import TenantSession
 
@@ -26,7 +26,7 @@ async def forgotten(session: TenantSession) -> EventCounter | None:
     return await session.find(EventCounter)
 
 
-async def old_events(session: TenantSession, moment: datetime) -> Row | None:
+async def old_events(session: TenantSession, moment: datetime) -> AnyRow:
     """The last event of a batch from the log's beginning that are older; None for no batch.
 
     What an active webhook has still to tell stays, however old it is.
