@@ -35,8 +35,9 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is there by now alone for good."""
+    """Leave what is there by now alone for good, and look less often at what comes: tests keep little of it."""
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
     gc.enable()
 
 
@@ -50,6 +51,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         if any(value in mark.args for value in callspec.params.values() if isinstance(value, str)):
             item.add_marker("long")  # whichever of the databases' fixtures has the parameter
+
+
+@pytest.hookimpl(optionalhook=True)  # `./run lowest` has no xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deals out by module and database what would be dealt out by module."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.support.scheduling import ByModuleAndDatabase
+
+    return ByModuleAndDatabase(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,7 +1,7 @@
 """Processes of the program that begin with its modules loaded: loading them is most of the work of a short one.
 
 One process for each of pytest's loads the program once and forks for whatever is asked of it; what a fork then does is
-all its own: environment, folder, files, signals, exit code.
+all its own: environment, folder, files, signals, exit code. What an application makes of the schema alone is made too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ import gc, json, os, sys
 import aiosqlite, alembic.command, asyncpg, httptools, uvloop, storage.seeding.words
 import uvicorn.lifespan.on, uvicorn.loops.uvloop, uvicorn.loops.auto
 import gateway.app, gateway.data_folder, gateway.demo.research, gateway.observability.doctor, jobs.kinds
+from functools import cache
 from gateway.commands.line import WORDS, run
+
+schema = gateway.app.build()
+gateway.app.build = lambda: schema
+gateway.app.Schema.sdl = property(cache(gateway.app.Schema.sdl.fget))
+gateway.app.Catalogue = cache(gateway.app.Catalogue)
+gateway.app.llms_text = cache(gateway.app.llms_text)
+gateway.app.Catalogue(schema.graphql), gateway.app.llms_text(schema.graphql), schema.sdl
 
 def begin(order):
     os.chdir(order["folder"])
