@@ -91,12 +91,13 @@ def gateway(
     workers: int = 1,
     python: Sequence[str] = (),
     has_worker: bool = False,
+    port: int = 0,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Contestant]:
     """The gateway as it runs in production, with a key of each organization made through its own API.
 
     It does background jobs itself where it `has_worker`. `python` are further arguments for the interpreter, before
-    `-m gateway`, and `settings` further ones of the gateway.
+    `-m gateway`, `settings` further ones of the gateway, and `port` is where it listens, unless anywhere.
     """
     environment = _environment() | {
         "CRM_DATABASE_URL": place.gateway_url,
@@ -106,10 +107,11 @@ def gateway(
         "LOG_LEVEL": "INFO",
         **settings,
     }
-    serve = ["-m", "gateway", "serve", "--port", "0", "--no-migrate", "--workers", str(workers)]
+    serve = ["-m", "gateway", "serve", "--port", str(port), "--no-migrate", "--workers", str(workers)]
     serve += [] if has_worker else ["--no-worker"]
     with _process(GATEWAY, [sys.executable, *python, *serve], environment, scratch, cores) as contestant:
-        issuer = EmbeddedIssuer(signing_key(scratch / "gateway"), DEFAULT_ISSUER, AUDIENCE)
+        issued = settings.get("CRM_PUBLIC_URL", DEFAULT_ISSUER)
+        issuer = EmbeddedIssuer(signing_key(scratch / "gateway"), issued, AUDIENCE)
         keys = {each.organization: _key(contestant, issuer, each) for each in known}
         contestant.headers = keys | {LARGEST: keys[known[0].organization]}
         contestant.slack = _COST_DIGITS

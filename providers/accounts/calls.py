@@ -252,9 +252,11 @@ def waiting(header: str | None, present: datetime) -> float | None:
     text = (header or "").strip()
     if text.isascii() and text.isdecimal():
         return min(float(text[:9]), _RETRY_MOST)
-    try:
-        moment = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
-    except (ValueError, IndexError, TypeError, OverflowError):
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((moment - present).total_seconds(), 0.0), _RETRY_MOST)
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            moment = read(text)
+        except (ValueError, IndexError, TypeError, OverflowError):
+            continue
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return min(max((moment - present).total_seconds(), 0.0), _RETRY_MOST)
+    return None
