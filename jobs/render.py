@@ -16,6 +16,7 @@ from reports.reading import Stored
 from reports.rendering import DRAWING, RENDERING, RenderedFile, is_drawable, render_stored
 from storage.base import new_id
 from storage.queries import artifacts, research
+from storage.queries.organizations import name_of
 from storage.tables import Artifact, CXReport, Job
 from storage.tenancy.sessions import TenantSession
 
@@ -60,6 +61,8 @@ async def _stored(run: Run, report_id: str, revision: int) -> Stored | None:
         written = await research.to_render(session, report_id, revision)
     if written is None or written.published_revision >= revision:
         return None
+    async with run.directory() as session:
+        organization = await name_of(session, run.org_id)
     return {
         "company": written.company_name,
         "domain": written.domain,
@@ -71,6 +74,7 @@ async def _stored(run: Run, report_id: str, revision: int) -> Stored | None:
         "bpo_prefix": written.bpo_prefix,
         "revision": revision,
         "generated_at": written.created_at,
+        "prepared_by": organization,
     }
 
 

@@ -93,6 +93,8 @@ class Content:
     bpo_prefix: str
     revision: int
     generated_at: datetime
+    prepared_by: str = ""
+    """Whose report it is, where no prefix says so: the organization's name."""
 
     @property
     def title(self) -> str:

@@ -35,8 +35,15 @@ def kicker(content: Content) -> str:
 
 def prepared(content: Content) -> str:
     """Says who prepared the report for whom, as far as that is known."""
-    by = f"Prepared by {content.bpo_prefix}" if content.bpo_prefix else "Prepared"
+    preparer = content.bpo_prefix or content.prepared_by
+    by = f"Prepared by {preparer}" if preparer else "Prepared"
     return f"{by} for {content.brand.company}" if content.brand.company else by
+
+
+def label(path: str) -> str:
+    """The place of a value in words: `pages 1.first_seen` is "Pages 1 › First seen"."""
+    parts = ["address" if part == "url" else part.replace("_", " ").strip() for part in path.split(".")]
+    return " › ".join(part[:1].upper() + part[1:] for part in parts if part)
 
 
 def day(moment: datetime) -> str:

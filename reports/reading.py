@@ -46,6 +46,7 @@ class Stored(TypedDict):
     bpo_prefix: str | None
     revision: int
     generated_at: datetime
+    prepared_by: NotRequired[str]
 
 
 def content_of(**stored: Unpack[Stored]) -> Content:
@@ -70,6 +71,7 @@ def content_of(**stored: Unpack[Stored]) -> Content:
         bpo_prefix=reader.line(("bpo_prefix",), stored["bpo_prefix"], 80),
         revision=stored["revision"],
         generated_at=stored["generated_at"].astimezone(UTC),
+        prepared_by=one_line(stored.get("prepared_by", ""))[:MOST_LINE],
     )
     reader.weigh(content)
     if reader.problems:

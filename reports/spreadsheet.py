@@ -117,7 +117,7 @@ class _Report(Book):
         sheet.data_validation(4, 3, last, 3, {"validate": "list", "source": ["Open", "Agreed", "To change"]})
 
     def narrative(self) -> None:
-        columns = [("Section", 30), ("Slot", 24), ("Text", 100), ("Reviewer's note", 50)]
+        columns = [("Section", 30), ("Text", 100), ("Reviewer's note", 50)]
         sheet = self.table("Narrative", columns, "Every text of the report, one paragraph a row.")
         row = 4
         for section in self.content.sections:
@@ -125,16 +125,16 @@ class _Report(Book):
                 first = number == 0
                 sheet.set_row(row, height((section.title if first else "", 30), (text, 100)))
                 sheet.write_string(row, 0, inert(section.title) if first else "", self.cell(bold=True))
-                sheet.write_string(row, 1, inert(section.name) if first else "", self.cell(font_color=MUTED))
-                sheet.write_string(row, 2, f"•  {text}" if bullet else inert(text), self.cell())
-                sheet.write_blank(row, 3, None, self.cell(bg_color="#fffbea"))
+                sheet.write_string(row, 1, f"•  {text}" if bullet else inert(text), self.cell())
+                sheet.write_blank(row, 2, None, self.cell(bg_color="#fffbea"))
                 row += 1
         if row == 4:
             sheet.write_string(row, 0, "No text has been written yet.", self.style(font_color=MUTED))
 
     def analysis(self) -> None:
-        sheet = self.table("Analysis", [("Value", 44), ("", 100)], "What else the analysis recorded.")
+        sheet = self.table("Analysis", [("What", 44), ("Value", 100)], "What else the analysis recorded.")
         for row, (path, value) in enumerate(self.content.extras, 4):
-            sheet.set_row(row, height((path, 44), (value, 100)))
-            sheet.write_string(row, 0, inert(path), self.cell(bold=True))
+            name = facts.label(path)
+            sheet.set_row(row, height((name, 44), (value, 100)))
+            sheet.write_string(row, 0, inert(name), self.cell(bold=True))
             sheet.write_string(row, 1, inert(value), self.cell())

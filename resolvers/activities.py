@@ -16,9 +16,8 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, not_null
 from resolvers.shared.lists import PageResult, by_id, children, page_of
 from resolvers.shared.node_lookup import NodeResult
-from resolvers.shared.record_inputs import never_cleared
+from resolvers.shared.record_inputs import never_cleared, references_of
 from resolvers.shared.tagging import tag_new
-from resolvers.shared.writing import references_of
 from storage.base import JsonDict, now
 from storage.expressions import AnyColumn
 from storage.new_rows import new_row

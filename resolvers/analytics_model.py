@@ -24,6 +24,7 @@ from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.pipeline_stages import list_stages
 from resolvers.questions.plans import Plan, Question, Written
 from resolvers.shared.context import Context
+from resolvers.shared.inputs import words_of
 from resolvers.sql_queries import SqlQuery, read_statement
 
 _KINDS: Final = ("query", "sql", "decline")
@@ -87,7 +88,7 @@ def _query(ctx: Context, question: Question, given: object, chart: object) -> Pl
         check(query, frozenset(ctx.caller.scopes), question.present)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise _Unfit(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise _Unfit(f"{'.'.join(map(str, first['loc']))}: {words_of(first)}") from None
     except Problems as error:
         raise _Unfit(f"{'.'.join(map(str, error.problems[0].path))}: {error.problems[0].message}") from None
     except Forbidden:

@@ -21,6 +21,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, not_null
 from resolvers.shared.lists import PageResult, by_id, page_of
+from resolvers.shared.sentences import ABSENT
 from storage.base import JsonDict, now
 from storage.new_rows import new_row
 from storage.queries import campaigns as statements
@@ -309,7 +310,7 @@ async def _to_change(session: TenantSession, campaign_id: str) -> Campaign:
 async def _check_mailboxes(session: TenantSession, ids: Sequence[str]) -> None:
     missing = await records.missing_references(session, {str(number): (Mailbox, i) for number, i in enumerate(ids)})
     if missing:
-        words = "does not exist in this organization"
+        words = ABSENT
         raise Problems([Problem(("input", "mailbox_ids", int(number)), words, "reference") for number in missing])
 
 

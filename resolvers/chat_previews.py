@@ -20,7 +20,8 @@ from resolvers.notes import NoteCreate
 from resolvers.shared import changes
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input
-from resolvers.shared.writing import references_of, standing
+from resolvers.shared.record_inputs import references_of
+from resolvers.shared.writing import standing
 from storage.base import JsonDict, Record, as_uuid
 from storage.columns import Column, Kind, columns_of
 from storage.new_rows import model_named, model_of

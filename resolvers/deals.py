@@ -15,9 +15,9 @@ from resolvers.shared.context import Acting, Context
 from resolvers.shared.inputs import Given, Input, Line
 from resolvers.shared.keys import check_key, of_one_record
 from resolvers.shared.lists import PageResult, by_id, children, page_of
-from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.record_inputs import fields_of, references_of
 from resolvers.shared.tagging import Names, tag_new
-from resolvers.shared.writing import change_record, created_at_once, delete_record, references_of, stage_standing
+from resolvers.shared.writing import change_record, created_at_once, delete_record, stage_standing
 from storage.base import JsonDict, as_uuid, now
 from storage.columns import CREATE, UPDATE
 from storage.joined_rows import LinkedContactRow

@@ -24,6 +24,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
 from resolvers.shared.lists import PageResult, by_id
 from resolvers.shared.node_lookup import NodeResult
+from resolvers.shared.sentences import ABSENT
 from storage.base import as_uuid
 from storage.queries import duplicates as statements
 from storage.queries import merged_ids
@@ -150,7 +151,7 @@ async def dismiss_duplicates(ctx: Context, input: DuplicatesDismiss) -> int:
         problems = []
         for place, i in enumerate(asked):
             if i not in kinds:
-                problems.append(Problem(("ids", place), "does not exist in this organization", "reference"))
+                problems.append(Problem(("ids", place), ABSENT, "reference"))
             elif kinds[i] is not kind:
                 problems.append(Problem(("ids", place), f"is no {kind}, as the first one is", "value_error"))
         ids = dict.fromkeys(known[i] for i in asked if i in kinds)

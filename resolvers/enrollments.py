@@ -14,6 +14,7 @@ from resolvers.outreach_inputs import EnrollmentInput, Enrollments, address_key
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult, by_id, children
+from resolvers.shared.sentences import ABSENT
 from storage.base import as_uuid, now
 from storage.queries import campaigns as statements
 from storage.queries import listables, records
@@ -126,7 +127,7 @@ def _contacts(contacts: Sequence[EnrollmentInput]) -> list[str]:
 async def _check_contacts(session: TenantSession, contacts: Sequence[EnrollmentInput]) -> None:
     given = {str(n): (Contact, c.contact_id) for n, c in enumerate(contacts) if c.contact_id is not None}
     if problems := [
-        Problem(("contacts", int(n), "contact_id"), "does not exist in this organization", "reference")
+        Problem(("contacts", int(n), "contact_id"), ABSENT, "reference")
         for n in await records.missing_references(session, given)
     ]:
         raise Problems(problems)

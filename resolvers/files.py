@@ -16,6 +16,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, Reference
 from resolvers.shared.lists import PageResult, by_id, children, may_read, page_of
+from resolvers.shared.sentences import ABSENT
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files as statements
@@ -153,7 +154,7 @@ async def to_attach(session: TenantSession, ids: Sequence[str]) -> dict[str, str
     for place, identifier in enumerate(ids):
         one = found.get(as_uuid(identifier) or "")
         if one is None:
-            problems.append(Problem(("attach_to", place), "does not exist in this organization", "reference"))
+            problems.append(Problem(("attach_to", place), ABSENT, "reference"))
         elif numbers[one[0]] >= FILES_ON_RECORD_MAX:
             problems.append(Problem(("attach_to", place), f"has {FILES_ON_RECORD_MAX} files already", "too_long"))
     if problems:

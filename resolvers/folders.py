@@ -15,6 +15,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Reference, shown, storable, trimmed
 from resolvers.shared.lists import PageResult, by_id, children, page_of
+from resolvers.shared.sentences import ABSENT
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files, listables, records
@@ -227,7 +228,7 @@ async def found_folder(session: TenantSession, folder_id: str | None, name: str)
     canonical = as_uuid(folder_id)
     found = None if canonical is None else await session.find(Folder, id=canonical)
     if found is None or found.trashed_at is not None:
-        raise Problems([Problem((name,), "does not exist in this organization", "reference")])
+        raise Problems([Problem((name,), ABSENT, "reference")])
     return found
 
 

@@ -29,6 +29,7 @@ from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult, by_id, children, page_of, readable
+from resolvers.shared.sentences import ABSENT
 from resolvers.upserts import attempted
 from storage.base import now
 from storage.new_rows import new_row
@@ -203,13 +204,13 @@ async def _defined(ctx: Context, input: DataImportInput) -> tuple[Definition, li
     async with ctx.reading() as session:
         file = await records.one(session, readable(ctx, listables.FILES), input.file_id)
     if file is None or file.trashed_at is not None:
-        raise Problems([Problem(_FILE, "does not exist in this organization", "reference")])
+        raise Problems([Problem(_FILE, ABSENT, "reference")])
     if file.bytes > IMPORT_FILE_MAX_BYTES:
         raise Problems([Problem(_FILE, f"has more than {IMPORT_FILE_MAX_BYTES} bytes", "too_long")])
     try:
         head, is_whole = await head_of(ctx.services.artifacts, file)
     except ArtifactMissing:
-        raise Problems([Problem(_FILE, "does not exist in this organization", "reference")]) from None
+        raise Problems([Problem(_FILE, ABSENT, "reference")]) from None
     except OSError as error:
         raise Unavailable() from error
     encoding = input.encoding or found_encoding(head, is_whole=is_whole)

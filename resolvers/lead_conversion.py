@@ -24,6 +24,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, Reference, RequiredLine, having_all
 from resolvers.shared.lists import by_id
 from resolvers.shared.node_lookup import NodeResult
+from resolvers.shared.sentences import ABSENT
 from resolvers.shared.threads import aside
 from storage.base import Record, now
 from storage.new_rows import new_row
@@ -213,9 +214,7 @@ async def _named(session: TenantSession, input: LeadConversion) -> dict[str, Any
         if found[name] is None and (stays := await merged_ids.stays(session, model, i)) is not None:
             found[name] = await records.lock_for_update(session, model, stays)
     if absent := [name for name, record in found.items() if record is None]:
-        raise Problems(
-            [Problem(("input", name), "does not exist in this organization", "reference") for name in absent]
-        )
+        raise Problems([Problem(("input", name), ABSENT, "reference") for name in absent])
     return found
 
 

@@ -12,6 +12,7 @@ from resolvers.outreach_inputs import MailboxCreate
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import by_id
+from resolvers.shared.sentences import ABSENT
 from storage.queries import listables, outreach_domains, records
 from storage.rows import MailboxRow
 from storage.tables import Mailbox, OutreachDomain
@@ -55,7 +56,7 @@ async def provision_mailbox(ctx: Context, input: MailboxCreate) -> MailboxRow | 
 async def _domain(session: TenantSession, domain_id: str) -> OutreachDomain:
     domain = await records.lock_for_update(session, OutreachDomain, domain_id)
     if domain is None:
-        words = "does not exist in this organization"
+        words = ABSENT
         raise Problems([Problem(("input", "domain_id"), words, "reference")])
     if domain.status == DomainStatus.FAILED:
         raise InvalidState("The domain could not be bought", field=("input", "domain_id"))

@@ -16,14 +16,14 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Line, Moment, RequiredLine, Text, WebAddress, not_null
 from resolvers.shared.lists import PageResult, by_id, page_of
-from resolvers.shared.record_inputs import fields_of
+from resolvers.shared.record_inputs import fields_of, references_of
 from resolvers.shared.tagging import Names, tag_new
-from resolvers.shared.writing import references_of
 from storage.base import JsonDict, now
 from storage.columns import CREATE, UPDATE
 from storage.new_rows import new_row
 from storage.queries import files, listables, records, sync, tags
 from storage.rows import ActivityRow
+from storage.statements import parsed
 from storage.tables import Activity, SyncedMeeting
 from storage.tables.activities import writable
 from storage.tenancy.sessions import TenantSession
@@ -183,6 +183,11 @@ async def _to_change(session: TenantSession, meeting_id: str) -> Activity:
     if meeting is None:
         raise NotFound(field=("id",))
     return meeting
+
+
+def metadata_of(meeting: Activity | ActivityRow) -> object:
+    """The metadata as what it stands for. A row that was just written has it under the name that Python leaves it."""
+    return parsed(getattr(meeting, "details", meeting.metadata))
 
 
 def _metadata(current: JsonDict | None, given: Metadata | None) -> JsonDict | None:

@@ -18,6 +18,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult, by_id, page_of
 from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.result_codec import dumps
+from resolvers.shared.sentences import ABSENT
 from storage.base import Record, as_uuid, now
 from storage.joined_rows import ToldMergeRow
 from storage.new_rows import new_row
@@ -156,7 +157,7 @@ async def _why_not(session: TenantSession, kind: MergeableKind, identifier: str 
     [other] = [each for each in MergeableKind if each is not kind]
     if identifier is not None and await statements.records_of(session, other, [identifier], lock=False):
         return f"is {_A[other]}, and no {kind.value}"
-    return "does not exist in this organization"
+    return ABSENT
 
 
 _A = {MergeableKind.ACCOUNT: "an account", MergeableKind.CONTACT: "a contact"}

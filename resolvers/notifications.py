@@ -13,6 +13,7 @@ from resolvers.shared import changes, lists
 from resolvers.shared.access import FINDABLE, requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Reference, json_object
+from resolvers.shared.sentences import ABSENT
 from storage.base import JsonDict, as_uuid
 from storage.event_types import EVENT_TYPES
 from storage.queries import merged_ids
@@ -55,7 +56,7 @@ async def emit_notification(ctx: Context, input: NotificationEmit) -> str:
     async with ctx.writing() as session:
         record = None if input.record_id is None else await _found(ctx, session, input.record_id)
         if input.record_id is not None and record is None:
-            raise Problems([Problem(("input", "record_id"), "does not exist in this organization", "reference")])
+            raise Problems([Problem(("input", "record_id"), ABSENT, "reference")])
         event = await changes.append_event(ctx, session, _EMITTED, {"type": input.type, "record_id": record})
     data = {**(input.data or {}), **({} if record is None else {"record_id": record})}
     organization = ctx.active_organization.external_id

@@ -12,6 +12,7 @@ from jobs.ownership import enqueue_transfer
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Line
+from resolvers.shared.sentences import INACTIVE
 from storage.queries import members, ownership
 from storage.queries.ownership import OwnedCounts
 from storage.tables import Job, Person
@@ -49,7 +50,7 @@ async def transfer_ownership(ctx: Context, input: OwnershipTransfer) -> Transfer
         if input.source == input.target:
             problems.append(Problem(("input", "to"), "must be another owner", "reference"))
         elif not await members.is_active(session, input.target):
-            problems.append(Problem(("input", "to"), "is no active member of this organization", "reference"))
+            problems.append(Problem(("input", "to"), INACTIVE, "reference"))
         if problems:
             raise Problems(problems)
         counts = counted.of(kinds, open_only=input.open_only)

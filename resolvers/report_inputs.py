@@ -24,6 +24,7 @@ from resolvers.shared.inputs import (
     storable,
     trimmed,
 )
+from resolvers.shared.sentences import ABSENT
 from storage.base import JsonDict
 from storage.queries import reports as statements
 from storage.tenancy.sessions import TenantSession
@@ -127,6 +128,6 @@ async def check_named(session: TenantSession, parameters: JsonDict, at: Path) ->
     named = {name: parameters_now[name] for name in LISTS if parameters_now[name]}
     lost = await statements.lost(session, named)
     if lost:
-        words = "does not exist in this organization"
+        words = ABSENT
         raise Problems([Problem((*at, name, place), words, "reference") for name, place in lost])
     return parameters_now

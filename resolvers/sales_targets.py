@@ -22,6 +22,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Amount, CalendarDate, Currency, Given, Input, Line
 from resolvers.shared.lists import PageResult, by_id, page_of
+from resolvers.shared.sentences import INACTIVE
 from storage.joined_rows import ReachedRow
 from storage.new_rows import new_row
 from storage.queries import listables, members, records
@@ -174,7 +175,7 @@ async def put_targets(ctx: Context, input: SalesTargets) -> list[SalesTarget]:
     async with ctx.writing() as session:
         owners = sorted({draft["owner_id"] for draft in drafts if draft["owner_id"] is not None})
         active = await members.active_of(session, owners) if owners else set()
-        words = "is no active member of this organization"
+        words = INACTIVE
         problems += [
             Problem(("inputs", number, "owner_id"), words, "reference")
             for number, draft in enumerate(drafts)

@@ -20,6 +20,7 @@ from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
 from resolvers.shared.lists import PageResult, page_of
+from resolvers.shared.sentences import ABSENT
 from resolvers.shared.tagging import Name, Names, check_room, made
 from storage.base import as_uuid
 from storage.new_rows import new_row
@@ -200,7 +201,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
         problems = [
             Problem(("from", n), "is the tag itself", "value_error")
             if i == into
-            else Problem(("from", n), "does not exist in this organization", "reference")
+            else Problem(("from", n), ABSENT, "reference")
             for n, i in enumerate(ids)
             if i == into or i not in found
         ]
@@ -240,7 +241,7 @@ async def apply_tags(ctx: Context, input: TagsApply) -> list[TaggedRecord]:
             leads = await merged_ids.leading(session, missing)
             kinds |= await statements.lock_records(session, list(leads.values())) if leads else {}
             ids = [i if i is None else leads.get(i, i) for i in ids]
-        words = "does not exist in this organization"
+        words = ABSENT
         if problems := [Problem(("ids", n), words, "reference") for n, i in enumerate(ids) if i not in kinds]:
             raise Problems(problems)
         if TaggedKind.CAMPAIGN in kinds.values():

@@ -12,8 +12,10 @@ from resolvers.deals import move_of
 from resolvers.shared import changes
 from resolvers.shared.context import Acting
 from resolvers.shared.keys import KEY, TAKEN
+from resolvers.shared.record_inputs import references_of
+from resolvers.shared.sentences import ABSENT, INACTIVE
 from resolvers.shared.tagging import made
-from resolvers.shared.writing import references_of, standing
+from resolvers.shared.writing import standing
 from resolvers.upsert_rows import Kind, Line, check_change, check_new, once
 from storage.base import Record, as_uuid, with_copies
 from storage.new_rows import new_row
@@ -58,7 +60,7 @@ def _good(lines: Sequence[Line]) -> list[Line]:
 
 async def _refer(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> None:
     """Put identifiers in the place of other records' keys, and refuse what leads nowhere."""
-    words = "does not exist in this organization"
+    words = ABSENT
     for name, (column, model) in kind.leads.items():  # a statement for each such field
         keys = {key for line in _good(lines) if (key := line.fields.get(name)) is not None}
         found = await external_keys.ids_by_key(session, model, list(keys))
@@ -88,7 +90,7 @@ async def _refer(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> N
     active = await members.active_of(session, sorted(owners)) if owners else set()
     for line in by_index.values():
         if line.fields.get("owner_id") in owners - active:
-            line.refuse(("owner_id",), "is no active member of this organization", "reference")
+            line.refuse(("owner_id",), INACTIVE, "reference")
 
 
 def _sought_by(kind: Kind, lines: Sequence[Line], match: str) -> dict[int, str | None]:

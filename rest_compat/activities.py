@@ -112,6 +112,8 @@ ActivityPatch: Final = create_model(
     __doc__="Changes to an activity: fields of its own type; an explicit null clears one that may be empty.",
     **_any_of(_UPDATED),
 )
+ActivityBody.of_table = ActivityPatch.of_table = TaskCreate.of_table
+ActivityPatch.is_change = True
 
 
 class Completion(Input):

@@ -13,6 +13,7 @@ from starlette.types import Receive
 from contract.errors import Problem, Problems
 from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import BODY_MAX_BYTES
+from resolvers.shared.sentences import REQUIRED
 from rest_compat.schemas import JsonObject
 from transport.bodies import read_body
 
@@ -44,7 +45,7 @@ async def json_body(
     if not raw.strip():
         if not required:
             return {}
-        raise _bad("Field required", "missing")
+        raise _bad(REQUIRED, "missing")
     try:
         value = json.loads(
             raw.decode("utf-8-sig"), parse_float=_decimal, parse_int=_integer, parse_constant=_no_constant

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from contract.limits import VERSION
+from resolvers.shared.sentences import REQUIRED
 from rest_compat.aggregate_schemas import EXAMPLES
 from rest_compat.analytics_examples import ANSWERS as ANALYTICS_ANSWERS
 from rest_compat.chat_examples import ANSWERS as CHAT_ANSWERS
@@ -161,7 +162,7 @@ ANSWERS: Final[JsonObject] = {
                 "outcome": "failed",
                 "id": None,
                 "external_key": "erp-10294",
-                "errors": [{"field": ["name"], "msg": "Field required", "type": "missing"}],
+                "errors": [{"field": ["name"], "msg": REQUIRED, "type": "missing"}],
             },
         ],
         "created": 1,
@@ -274,7 +275,7 @@ BODIES: Final[dict[str, JsonObject | list[JsonObject]]] = {
     },
 }
 
-VALIDATION: Final[JsonObject] = {"detail": [{"loc": ["body", "name"], "msg": "Field required", "type": "missing"}]}
+VALIDATION: Final[JsonObject] = {"detail": [{"loc": ["body", "name"], "msg": REQUIRED, "type": "missing"}]}
 
 
 def refusal(detail: str, code: str) -> JsonObject:

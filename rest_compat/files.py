@@ -35,6 +35,7 @@ from resolvers.files import (
 )
 from resolvers.receiving import Received, give_up, receive_file
 from resolvers.shared.inputs import Input, parse
+from resolvers.shared.sentences import REQUIRED
 from rest_compat import bodies
 from rest_compat.documents import Document
 from rest_compat.file_answers import REQUEST_HEADERS, RESPONSE_HEADERS, answer
@@ -144,7 +145,7 @@ async def _read(call: RestRequest, form: MultipartForm) -> tuple[Received, Mappi
             elif text := (await form.text()).strip():  # what is blank is not given
                 _add(fields, part.name, text)
         if received is None:
-            raise _wrong("Field required", "missing")
+            raise _wrong(REQUIRED, "missing")
     except BaseException:
         if received is not None:
             with suppress(Exception):  # the same

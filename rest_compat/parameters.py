@@ -26,9 +26,7 @@ _DATE_LENGTH = 10
 
 def _whole(value: object) -> int:
     if not isinstance(value, str) or not _WHOLE.fullmatch(value):
-        raise PydanticCustomError(
-            "int_parsing", "Input should be a valid integer, unable to parse string as an integer"
-        )
+        raise PydanticCustomError("int_parsing", "is worded by its kind")
     # Numbers beyond every use become one that is beyond it too and that Python reads at once.
     digits = value.lstrip("-").lstrip("0")
     size = int(digits or "0") if len(digits) < len(str(_HUGE)) else _HUGE

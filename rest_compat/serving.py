@@ -27,6 +27,7 @@ from contract.costs import HEAVY_POINTS
 from contract.errors import GatewayError, Problem, Problems, ResponseTooLarge
 from contract.limits import RESPONSE_MAX_BYTES
 from providers.artifacts import Pieces
+from resolvers.shared.changes import all_wrong
 from resolvers.shared.context import Context, Key, Services
 from resolvers.shared.idempotency import REPLAYED, read_key
 from resolvers.shared.inputs import Input, problems_of
@@ -71,9 +72,10 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
             scope["state"]["principal"] = principal
             rule.enforce(principal)
         key = _key(operation, headers, problems)
-        body, form, ignored = await _parsed(operation, known, receive, headers, problems)
+        ctx = watch.acting(Context(services, principal, request_id, key=key, look=watch.look))
+        body, form, ignored = await _parsed(operation, known, receive, headers, problems, ctx)
         call = RestRequest(
-            ctx=watch.acting(Context(services, principal, request_id, key=key, look=watch.look)),
+            ctx=ctx,
             headers=headers,
             path=scope["path_params"],
             query=query,
@@ -274,6 +276,7 @@ async def _parsed(
     receive: Receive,
     headers: Mapping[str, str],
     problems: list[Problem],
+    ctx: Context,
 ) -> tuple[Input | bytes | None, dict[str, str] | None, list[str]]:
     """Returns body, form, and the names of the body's ignored fields. Raises Problems, the query's included."""
     body = form = None
@@ -302,6 +305,8 @@ async def _parsed(
             taken = {name: value for name, value in fields.items() if is_strict or name not in HIDDEN}
             found: list[Problem] = []
             body = _instance(operation.body, taken, "body", found)
+            if found:
+                found = [*await all_wrong(ctx, operation.body, taken, found, ("body",))]
             problems += (
                 [replace(p, path=("body", *operation.locate(p.path[1:])[1:])) for p in found]
                 if (operation.listed)

@@ -17,6 +17,7 @@ from contract.file_errors import TusVersion
 from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import UPLOAD_METADATA_MAX_BYTES
 from resolvers.shared.inputs import parse
+from resolvers.shared.sentences import REQUIRED
 from resolvers.upload_coming import Part
 from resolvers.upload_parts import BrokenOff, append, digest_of
 from resolvers.uploads import PATH, Upload, UploadCreate, create_upload, describe_uploads, end_upload, get_upload
@@ -134,7 +135,7 @@ def _media_type(call: RestRequest) -> str:
 def _number(call: RestRequest, header: str) -> int:
     found = call.headers.get(header.lower())
     if found is None:
-        raise Problems([Problem(("header", header), "Field required", "missing")])
+        raise Problems([Problem(("header", header), REQUIRED, "missing")])
     if not _WHOLE.fullmatch(found):
         raise Problems([Problem(("header", header), "must be a whole number, not negative", "int_parsing")])
     return int(found)

@@ -117,6 +117,8 @@ def _formatted(error: GraphQLError, request_id: str, executed: bool) -> JsonDict
         answer["locations"] = [location.formatted for location in error.locations[:_LOCATIONS_MAX]]
     if error.path is not None:
         answer["path"] = list(error.path)
+    if error.extensions and "field" in error.extensions:
+        extensions["field"] = error.extensions["field"]
     cause = error.original_error
     if isinstance(cause, GatewayError):
         answer["message"] = _words(cause)

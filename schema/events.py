@@ -11,9 +11,16 @@ from strawberry.scalars import JSON
 from resolvers import events, members
 from resolvers.shared.lists import PageResult
 from schema.connections import After, First, PageInfo, PageOfRows, RowOfPage, edges_of, listing, page_info_of
-from schema.declare import Info, argument, computed_field, field, guarded_field, operation_field, subscription
+from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field, subscription
 from schema.members import Member
+from storage.event_types import EVENT_TYPES, EventType
 from storage.rows import EventRow
+
+enum(
+    EventType,
+    "The types of the service's own events: what happened to what.",
+    **{kind.name: f"{kind.value.replace('_', ' ').capitalize()}." for kind in EventType},
+)
 
 
 @strawberry.type(description="Something that happened in the organization.")
@@ -24,6 +31,10 @@ class Event:
     occurred_at: datetime = field("When it happened.")
     request_id: str | None = field("The request that did it.")
     data: JSON = field("What it was about.")
+
+    @computed_field("The type as a closed vocabulary; null for a type of the organization's own.", "type")
+    def kind(root: strawberry.Parent[EventRow]) -> EventType | None:
+        return EventType(root.type) if root.type in EVENT_TYPES else None
 
     @guarded_field(members.get_member, "Who did it; null for the system and for subjects that are no members.")
     async def actor_member(root: strawberry.Parent[EventRow], info: Info) -> Member | None:

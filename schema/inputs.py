@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
-from contract.errors import Path
+from contract.errors import Path, Problems
+from resolvers.shared.changes import all_wrong
+from resolvers.shared.context import Context
 from resolvers.shared.idempotency import read_key
 from resolvers.shared.inputs import Input, parse
 from schema.declare import Info, argument, field
@@ -41,8 +43,8 @@ async def change(
     """
 
     async def work() -> object:
-        read = () if model is None else (parse(model, given(input), at=at),)
         context = info.context
+        read = () if model is None else (await _read(context, model, given(input), at),)
         if key not in (None, UNSET):
             context = replace(context, key=read_key(key, ("idempotency_key",)))
         elif context.key is not None:
@@ -50,6 +52,13 @@ async def change(
         return await resolver(context, *args, *read)
 
     return await outcome(work())
+
+
+async def _read(ctx: Context, model: type[Input], fields: object, at: Path) -> Input:
+    try:
+        return parse(model, fields, at=at)
+    except Problems as error:
+        raise Problems(await all_wrong(ctx, model, fields, error.problems, at)) from None
 
 
 IdempotencyKey = Annotated[

@@ -18,6 +18,7 @@ from schema.execution.selections import selected, selected_nodes
 from schema.filters import Comparator, condition_of, order_of
 from schema.inputs import DeletePayload, change, deletion
 from schema.links import MeetingParticipantLink, MeetingSyncLink
+from schema.meeting_facts import MeetingFacts, facts_of
 from schema.records import record, record_filter, record_input, record_order
 from schema.tags import TagsFilter, first_tags, on_tags
 from storage import tables as t
@@ -40,6 +41,10 @@ class Meeting(Activity, Node):
     @computed_field("What the meeting's times say about it now.", "due_at", "completed_at")
     def state(root: strawberry.Parent[ActivityRow]) -> MeetingState:
         return meetings.state_of(root)
+
+    @computed_field("What `metadata` says under the documented keys, each with its type.", "metadata")
+    def facts(root: strawberry.Parent[ActivityRow]) -> MeetingFacts:
+        return facts_of(meetings.metadata_of(root))
 
     @guarded_field(
         meeting_sync.participants_of_meeting,

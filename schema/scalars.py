@@ -25,7 +25,7 @@ def _read_moment(value: object) -> datetime:
                 return moment.astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-    raise ValueError("DateTime must be an ISO 8601 time with an offset, such as 2026-05-01T09:30:00Z")
+    raise ValueError("must be an ISO 8601 time with an offset, such as 2026-05-01T09:30:00Z")
 
 
 def _read_date(value: object) -> date:
@@ -34,7 +34,7 @@ def _read_date(value: object) -> date:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise ValueError("Date must have the form YYYY-MM-DD")
+    raise ValueError("must be a date of the form YYYY-MM-DD")
 
 
 def _read_decimal(value: object) -> Decimal:
@@ -45,7 +45,7 @@ def _read_decimal(value: object) -> Decimal:
             number = Decimal(text)
             if abs(number.adjusted()) <= DECIMAL_DIGITS_MAX:
                 return number
-    raise ValueError('Decimal must be a finite number, best as a string, such as "1200.50"')
+    raise ValueError('must be a finite number, best as a string, such as "1200.50"')
 
 
 def _read_decimal_literal(node: ValueNode, _variables: object = None) -> Decimal:

@@ -19,7 +19,7 @@ from storage.rows import WebhookRow
 class WebhookDelivery:
     id: strawberry.ID = field("The attempt's identifier.")
     event_id: strawberry.ID = field("The event's identifier: the webhook-id of the request.")
-    attempt: int = field("The how-manieth attempt at this event it was, from 1.")
+    attempt: int = field("The number of the attempt at this event: 1 is the first.")
     status_code: int | None = field("The HTTP status that the receiver answered with; null where it did not.")
     error: str | None = field("What was wrong, in words for people.")
     at: datetime = field("When it was.")

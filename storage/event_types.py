@@ -1,6 +1,7 @@
 """The types of the events in the change log: what happened to what (decision 67)."""
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 
 from sqlmodel import SQLModel
 
@@ -22,6 +23,8 @@ def _types() -> Iterator[str]:
 
 EVENT_TYPES = frozenset(_types())
 """Every type that there is, and that a webhook may ask for."""
+EventType = StrEnum("EventType", {name.upper(): name for name in sorted(EVENT_TYPES)})  # type: ignore[misc]  # derived
+"""The types as a vocabulary."""
 
 
 def event_name(model: type[SQLModel]) -> str:

@@ -13,7 +13,7 @@ from contract.limits import SUBJECT_MAX
 from contract.scopes import Role, Scope
 from identity.administration import Newcomer
 from identity.claims import names_organization
-from resolvers.shared.inputs import storable
+from resolvers.shared.inputs import storable, words_of
 from storage.base import new_id
 
 Read = TypeVar("Read", bound=BaseModel)
@@ -85,14 +85,14 @@ def read(file: Path, kind: type[Read]) -> list[Read]:
         try:
             entries.append(kind.model_validate(item))
         except ValidationError as error:
-            wrong += [f"{number}: {_told(e['loc'], e['msg'])}" for e in error.errors()]
+            wrong += [f"{number}: {_told(e['loc'], words_of(e))}" for e in error.errors()]
     if wrong:
         raise typer.BadParameter("\n".join(wrong), param_hint="--file")
     return entries
 
 
 def _told(place: tuple[int | str, ...], message: str) -> str:
-    return ": ".join([*filter(None, [".".join(map(str, place))]), message.removeprefix("Value error, ")])
+    return ": ".join([*filter(None, [".".join(map(str, place))]), message])
 
 
 def _items(content: bytes) -> Iterator[object]:

@@ -4,10 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from contract.errors import PreconditionFailed, Problem, Problems
+from contract.errors import Path, PreconditionFailed, Problem, Problems
 from providers.notifications import Notification
 from resolvers.shared.context import Acting, Context
-from resolvers.shared.inputs import Given
+from resolvers.shared.inputs import Given, Input, nulls
+from resolvers.shared.record_inputs import never_cleared, references_of
+from resolvers.shared.sentences import ABSENT, INACTIVE
 from storage.base import JsonDict, Record, Stored, as_uuid, new_id, now
 from storage.new_rows import new_row
 from storage.queries import members, merged_ids, records
@@ -87,21 +89,49 @@ def notify(ctx: Context, type: str, data: JsonDict, *, at: datetime | None = Non
     ctx.after_commit(lambda: ctx.services.notifications.hand(notification))
 
 
-async def check_references(session: TenantSession, fields: Given, models: Mapping[str, type[Record]]) -> Given:
-    """Raise Problems for every given reference that leads to no record of the organization.
+async def check_references(
+    session: TenantSession, fields: Given, models: Mapping[str, type[Record]], refused: Sequence[Problem] = ()
+) -> Given:
+    """Raise Problems for every given reference that leads to no record of the organization, behind what is refused.
 
     An owner has to be an active member (decision 223). What is named by an identifier that a merge took away is given
     back with the one of the record that stayed (decision 435).
     """
-    given = {name: (model, fields[name]) for name, model in models.items() if fields.get(name) is not None}
-    led, missing = await existing(session, given)
-    problems = [Problem(("input", name), "does not exist in this organization", "reference") for name in missing]
-    owner = fields.get("owner_id")
-    if owner is not None and not await members.is_active(session, owner):
-        problems.append(Problem(("input", "owner_id"), "is no active member of this organization", "reference"))
-    if problems:
+    led, lost = await followed(session, fields, models)
+    if problems := [*refused, *lost]:
         raise Problems(problems)
     return led
+
+
+async def followed(
+    session: TenantSession, fields: Mapping[str, Any], models: Mapping[str, type[Record]], at: Path = ("input",)
+) -> tuple[Given, list[Problem]]:  # Any: whatever the fields hold
+    """The references that lead elsewhere since a merge, by where; and what is wrong with the others."""
+    given = {name: (model, fields[name]) for name, model in models.items() if fields.get(name) is not None}
+    led, missing = await existing(session, given)
+    problems = [Problem((*at, name), ABSENT, "reference") for name in missing]
+    owner = fields.get("owner_id")
+    if owner is not None and not await members.is_active(session, owner):
+        problems.append(Problem((*at, "owner_id"), INACTIVE, "reference"))
+    return led, problems
+
+
+async def all_wrong(
+    ctx: Context, model: type[Input], fields: object, found: Sequence[Problem], at: Path
+) -> Sequence[Problem]:
+    """What a model found wrong with the fields, and behind it what has to be looked up of those that are sound.
+
+    A caller hears of everything at once: a reference that leads nowhere does not wait until the texts are right.
+    """
+    if model.of_table is None or not isinstance(fields, dict):
+        return found
+    wrong = {problem.path[len(at)] for problem in found if len(problem.path) > len(at)}
+    sound = {name: value for name, value in fields.items() if name not in wrong}
+    null = nulls(sound, never_cleared(model.of_table), at) if model.is_change else []
+    texts = {name: value for name, value in sound.items() if isinstance(value, str) and name in model.model_fields}
+    async with ctx.reading() as session:
+        _, lost = await followed(session, texts, references_of(model.of_table), at)
+    return [*found, *null, *lost]
 
 
 async def existing(

@@ -4,11 +4,11 @@ Each input is a model below `Input`; `parse` reads one from the caller's fields 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import orjson
 import pycountry
@@ -31,8 +31,10 @@ from contract.domains import kept_domain
 from contract.errors import Path, Problem, Problems
 from contract.limits import CAPTURE_DEPTH_MAX, EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
 from contract.normal_form import is_invisible, ordered
+from contract.unread import heard
 from contract.web_address import is_web_address
-from storage.base import as_uuid, plain_decimal
+from resolvers.shared.sentences import NOT_NULL, sentence
+from storage.base import Record, as_uuid, plain_decimal
 
 M = TypeVar("M", bound="Input")
 
@@ -44,6 +46,9 @@ class Input(BaseModel):
     """Base of the inputs: unknown fields are ignored, and what the caller left out is not in `given`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
+    of_table: ClassVar[type[Record] | None] = None
+    """The table whose columns the input takes, and whether it is a change of a record: `fields_of` says so."""
+    is_change: ClassVar[bool] = False
 
     def given(self) -> Given:
         """The fields that the caller named, nulls included."""
@@ -93,9 +98,10 @@ def problems_of(error: ValidationError, at: Path = ()) -> list[Problem]:
 
 
 def words_of(details: ErrorDetails) -> str:
-    """Says what is wrong: the words of a validator of ours as they are, before which pydantic puts some of its own."""
-    raised = details.get("ctx", {}).get("error")
-    return str(raised) if isinstance(raised, ValueError) else details["msg"]
+    """Says what is wrong: the words of a validator of ours as they are, or our sentence for the constraint."""
+    told = details.get("ctx", {})
+    raised = told.get("error")
+    return str(raised) if isinstance(raised, ValueError) else sentence(details["type"], told)
 
 
 def storable(text: str) -> str:
@@ -142,6 +148,7 @@ def shown(text: str) -> str:
 
 
 def _amount(value: object) -> Decimal:
+    heard(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError("must be a number")
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
@@ -170,6 +177,7 @@ def _currency(code: str) -> str:
 
 
 def _calendar_date(value: object) -> date:
+    heard(value)
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
     if isinstance(value, str) and len(value) == 10:
@@ -199,6 +207,7 @@ _FIRST, _LAST = (end.replace(tzinfo=UTC) for end in (datetime.min, datetime.max)
 
 
 def _moment(value: object) -> datetime:
+    heard(value)
     if isinstance(value, str):
         value = moment(value)
     if not isinstance(value, datetime):
@@ -256,8 +265,12 @@ Reference = Annotated[StrictStr, AfterValidator(lambda text: as_uuid(text) or te
 """The identifier of a record; whether it is one of the organization's is found out in the transaction."""
 
 
+def nulls(fields: Mapping[str, object], names: Collection[str], at: Path = ("input",)) -> list[Problem]:
+    """The nulls given for fields that a record cannot be without."""
+    return [Problem((*at, n), NOT_NULL, "null") for n in names if n in fields and fields[n] is None]
+
+
 def not_null(fields: Mapping[str, object], *names: str) -> None:
     """Refuse a null for fields that a record cannot be without. Raises Problems."""
-    problems = [Problem(("input", n), "must not be null", "null") for n in names if n in fields and fields[n] is None]
-    if problems:
+    if problems := nulls(fields, names):
         raise Problems(problems)

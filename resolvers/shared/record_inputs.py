@@ -1,6 +1,7 @@
 """Derives the inputs of a record type from its table (`storage/columns.py`)."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, create_model
@@ -34,6 +35,7 @@ from storage.columns import (
     TEXT,
     UPDATE,
     WHOLE,
+    WRITE,
     Column,
     Kind,
     Use,
@@ -41,6 +43,7 @@ from storage.columns import (
     columns_of,
     is_versioned,
 )
+from storage.new_rows import model_named
 
 M = TypeVar("M", bound=Input)
 
@@ -81,9 +84,24 @@ def fields_of(
         fields: dict[str, Any] = {column.name: _field(column, use) for column in taken}  # Any: pydantic's pairs
         if use is UPDATE and of_one and is_versioned(model):
             fields["expected_version"] = (int | None, None)
-        return create_model(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **fields)
+        made = create_model(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **fields)
+        made.of_table, made.is_change = model, use is UPDATE
+        return made
 
     return derive
+
+
+@cache
+def references_of(model: type[Record]) -> Mapping[str, type[Record]]:
+    """The columns that a caller may point at another record, with the table that each leads to.
+
+    There are as many cached values as tables.
+    """
+    return {
+        column.name: model_named(column.to)
+        for column in columns_of(model)
+        if column.to is not None and column.uses & WRITE
+    }
 
 
 def _with_use(column: Column, use: Use, model: type[Record]) -> Column:

@@ -5,41 +5,27 @@ transaction, which costs no round trips, is done step by step. What a record typ
 `change_record` takes it.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
-from functools import cache
 from typing import TypeVar
 
 from contract.errors import NotFound, Problems
 from contract.vocabulary import DealStatus
 from resolvers.shared import changes
 from resolvers.shared.context import Context
-from resolvers.shared.inputs import Given, Input, not_null
+from resolvers.shared.inputs import Given, Input, nulls
 from resolvers.shared.keys import KEY, check_key, of_one_record
-from resolvers.shared.record_inputs import never_cleared
+from resolvers.shared.record_inputs import never_cleared, references_of
 from resolvers.shared.tagging import tag_new
 from storage.base import JsonDict, Record, Stored, as_uuid
-from storage.columns import WRITE, columns_of, is_versioned
+from storage.columns import is_versioned
 from storage.event_types import event_name
-from storage.new_rows import model_named, model_of, new_row
+from storage.new_rows import model_of, new_row
 from storage.queries import at_once, files, history, listables, merged_ids, records, tags
 from storage.tables import Event, StageChange
 from storage.tenancy.sessions import TenantSession
 
 R = TypeVar("R", bound=Record)
-
-
-@cache
-def references_of(model: type[Record]) -> Mapping[str, type[Record]]:
-    """The columns that a caller may point at another record, with the table that each leads to.
-
-    There are as many cached values as tables.
-    """
-    return {
-        column.name: model_named(column.to)
-        for column in columns_of(model)
-        if column.to is not None and column.uses & WRITE
-    }
 
 
 async def create_record(ctx: Context, model: type[R], input: Input, told: Callable[[R], JsonDict] | None = None) -> R:
@@ -128,16 +114,16 @@ async def change_record(
     """
     fields = input.given()
     version = fields.pop("expected_version", None)
-    not_null(fields, *never_cleared(model))
+    refused = nulls(fields, never_cleared(model))
     with of_one_record(fields):
         async with ctx.writing() as session:
-            record = await _seen(session, model, identifier, fields) if then is None else None
+            record = await _seen(session, model, identifier, fields) if then is None and not refused else None
             if record is not None:
                 record = await _changed_at_once(ctx, session, record, fields, version, seen, check, move)
             if record is None:
                 record = await _to_change(session, model, identifier)
                 changes.expect(record, version, seen)
-                fields |= await changes.check_references(session, fields, references_of(model))
+                fields |= await changes.check_references(session, fields, references_of(model), refused)
                 await check_key(session, model, fields, record.id)
                 record = await _changed(ctx, session, record, fields, check, move, then)
     ctx.forget()

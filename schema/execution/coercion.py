@@ -20,6 +20,7 @@ from graphql import (
 )
 from graphql.utilities import coerce_input_literal, coerce_input_value
 
+from contract.unread import Unread
 from schema.execution.values import Value, nullable
 
 Coerce = Callable[[Value], Value]
@@ -42,15 +43,35 @@ def coerced(kind: GraphQLInputType, coerce: Coerce, value: Value) -> Value:
     return found
 
 
-def coercer_of(kind: GraphQLInputType) -> Coerce:
-    """The function for a type, nullable or not."""
+def coercer_of(kind: GraphQLInputType, *, tolerant: bool = False) -> Coerce:
+    """The function for a type, nullable or not; a `tolerant` one leaves to inputs what they refuse themselves."""
     bare = nullable(kind)
     if isinstance(bare, GraphQLList):
-        return _list_coercer(bare.of_type)
+        return _list_coercer(bare.of_type, tolerant)
     if isinstance(bare, GraphQLInputObjectType):
-        return _object_of(bare).coerce
+        return _object_of(bare, tolerant and is_read_by_model(bare)).coerce
     found: Coerce = bare.coerce_input_value
-    return found
+    return _tolerated(found) if tolerant and bare.name in _TOLERATED else found
+
+
+def is_read_by_model(kind: object) -> bool:
+    """Whether an operation reads such values by a model of its own: all input objects but filters and orders."""
+    return isinstance(kind, GraphQLInputObjectType) and kind.name.endswith("Input")
+
+
+_TOLERATED = frozenset({"Date", "DateTime", "Decimal"})
+
+
+def _tolerated(coerce: Coerce) -> Coerce:
+    """Makes the function that hands on what is no value of the scalar, with why (decision 987)."""
+
+    def read(value: Value) -> Value:
+        try:
+            return coerce(value)
+        except ValueError as error:
+            return Unread(str(error))
+
+    return read
 
 
 def default_of(of: GraphQLArgument | GraphQLInputField) -> Value:
@@ -63,9 +84,9 @@ def default_of(of: GraphQLArgument | GraphQLInputField) -> Value:
     return coerce_input_value(default.value, of.type)
 
 
-def _list_coercer(kind: GraphQLInputType) -> Coerce:
+def _list_coercer(kind: GraphQLInputType, tolerant: bool) -> Coerce:
     """Makes the function for a list whose items have this type; one item may stand alone."""
-    item = coercer_of(kind)
+    item = coercer_of(kind, tolerant=tolerant)
 
     def coerce(values: Value) -> list[Value]:
         return [coerced(kind, item, value) for value in (values if values.__class__ is list else [values])]
@@ -76,14 +97,19 @@ def _list_coercer(kind: GraphQLInputType) -> Coerce:
 class _Object:
     """An input object."""
 
-    def __init__(self, kind: GraphQLInputObjectType) -> None:
+    def __init__(self, kind: GraphQLInputObjectType, tolerant: bool) -> None:
         self._kind = kind
+        self._tolerant = tolerant
 
     @cached_property
     def _fields(self) -> dict[str, tuple[str, bool, Coerce]]:
         """The name of each outside, and whether it may be null. Made late, since inputs hold one another."""
         return {
-            name: (field.out_name or name, not isinstance(field.type, GraphQLNonNull), coercer_of(field.type))
+            name: (
+                field.out_name or name,
+                not isinstance(field.type, GraphQLNonNull),
+                coercer_of(field.type, tolerant=self._tolerant),
+            )
             for name, field in self._kind.fields.items()
         }
 
@@ -116,5 +142,5 @@ class _Object:
 
 
 @cache
-def _object_of(kind: GraphQLInputObjectType) -> _Object:
-    return _Object(kind)
+def _object_of(kind: GraphQLInputObjectType, tolerant: bool) -> _Object:
+    return _Object(kind, tolerant)

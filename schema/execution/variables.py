@@ -26,9 +26,10 @@ from contract.limits import (
     INPUT_WEIGHT_MAX,
     JSON_DEPTH_MAX,
 )
-from schema.execution.coercion import coerced, coercer_of
+from schema.execution.coercion import Coerce, coerced, coercer_of
 from schema.execution.filter_costs import is_filter
 from schema.execution.values import Value
+from schema.execution.variable_errors import errors_of
 from schema.filters import MODE, TOO_MANY_CONDITIONS
 
 _MEMBERS_PER_POINT = 10
@@ -82,15 +83,26 @@ class Variables:
         found = get_variable_values(
             self._schema, self._definitions, dict(given), max_errors=ERRORS_MAX, hide_suggestions=not suggesting
         )
-        return found if isinstance(found, list) else found.coerced
+        if not isinstance(found, list):
+            return found.coerced
+        tolerant = {name: coercer_of(kind, tolerant=True) for name, kind in self._kinds.items() if _is_input(kind)}
+        if tolerant and (values := self._sound(given, tolerant)) is not None:
+            return values
+        return errors_of(self._definitions, self._kinds, given, ERRORS_MAX, suggesting=suggesting) or found
 
-    def _sound(self, given: Mapping[str, Value]) -> dict[str, Value] | None:
-        """Returns the values; None where something is wrong, which the library is to report."""
+    def _sound(
+        self, given: Mapping[str, Value], tolerant: Mapping[str, Coerce] | None = None
+    ) -> dict[str, Value] | None:
+        """Returns the values; None where something is wrong, which is to be reported.
+
+        What a `tolerant` function hands on, the input of the operation refuses.
+        """
+        coercers = self._coercers | (tolerant or {})
         values: dict[str, Value] = {}
         for name, kind in self._kinds.items():
             if name in given:
                 try:
-                    values[name] = coerced(kind, self._coercers[name], given[name])
+                    values[name] = coerced(kind, coercers[name], given[name])
                 except Exception:  # scalars raise what they like
                     return None
             elif name in self._omitted:
@@ -98,6 +110,12 @@ class Variables:
             else:
                 return None
         return values
+
+
+def _is_input(kind: GraphQLInputType) -> bool:
+    """Whether an operation reads the value by a model of its own, as it does all input objects but filters."""
+    named = get_named_type(kind)
+    return isinstance(named, GraphQLInputObjectType) and not is_filter(named)
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ import typst
 from pptx import Presentation
 from pptx.util import Emu
 
+from reports import facts, pdf
 from reports.content import ArtifactKind
 from reports.deck import render_deck
 from reports.files import file_name, render_all
@@ -196,3 +197,48 @@ def test_the_files_of_a_revision() -> None:
     assert file_name(content(company='../a\\b:"c"\n', bpo_prefix=None), "pdf") == (
         "a b c - Customer experience report - r3.pdf"
     )
+
+
+def _read_of(number: int) -> dict[str, Any]:
+    """A report as research makes one, with so many findings."""
+    words = "Customers can help themselves with a help center. Not found: a search. Publish answers to questions."
+    names = [f"Signal {letter}" for letter in "ABCDEFGHIJKL"]
+    return {
+        "factors": [
+            {"name": name, "score": 60, "weight": 1, "finding": words, "evidence_url": "https://a.example"}
+            for name in names
+        ],
+        "copy_blobs": {
+            "executive_summary": words,
+            "gaps": [words] * 4,
+            "recommendations": [words] * 4,
+            "next_steps": ["Agree on an owner."] * 3,
+            "methodology": words,
+        },
+        "analysis": {"findings": [{"title": name, "detail": words, "severity": "high"} for name in names[:number]]},
+    }
+
+
+def test_no_page_is_left_half_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(number: int) -> float:
+        [end] = json.loads(pdf._set(content(**_read_of(number))).query("<end>", field="value"))
+        return float(end["part"])
+
+    closer = [ends(number) for number in (1, 3, 5, 7)]
+    monkeypatch.setattr(pdf, "_DENSITIES", (1.0,))
+    plain = [ends(number) for number in (1, 3, 5, 7)]
+    assert min(plain) < pdf._FILLED, "one of these would end a page early"
+    assert min(closer) >= pdf._FILLED
+
+
+def test_the_cover_says_who_prepared_it() -> None:
+    assert facts.prepared(content()) == "Prepared by Northgate Services for Meridian"
+    unnamed = content(bpo_prefix=None, prepared_by="Acme Sales")
+    assert facts.prepared(unnamed) == "Prepared by Acme Sales for Meridian"
+
+
+def test_no_sheet_shows_a_key_of_json() -> None:
+    analysis = {"formula_version": 2, "pages": [{"page_kind": "home", "url": "https://a.example"}]}
+    found = [text for _, text in cells(render_spreadsheet(content(analysis=analysis)))]
+    assert [text for text in found if re.search(r"\w_\w|^pages \d", text)] == []
+    assert {"Formula version", "Pages 1 › Page kind", "Pages 1 › Address"} <= set(found)

@@ -18,7 +18,14 @@ from resolvers.shared.access import OPERATIONS, Rule, requires, rule_of
 from resolvers.shared.context import Acting, Context
 from storage.queries import listables
 
-HELPERS = {"changes.append_event", "lists.page_of", "lists.children", "lists.by_id", "lists.by_key"}
+HELPERS = {
+    "changes.all_wrong",
+    "changes.append_event",
+    "lists.page_of",
+    "lists.children",
+    "lists.by_id",
+    "lists.by_key",
+}
 HELPERS |= {"idempotency.once", "idempotency.same_answer"}
 HELPERS |= {"activities.create", "activities.change", "activities.tell", "deals.insert_deal"}
 HELPERS |= {"aggregates.aggregated", "analytics_planners.plan_of", "analytics_planners.parsed_plan", "reading.read"}

@@ -25,8 +25,8 @@ async def _post(world: World, client: httpx.AsyncClient, content: Any, **headers
 async def test_json_that_is_none(world: World, client: httpx.AsyncClient) -> None:
     before = await world.dump()
     cases = {
-        b"": ("Field required", "missing"),
-        b" \n": ("Field required", "missing"),
+        b"": ("is required", "missing"),
+        b" \n": ("is required", "missing"),
         b'{"name": "D"': ("must be valid JSON", "json_invalid"),
         b'{"name": "D"} {}': ("must be valid JSON", "json_invalid"),
         b"{'name': 'D'}": ("must be valid JSON", "json_invalid"),

@@ -183,17 +183,17 @@ async def test_all_bad_parameters_come_in_one_list(world: World, client: httpx.A
             {"loc": ["query", "to"], "msg": "must be an ISO 8601 date or time", "type": "value_error"},
             {
                 "loc": ["query", "unlinked_deal"],
-                "msg": "Input should be a valid boolean, unable to interpret input",
+                "msg": "must be true or false",
                 "type": "bool_parsing",
             },
             {
                 "loc": ["query", "limit"],
-                "msg": "Input should be greater than or equal to 0",
+                "msg": "must be at least 0",
                 "type": "greater_than_equal",
             },
             {
                 "loc": ["query", "offset"],
-                "msg": "Input should be a valid integer, unable to parse string as an integer",
+                "msg": "must be a whole number",
                 "type": "int_parsing",
             },
         ]

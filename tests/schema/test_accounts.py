@@ -166,12 +166,12 @@ async def test_creating(one: Tenant) -> None:
 @pytest.mark.parametrize(
     ("fields", "problems"),
     [
-        ({"name": ""}, {"name": "String should have at least 1 character"}),
-        ({"name": "n" * 10_001}, {"name": "String should have at most 10000 characters"}),
+        ({"name": ""}, {"name": "must not be empty"}),
+        ({"name": "n" * 10_001}, {"name": "must have at most 10000 characters"}),
         ({"domain": "\x00"}, {"domain": "must not contain the NUL character"}),
         (
             {"name": "", "industry": "\x00"},
-            {"name": "String should have at least 1 character", "industry": "must not contain the NUL character"},
+            {"name": "must not be empty", "industry": "must not contain the NUL character"},
         ),
     ],
 )

@@ -170,7 +170,7 @@ MISSING = "does not exist in this organization"
         ({"email": "nobody"}, {"email": "must look like an e-mail address"}),
         ({"email": ""}, {"email": "must look like an e-mail address"}),
         ({"lastName": "\x00"}, {"lastName": "must not contain the NUL character"}),
-        ({"linkedin": "l" * 10_001}, {"linkedin": "String should have at most 10000 characters"}),
+        ({"linkedin": "l" * 10_001}, {"linkedin": "must have at most 10000 characters"}),
         ({"accountId": NOWHERE}, {"accountId": MISSING}),
         ({"accountId": ""}, {"accountId": MISSING}),
         (

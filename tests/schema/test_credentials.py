@@ -80,9 +80,9 @@ async def test_a_credential_from_its_making_to_its_end(one: Tenant, gateway: Gat
 @pytest.mark.parametrize("kind", KINDS)
 async def test_names_and_times_that_are_refused(one: Tenant, kind: str) -> None:
     names = {
-        "": "String should have at least 1 character",
-        " \u2003": "String should have at least 1 character",
-        "n" * 121: "String should have at most 120 characters",
+        "": "must not be empty",
+        " \u2003": "must not be empty",
+        "n" * 121: "must have at most 120 characters",
         "a\x00": "must not contain the NUL character",
     }
     for name, message in names.items():

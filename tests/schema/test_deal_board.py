@@ -72,7 +72,7 @@ async def test_refused_links(one: Tenant, two: Tenant) -> None:
     for identifier in (NOWHERE, "no uuid", other_contact.id):
         assert await one.ask(LINK, deal=deal.id, contact=identifier) == no_contact
     for role, message in {
-        "r" * 10_001: "String should have at most 10000 characters",
+        "r" * 10_001: "must have at most 10000 characters",
         "\x00": "must not contain the NUL character",
     }.items():
         assert await one.ask(LINK, deal=deal.id, contact=contact.id, role=role) == {

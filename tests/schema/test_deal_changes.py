@@ -149,8 +149,8 @@ def _problem(*field: str, message: str, code: str = "VALIDATION") -> dict[str, A
 
 MISSING = "does not exist in this organization"
 REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
-    ({"name": ""}, [_problem("input", "name", message="String should have at least 1 character")]),
-    ({"name": "n" * 10_001}, [_problem("input", "name", message="String should have at most 10000 characters")]),
+    ({"name": ""}, [_problem("input", "name", message="must not be empty")]),
+    ({"name": "n" * 10_001}, [_problem("input", "name", message="must have at most 10000 characters")]),
     ({"name": "a\x00b"}, [_problem("input", "name", message="must not contain the NUL character")]),
     ({"currency": "XXXX"}, [_problem("input", "currency", message="must be an ISO 4217 currency code")]),
     ({"currency": ""}, [_problem("input", "currency", message="must be an ISO 4217 currency code")]),
@@ -170,7 +170,7 @@ REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     (
         {"name": "", "value": -1, "currency": "?"},
         [
-            _problem("input", "name", message="String should have at least 1 character"),
+            _problem("input", "name", message="must not be empty"),
             _problem("input", "value", message="must not be negative"),
             _problem("input", "currency", message="must be an ISO 4217 currency code"),
         ],

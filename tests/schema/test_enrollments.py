@@ -117,7 +117,7 @@ async def test_requests_that_race_enroll_once(one: Tenant) -> None:
         ({"email": "x"}, "email", "must look like an e-mail address"),
         ({"email": ""}, "email", "must look like an e-mail address"),
         ({"email": "a@b@example.com"}, "email", "must look like an e-mail address"),
-        ({"email": "a" * 250 + "@example.com"}, "email", "String should have at most 254 characters"),
+        ({"email": "a" * 250 + "@example.com"}, "email", "must have at most 254 characters"),
         ({"contactId": NOWHERE}, "contactId", "does not exist in this organization"),
         ({"contactId": "x"}, "contactId", "does not exist in this organization"),
         ({"variables": []}, "variables", "must be an object"),

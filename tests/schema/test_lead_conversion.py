@@ -229,7 +229,7 @@ async def test_refusals_change_nothing(one: Tenant, two: Tenant) -> None:
             {"leadId": lead.id, "accountId": "", "contactId": NOWHERE, "dealId": "x"},
             [problem("accountId", missing), problem("contactId", missing), problem("dealId", missing)],
         ),
-        ({"leadId": lead.id, "dealName": ""}, [problem("dealName", "String should have at least 1 character")]),
+        ({"leadId": lead.id, "dealName": ""}, [problem("dealName", "must not be empty")]),
         (
             {"leadId": lead.id, "dealId": NOWHERE, "dealName": "D"},
             [problem("dealName", "does not go with an existing deal")],

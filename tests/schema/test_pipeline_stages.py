@@ -63,10 +63,10 @@ async def test_creating_puts_a_stage_at_the_end(one: Tenant, two: Tenant) -> Non
 @pytest.mark.parametrize(
     ("fields", "problems"),
     [
-        ({"name": ""}, {"name": "String should have at least 1 character"}),
+        ({"name": ""}, {"name": "must not be empty"}),
         ({"name": "\x00"}, {"name": "must not contain the NUL character"}),
-        ({"probability": -1}, {"probability": "Input should be greater than or equal to 0"}),
-        ({"probability": 101}, {"probability": "Input should be less than or equal to 100"}),
+        ({"probability": -1}, {"probability": "must be at least 0"}),
+        ({"probability": 101}, {"probability": "must be at most 100"}),
     ],
 )
 async def test_refused_creations_and_updates(one: Tenant, fields: dict[str, Any], problems: dict[str, str]) -> None:

@@ -272,7 +272,7 @@ async def test_edits_at_the_same_time_all_count(one: Tenant) -> None:
         ({"brandPatch": {"colors": {"primary": "blue"}}}, "input.brandPatch.colors.primary", None),
         ({"brandPatch": {"logo": "https://example.com/logo.png"}}, "input.brandPatch.logo", None),
         ({"analysisPatch": {"benchmarks": [{"score": 101}]}}, "input.analysisPatch.benchmarks.0.score", None),
-        ({"bpoPrefix": "p" * 81}, "input.bpoPrefix", "String should have at most 80 characters"),
+        ({"bpoPrefix": "p" * 81}, "input.bpoPrefix", "must have at most 80 characters"),
     ],
 )
 async def test_edits_that_are_refused_change_nothing(

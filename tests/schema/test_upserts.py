@@ -134,7 +134,7 @@ async def test_all_or_nothing_and_a_dry_run_write_nothing(one: Tenant) -> None:
     good, bad = {"externalKey": "1", "name": "d", "tags": ["t"]}, {"externalKey": "2", "value": "1"}
     done = await one.ask(upsert("deals"), rows=[good, bad], p="ALL_OR_NOTHING")
     assert (done["results"], done["created"], done["failed"]) == ([], 0, 1)
-    assert done["userErrors"] == [{"code": "VALIDATION", "message": "Field required", "field": ["rows", "1", "name"]}]
+    assert done["userErrors"] == [{"code": "VALIDATION", "message": "is required", "field": ["rows", "1", "name"]}]
     dry = await one.ask(upsert("deals"), rows=[good, bad], dry=True)
     assert [(r["outcome"], r["id"]) for r in dry["results"]] == [("CREATED", None), ("FAILED", None)]
     assert await one.rows(Deal.id) == await one.rows(Tag.id) == await one.rows(Event.id) == []

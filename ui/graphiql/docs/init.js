@@ -119,7 +119,8 @@ const ui = SwaggerUIBundle({
 window.ui = ui; // where its documentation has it, for whoever looks into the page
 if (!location.hash) {
   const [{ get: first }] = Object.values(spec.paths);
-  ui.layoutActions.show(["operations", first.tags[0], first.operationId], true);
+  // Not by `layoutActions`, which would make an address and a step of the history of it.
+  ui.getStore().dispatch({ type: "layout_show", payload: { thing: ["operations", first.tags[0], first.operationId], shown: true } });
 }
 begin(async (viewer) => {
   there = viewer?.organization ? await found(post) : {};

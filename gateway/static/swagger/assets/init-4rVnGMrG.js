@@ -570,11 +570,17 @@ var ui = SwaggerUIBundle({
 window.ui = ui;
 if (!location.hash) {
 	const [{ get: first }] = Object.values(spec.paths);
-	ui.layoutActions.show([
-		"operations",
-		first.tags[0],
-		first.operationId
-	], true);
+	ui.getStore().dispatch({
+		type: "layout_show",
+		payload: {
+			thing: [
+				"operations",
+				first.tags[0],
+				first.operationId
+			],
+			shown: true
+		}
+	});
 }
 begin(async (viewer) => {
 	there = viewer?.organization ? await found(post) : {};
