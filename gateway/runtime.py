@@ -126,12 +126,9 @@ class Runtime:
         """`tracer` stands for the one that the settings ask for."""
         self.settings = settings
         self.tracer = tracer or tracer_of(settings)
-        certificates = wire.create_ssl_context()
-        self.http = wire.AsyncClient(timeout=_HTTP, follow_redirects=False, verify=certificates)
+        self.http = wire.AsyncClient(timeout=_HTTP, follow_redirects=False)
         self.calls = self._calls()
-        self.outbound = Outbound(
-            allow_loopback=settings.outbound_allow_loopback, certificates=certificates, calls=self.calls
-        )
+        self.outbound = Outbound(allow_loopback=settings.outbound_allow_loopback, calls=self.calls)
         self.database = database_of(settings)
         self.database.timed = self._timed()
         self.issuer = embedded_issuer(settings)

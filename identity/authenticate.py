@@ -40,6 +40,7 @@ class Identity:
     failures: Failures | None = None
     _touching: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
     _proven: Proven = field(default_factory=Proven, init=False)
+    _made: exchange.Grants = field(default_factory=exchange.Grants, init=False)
     _credentials: CoalescedReads[directory.Row] = field(init=False)
     _memberships: CoalescedReads[directory.Row] = field(init=False)
     _grants: CoalescedReads[directory.Row] = field(init=False)
@@ -94,7 +95,7 @@ class Identity:
             failures.admit(token, address)
         try:
             grant = await exchange.by_secret(
-                self.database, self._credentials, token, self.pepper, self._proven, failures
+                self.database, self._credentials, token, self.pepper, self._proven, self._made, failures
             )
         except Unauthenticated:
             if failures is not None:
@@ -161,7 +162,7 @@ class Identity:
 
     async def _minted(self, claims: Claims, key_id: str, service_org: str | None) -> Principal:
         """An exchanged token acts as its credential does now, in the organization that it was minted for."""
-        grant = await exchange.by_key_id(self._credentials, key_id)
+        grant = await exchange.by_key_id(self._credentials, self._made, key_id)
         minted_for = claims.organizations[0] if claims.organizations else None
         if grant.kind is CredentialKind.ORGANIZATION_KEY:
             return replace(grant.principal(service_org, exchanged=True), session_ends_at=_end_of(claims))

@@ -6,7 +6,7 @@ waits for the next one, which is for all who came meanwhile (decision 196).
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from contract.errors import GatewayError
@@ -15,6 +15,8 @@ RowT = TypeVar("RowT")
 
 Read = Callable[[Sequence[str]], Awaitable[Sequence[RowT]]]
 """The function that reads the rows of these keys."""
+_Waiting = dict[str, list[asyncio.Future[Sequence[RowT]]]]
+"""Who waits for the rows of each key."""
 
 
 _PATIENCE = 0.05
@@ -27,7 +29,7 @@ class CoalescedReads(Generic[RowT]):
     def __init__(self, read: Read[RowT], key_of: Callable[[RowT], str]) -> None:
         self._read, self._key_of = read, key_of
         self._latest: object | None = None
-        self._waiting: dict[str, asyncio.Future[Sequence[RowT]]] = {}
+        self._waiting: dict[str, list[asyncio.Future[Sequence[RowT]]]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._running: set[asyncio.Task[None]] = set()
 
@@ -42,10 +44,9 @@ class CoalescedReads(Generic[RowT]):
         loop = asyncio.get_running_loop()
         if not self._waiting:
             self._timer = loop.call_later(_PATIENCE, self._go_on)
-        future = self._waiting.get(key)
-        if future is None:
-            future = self._waiting[key] = loop.create_future()
-        return await asyncio.shield(future)  # one that is cancelled takes it away from nobody
+        future: asyncio.Future[Sequence[RowT]] = loop.create_future()  # its own: to cancel it is nobody else's matter
+        self._waiting.setdefault(key, []).append(future)
+        return await future
 
     def _end(self, read: object) -> None:
         if self._latest is read:
@@ -64,32 +65,45 @@ class CoalescedReads(Generic[RowT]):
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
-    async def _together(self, waiting: Mapping[str, asyncio.Future[Sequence[RowT]]], read: object) -> None:
+    async def _together(self, waiting: _Waiting[RowT], read: object) -> None:
         try:
             rows = await self._read(tuple(waiting))
         except Exception as error:
-            await self._tell(waiting, error)
+            await self._tell_of(waiting, error)
         except BaseException:
-            for future in waiting.values():
-                future.cancel()
+            for futures in waiting.values():
+                for future in futures:
+                    future.cancel()
             raise
         else:
             found = defaultdict[str, list[RowT]](list)
             for row in rows:
                 found[self._key_of(row)].append(row)
-            for key, future in waiting.items():
-                future.set_result(found[key])
+            for key, futures in waiting.items():
+                _tell(futures, found[key])
         finally:
             self._end(read)
 
-    async def _tell(self, waiting: Mapping[str, asyncio.Future[Sequence[RowT]]], error: Exception) -> None:
+    async def _tell_of(self, waiting: _Waiting[RowT], error: Exception) -> None:
         """Raise the error for all; where it is a refusal of what one of them asked for, only for that one."""
         is_somebodys = not isinstance(error, GatewayError) and len(waiting) > 1
-        for key, future in waiting.items():  # a statement each: which key was refused nobody knows
+        for key, futures in waiting.items():  # a statement each: which key was refused nobody knows
             try:
                 if not is_somebodys:
                     raise error
-                future.set_result(await self._read((key,)))
+                _tell(futures, await self._read((key,)))
             except Exception as own:
-                future.set_exception(own)
-                future.exception()  # it is told to those who wait, if they still do
+                _refuse(futures, own)
+
+
+def _tell(futures: Iterable[asyncio.Future[Sequence[RowT]]], rows: Sequence[RowT]) -> None:
+    for future in futures:
+        if not future.done():  # its caller may have gone
+            future.set_result(rows)
+
+
+def _refuse(futures: Iterable[asyncio.Future[Sequence[RowT]]], error: Exception) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_exception(error)
+            future.exception()  # it is told to those who wait, if they still do

@@ -1,14 +1,14 @@
 """The exchange: what a key or token stands for at this moment, and the token that says so (specification 5.7)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
 import orjson
 
 from contract.errors import OrganizationHeader, OrganizationMismatch, Unauthenticated
-from contract.limits import ACCESS_TOKEN_SECONDS
+from contract.limits import ACCESS_TOKEN_SECONDS, GRANTS_MAX
 from contract.vocabulary import CredentialKind
 from identity import secrets
 from identity.auth_failures import Failures
@@ -18,6 +18,7 @@ from identity.principal import Belonging, Organization, Principal
 from identity.proven import Proven
 from identity.tokens import EmbeddedIssuer
 from storage.base import now
+from storage.bounded_cache import BoundedCache
 from storage.database import Database
 from storage.queries import credentials as statements
 
@@ -39,6 +40,8 @@ class Grant:
     expires_at: datetime | None
     renewed: str | None = None
     """The hash to store of the secret now, where it is stored under an earlier pepper."""
+    _principals: dict[tuple[str | None, bool], Principal] = field(default_factory=dict, repr=False, compare=False)
+    """The callers that it made already, of which there is one for each organization that it can act in."""
 
     def principal(self, service_org: str | None, *, exchanged: bool = False) -> Principal:
         """The caller that the credential, or what it was exchanged for, makes of a request with this X-Service-Org.
@@ -46,6 +49,12 @@ class Grant:
         Raises OrganizationHeader beside an organization key, OrganizationMismatch for an organization that is none of
         the owner's (specification 5.5, 5.6, 5.10).
         """
+        made = self._principals.get((service_org, exchanged))
+        if made is None:
+            made = self._principals[service_org, exchanged] = self._principal(service_org, exchanged)
+        return made
+
+    def _principal(self, service_org: str | None, exchanged: bool) -> Principal:
         if self.kind is CredentialKind.ORGANIZATION_KEY:
             if service_org is not None:
                 raise OrganizationHeader()
@@ -81,6 +90,26 @@ def together(belongings: Sequence[Belonging]) -> frozenset[str]:
     return frozenset[str]().union(*(b.scopes for b in belongings))
 
 
+class Grants:
+    """The grants of credentials, of which each holds for the rows that it was made of and for no others.
+
+    The rows are read for every call. What they say is the same for most of them, and then so is what follows from it.
+    """
+
+    def __init__(self) -> None:
+        self._made: BoundedCache[str, tuple[Sequence[Row], Grant]] = BoundedCache(entries=GRANTS_MAX)
+
+    def of(self, rows: Sequence[Row]) -> Grant:
+        """Makes the grant of the rows of a credential that holds."""
+        key_id = rows[0].key_id
+        kept = self._made.get(key_id)
+        if kept is not None and kept[0] == rows:
+            return kept[1]
+        grant = _grant(rows)
+        self._made.put(key_id, (rows, grant))
+        return grant
+
+
 async def known(database: Database, key_ids: Sequence[str]) -> Sequence[Row]:
     """These credentials beside the memberships that they can act with."""
     async with database.directory() as session:
@@ -93,6 +122,7 @@ async def by_secret(
     text: str,
     pepper: bytes,
     proven: Proven,
+    grants: Grants,
     failures: Failures | None = None,
 ) -> Grant:
     """Finds what a presented credential stands for. Raises Unauthenticated, after the same work for every reason.
@@ -113,7 +143,7 @@ async def by_secret(
         failures.remember(key_id, rows[0].secret_hash if is_known and holds else None)
     if not (is_equal and holds and stored is not None):
         raise Unauthenticated()
-    grant = _grant(rows)
+    grant = grants.of(rows)
     if secrets.is_current(stored, pepper):
         if matched != stored:
             proven.remember(text, stored)
@@ -126,9 +156,12 @@ async def _nearest(database: Database, key_id: str) -> Sequence[Row]:
         return await statements.nearest_with_memberships(session, key_id)
 
 
-async def by_key_id(reads: CoalescedReads[Row], key_id: str) -> Grant:
+async def by_key_id(reads: CoalescedReads[Row], grants: Grants, key_id: str) -> Grant:
     """The same for an access token that was minted from the credential: it ends when the credential does."""
-    return of_rows(await reads.of(key_id))
+    rows = await reads.of(key_id)
+    if not _holds(rows):
+        raise Unauthenticated()
+    return grants.of(rows)
 
 
 def of_rows(rows: Sequence[Row]) -> Grant:

@@ -115,8 +115,8 @@ class Outbound:
         self._loopback = allow_loopback
         self._resolve = resolve
         # No connection is kept: two names at one address must never share one.
-        self._transport = wire.AsyncHTTPTransport(
-            verify=certificates or True, trust_env=False, limits=wire.Limits(max_keepalive_connections=0)
+        self._transport = wire.LateTransport(
+            certificates or True, trust_env=False, limits=wire.Limits(max_keepalive_connections=0)
         )
 
     @property

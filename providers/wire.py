@@ -4,11 +4,14 @@ Its names are few, and those of version 0.28, which pyproject.toml bounds: anoth
 a client, is a change of this module (decision 875).
 """
 
+import ssl
 from typing import TYPE_CHECKING
+from urllib.request import getproxies
 
 import httpx
 from httpx import (
     URL,
+    AsyncBaseTransport,
     AsyncHTTPTransport,
     ConnectError,
     ConnectTimeout,
@@ -25,7 +28,6 @@ from httpx import (
     Timeout,
     TimeoutException,
     TransportError,
-    create_ssl_context,
 )
 
 from contract.tracing import TRACEPARENT
@@ -41,6 +43,7 @@ __all__ = [
     "HTTPError",
     "Headers",
     "InvalidURL",
+    "LateTransport",
     "Limits",
     "ReadError",
     "ReadTimeout",
@@ -50,8 +53,29 @@ __all__ = [
     "Timeout",
     "TimeoutException",
     "TransportError",
-    "create_ssl_context",
 ]
+
+
+class LateTransport(AsyncBaseTransport):
+    """A transport that is made when it is first needed: the certificates of all authorities take 4 MiB.
+
+    `verify` is what to verify the others' certificates with: the usual authorities, or a context of one's own.
+    """
+
+    def __init__(self, verify: ssl.SSLContext | bool = True, *, trust_env: bool, limits: Limits | None = None) -> None:
+        self._verify, self._trust_env, self._limits = verify, trust_env, limits or Limits()
+        self._made: AsyncHTTPTransport | None = None
+
+    async def handle_async_request(self, request: Request) -> Response:
+        """Send a request."""
+        if self._made is None:
+            self._made = AsyncHTTPTransport(verify=self._verify, trust_env=self._trust_env, limits=self._limits)
+        return await self._made.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        if self._made is not None:
+            await self._made.aclose()
 
 
 async def _carry(request: Request) -> None:
@@ -71,5 +95,7 @@ else:
         `AsyncHTTPTransport` alone, which calls what members have named, tells nothing of it (decision 882).
         """
 
-        def __init__(self, **options: object) -> None:
-            super().__init__(**options, event_hooks={"request": [_carry]})
+        def __init__(self, *, trust_env: bool = True, **options: object) -> None:
+            if not (trust_env and getproxies()):  # a client with a transport of its own would not look for proxies
+                options.setdefault("transport", LateTransport(options.pop("verify", True), trust_env=trust_env))
+            super().__init__(**options, trust_env=trust_env, event_hooks={"request": [_carry]})

@@ -89,14 +89,17 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
         )
         try:
             points = 0 if operation.writes else HEAVY_POINTS + 1 if operation.is_heavy else points_of(operation, query)
-            with meter.operating():
-                async with services.deadlines.one(operation.seconds), call.ctx.reads(points):
+            with meter.operating(), services.deadlines.one(operation.seconds):
+                async with call.ctx.reads(points):
                     answer = await operation.handler(call)
         except Problems as error:
             raise Problems([replace(p, path=operation.locate(p.path)) for p in error.problems]) from None
+        finally:
+            call.ctx.forget()
         meter.ended(operation, query, answer)
         if answer.events is not None:
             streams.check(watch.path)
+            watch.acting(call.ctx)
             return _Followed(answer, watch, _record(scope, request_id), is_replayed=bool(key and key.is_replayed))
         response = await _response(operation, answer, ignored, scope["method"])
         if key is not None and key.is_replayed:

@@ -1,9 +1,8 @@
 """The database: its connections, and sessions that belong to one organization each. The only way to a statement."""
 
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import aiosqlite
@@ -15,6 +14,7 @@ from contract.errors import Problem, Problems
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS, STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
 from storage import database_time
 from storage.adapters.aiosqlite import unattended
+from storage.adapters.asyncpg import fetch
 from storage.adapters.sqlalchemy import structure_of
 from storage.base import as_uuid, now
 from storage.bounded_cache import BoundedCache
@@ -39,7 +39,7 @@ _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", 
 _ANSWER_SECONDS = 1.0
 """The seconds for which an answer is waited for longer than a statement may take: after that, the server is away."""
 _UNMEASURED = nullcontext()
-Timed = Callable[[CompiledStatement, float, type[BaseException] | None], None]
+Timed = database_time.Told[CompiledStatement]
 
 Locking = tuple[CompiledStatement, Sequence[AnyValue]]
 """A shape that locks a row, and its parameters."""
@@ -159,9 +159,9 @@ class Database:
         else:
             await self.connections.give_back(taken)
 
-    async def alone(
+    def alone(
         self, organization: str | None, prepared: CompiledStatement, parameters: list[AnyValue], send: Send
-    ) -> Sequence[AnyRow]:
+    ) -> Coroutine[object, object, Sequence[AnyRow]]:
         """The answer to a statement that is a transaction of its own.
 
         Where it does not set its organization itself, the message that begins the transaction does.
@@ -170,7 +170,7 @@ class Database:
         is_loose = prepared.is_text or (organization is not None and not prepared.is_scoped)
         if self.dialect == "postgresql" and is_loose:
             begin = f"{self._begin.format(organization=organization or '')}; SET TRANSACTION READ ONLY"
-        return await self._alone(organization, begin, prepared, parameters, send)
+        return self._alone(organization, begin, prepared, parameters, send)
 
     async def at_once(
         self, organization: str, prepared: CompiledStatement, parameters: list[AnyValue]
@@ -250,8 +250,7 @@ class Database:
         """Send a shape over a connection of the driver, and give its records."""
         with self._counted(prepared):
             if self.dialect == "postgresql":
-                records: Sequence[AnyRow] = await driver.fetch(prepared.text, *parameters)
-                return records
+                return await fetch(driver, prepared.text, parameters)
             return await to_the_end(driver, driver.execute_fetchall(prepared.text, parameters), self._seconds)
 
     async def send_text(
@@ -283,7 +282,7 @@ class Database:
             observe(statement.text)
         if self.timed is None:
             return database_time.current() or _UNMEASURED
-        return database_time.Timed(database_time.current(), partial(self.timed, statement))
+        return database_time.Timed(database_time.current(), self.timed, statement)
 
     async def _open(self) -> Driver:
         """A new connection of the driver. Raises what the driver does where the database is away."""

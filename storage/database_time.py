@@ -6,6 +6,9 @@ The wait for a turn is in neither.
 from collections.abc import Callable
 from contextvars import ContextVar
 from time import monotonic
+from typing import Generic, TypeVar
+
+StatementT = TypeVar("StatementT")
 
 
 class DatabaseTime:
@@ -56,15 +59,19 @@ class measured:  # reads as a function where it is used, and costs less than a g
         _current.reset(self._token)
 
 
-class Timed:
+Told = Callable[[StatementT, float, type[BaseException] | None], None]
+
+
+class Timed(Generic[StatementT]):
     """Times one statement, within what its request is measured by, and tells of it when it has ended."""
 
-    __slots__ = ("_began", "_tell", "_within")
+    __slots__ = ("_began", "_statement", "_tell", "_within")
 
-    def __init__(self, within: DatabaseTime | None, tell: Callable[[float, type[BaseException] | None], None]) -> None:
-        """`tell` is called with the seconds, and with what the statement raised, if it did."""
+    def __init__(self, within: DatabaseTime | None, tell: Told[StatementT], statement: StatementT) -> None:
+        """`tell` is called with the statement, its seconds, and with what it raised, if it did."""
         self._within = within
         self._tell = tell
+        self._statement = statement
         self._began = 0.0
 
     def __enter__(self) -> None:
@@ -78,4 +85,4 @@ class Timed:
         seconds = monotonic() - self._began
         if self._within is not None:
             self._within.end()
-        self._tell(seconds, kind)
+        self._tell(self._statement, seconds, kind)

@@ -79,15 +79,20 @@ class Turns:
     def _next(self) -> Group | None:
         """Picks of the groups that wait and may have a turn the one with the fewest; of several, the first in line."""
         following, least = None, self.free
-        for group, queue in list(self._waiting.items()):
+        given_up: list[Group] = []
+        for group, queue in self._waiting.items():
             while queue and queue[0].done():  # who gave up
                 queue.popleft()
             if not queue:
-                del self._waiting[group]
+                given_up.append(group)
                 continue
             held = self._held.get(group, 0)
             if held < least:
                 following, least = group, held
+                if not held:  # nobody holds fewer
+                    break
+        for group in given_up:
+            del self._waiting[group]
         return following
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:

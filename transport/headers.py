@@ -9,13 +9,26 @@ Headers = Mapping[bytes, bytes]
 """The values by name, in lower case."""
 
 
+_READ = "headers"
+"""The word under which a request's state has its headers, beside the list that they were read off."""
+
+
 def headers_of(scope: Scope) -> Headers:
-    """The headers; the values of a name that is there twice as one list, which no credential is (decision 127)."""
-    headers = dict(scope["headers"])
-    if len(headers) != len(scope["headers"]):
+    """The headers; the values of a name that is there twice as one list, which no credential is (decision 127).
+
+    They are read once for a request, whoever asks.
+    """
+    given = scope["headers"]
+    state = scope.setdefault("state", {})
+    read: tuple[object, Headers] | None = state.get(_READ)
+    if read is not None and read[0] is given:
+        return read[1]
+    headers = dict(given)
+    if len(headers) != len(given):
         headers.clear()
-        for name, value in scope["headers"]:
+        for name, value in given:
             headers[name] = b"%b, %b" % (headers[name], value) if name in headers else value
+    state[_READ] = (given, headers)
     return headers
 
 

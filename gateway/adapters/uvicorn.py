@@ -7,10 +7,18 @@ purpose and what it has to look like.
 
 import asyncio
 import socket
+from functools import lru_cache
 
 import uvicorn
 from uvicorn._types import ASGI3Application, ASGISendEvent
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http import httptools_impl
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from uvicorn.supervisors import multiprocess
@@ -28,8 +36,103 @@ __all__ = [
 ]
 
 
+_EARLY = 0.001
+"""The seconds by which a loop may call earlier than it was asked to."""
+
+
+@lru_cache(maxsize=500)
+def _line(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A header's line, and its name where it says how the answer ends. Raises RuntimeError for what is no header."""
+    if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
+        raise RuntimeError("Invalid HTTP header.")
+    name = name.lower()
+    return b"%b: %b\r\n" % (name, value), name if name in _ENDINGS else b""
+
+
+_ENDINGS = frozenset({b"content-length", b"transfer-encoding", b"connection"})
+
+
+class Cycle(RequestResponseCycle):
+    """A request and its answer, the head of which is put together of lines that are kept: most are always the same."""
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send what the application says: the head as the base class does, all else by that."""
+        if self.response_started or message["type"] != "http.response.start" or self.flow.write_paused:
+            await super().send(message)
+            return
+        if self.disconnected:
+            return
+        self.response_started = True
+        self.waiting_for_100_continue = False
+        status, closes = message["status"], False
+        content = [STATUS_LINE[status]]
+        for name, value in (*self.default_headers, *message.get("headers", ())):
+            line, ending = _line(name, value)
+            content.append(line)
+            if not ending:
+                continue
+            if ending == b"content-length" and self.chunked_encoding is None:
+                self.expected_content_length, self.chunked_encoding = int(value), False
+            elif ending == b"transfer-encoding" and value.lower() == b"chunked":
+                self.expected_content_length, self.chunked_encoding = 0, True
+            elif ending == b"connection" and b"close" in [token.lower().strip() for token in value.split(b",")]:
+                self.keep_alive, closes = False, True
+        if not (self.keep_alive or closes):
+            content.append(b"connection: close\r\n")
+        if self.chunked_encoding is None and self.scope["method"] != "HEAD" and status not in (204, 304):
+            self.chunked_encoding = True
+            content.append(b"transfer-encoding: chunked\r\n")
+        content.append(b"\r\n")
+        self.transport.write(b"".join(content))
+
+
+# The protocol makes its cycles by this name, and takes no other class for them.
+httptools_impl.RequestResponseCycle = Cycle  # type: ignore[misc]
+
+
 class HttpProtocol(HttpToolsProtocol):
-    """The HTTP protocol, with public names for what a subclass uses and overrides."""
+    """The HTTP protocol, with public names for what a subclass uses and overrides.
+
+    A connection that idles has one timer, which looks when it could have idled for too long: the base class sets one
+    behind each answer, and takes it back with the next request.
+    """
+
+    _idle_since: float | None = None
+    _idle_timer: asyncio.TimerHandle | None = None
+
+    def on_response_complete(self) -> None:
+        """An answer is written: begin with the next request that is there, or wait for one."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self._unset_keepalive_if_required()
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self._idle_timer is None:
+            self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._look_at_idleness)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._idle_since = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def _look_at_idleness(self) -> None:
+        self._idle_timer = None
+        if self._idle_since is None:
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > _EARLY:
+            self._idle_timer = self.loop.call_later(left, self._look_at_idleness)
+        else:
+            self.timeout_keep_alive_handler()
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._idle_since = None
 
     def asked_upgrade(self) -> bytes | None:
         """The protocol that the request upgrades to, in lower case; to be overridden."""

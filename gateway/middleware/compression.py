@@ -5,6 +5,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transport.compression import COMPRESSED_FROM, gzipped, takes_gzip
+from transport.headers import header, headers_of
 
 _BY_ANOTHER_THREAD = 256 * 1024
 _TEXTS = (b"text/", b"application/json", b"application/graphql-response+json", b"image/svg+xml")
@@ -21,8 +22,8 @@ class Compression:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        asked = [value for name, value in scope.get("headers", ()) if name == b"accept-encoding"]
-        if not asked or scope["type"] != "http" or not takes_gzip(b",".join(asked).decode("latin-1")):
+        asked = header(headers_of(scope), b"accept-encoding") if scope["type"] == "http" else None
+        if not asked or not takes_gzip(asked):
             await self.app(scope, receive, send)
             return
         start: Message | None = None

@@ -13,7 +13,7 @@ from gateway.middleware.error_responses import refused
 from gateway.server.http_protocol import WHOLE
 from identity.principal import Principal
 from storage.bounded_cache import BoundedCache
-from transport.headers import address_of
+from transport.headers import address_of, headers_of
 from transport.places import Group, Path, Places, group_of, path_of
 
 _NEVER_REFUSED = frozenset({"/health", "/ready", "/metrics"})
@@ -69,6 +69,7 @@ class LoadShedding:
             # Most often the whole request is there by now, and nobody will be waited for.
             await self.app(scope, receive if WHOLE in scope["state"] else receiving, send)
         finally:
+            record.on_begin = None  # which refers to the request, and it to the record: garbage for the collector
             if holding:
                 self.places.leave(path)
 
@@ -86,10 +87,6 @@ class LoadShedding:
 
 def _credential(scope: Scope) -> int | None:
     """Makes a number by which this credential, in the organization that it is to act in, differs from others."""
-    authorization = organization = b""
-    for name, value in reversed(scope["headers"]):  # of one given twice, the first
-        if name == b"authorization":
-            authorization = value
-        elif name == b"x-service-org":
-            organization = value
-    return hash((authorization, organization)) if authorization else None
+    headers = headers_of(scope)
+    authorization = headers.get(b"authorization")
+    return hash((authorization, headers.get(b"x-service-org"))) if authorization else None

@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Iterable
+from functools import partial
 from secrets import token_hex
 
 from starlette.exceptions import HTTPException
@@ -17,6 +18,7 @@ from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
 from gateway.observability.metrics import count_request
 from transport.errors import code_of, code_of_status, error_response
+from transport.headers import header, headers_of
 from transport.request_log import RequestLog
 
 _SANE = re.compile(rf"[A-Za-z0-9._:-]{{1,{REQUEST_ID_MAX}}}", re.ASCII)
@@ -28,8 +30,8 @@ _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 
 def request_id(scope: Scope) -> str:
     """The caller's X-Request-Id where it is sane, else a new one."""
-    given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), "")
-    return given if _SANE.fullmatch(given) else token_hex(16)
+    given = header(headers_of(scope), b"x-request-id")
+    return given if given is not None and _SANE.fullmatch(given) else token_hex(16)
 
 
 def shown(path: str) -> str:
@@ -67,21 +69,8 @@ class Requests:
         ignore_slash(scope)
         began = time.perf_counter()
 
-        async def sending(message: Message) -> None:
-            if message["type"] in _STARTS:
-                record.begin(message["status"])
-                if record.cost is None and record.surface == "rest":
-                    record.cost = _cost(message.get("headers", ()))
-                headers = self.security.around(message.get("headers", ()))
-                headers.append((b"x-request-id", identifier.encode()))
-                message["headers"] = headers
-            elif message["type"] == "websocket.accept":
-                record.begin(101)
-            elif message["type"] == "websocket.close" and not record.status:
-                await error_response(HTTPException(403), identifier)(scope, receive, sending)
-                return
-            await send(message)
-
+        # Not a function within this one: it would refer to itself, and be garbage for the collector.
+        sending = partial(self._send, scope, receive, send, record)
         try:
             await self.app(scope, receive, sending)
         except asyncio.CancelledError:
@@ -94,6 +83,23 @@ class Requests:
                 record.code = code_of_status(record.status)
             count_request(record, record.status, seconds)
             logs.access.write(scope.get("method", "WEBSOCKET"), asked, record.status, seconds, record)
+
+    async def _send(self, scope: Scope, receive: Receive, send: Send, record: RequestLog, message: Message) -> None:
+        """Send a message of the application, the beginning of an answer with what all answers have."""
+        if message["type"] in _STARTS:
+            record.begin(message["status"])
+            if record.cost is None and record.surface == "rest":
+                record.cost = _cost(message.get("headers", ()))
+            headers = self.security.around(message.get("headers", ()))
+            headers.append((b"x-request-id", record.request_id.encode()))
+            message["headers"] = headers
+        elif message["type"] == "websocket.accept":
+            record.begin(101)
+        elif message["type"] == "websocket.close" and not record.status:
+            again = partial(self._send, scope, receive, send, record)
+            await error_response(HTTPException(403), record.request_id)(scope, receive, again)
+            return
+        await send(message)
 
 
 class Unbroken:

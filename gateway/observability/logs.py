@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import orjson
 import structlog
@@ -61,28 +61,20 @@ class AccessLog:
             return
         seconds_now, moment = divmod(time.time(), 1)
         timestamp = f"{_second(int(seconds_now))}.{int(moment * 1_000_000):06}Z"
-        fields = {
-            "method": method,
-            "path": _redacted(path),
-            "status": status,
-            "ms": round(seconds * 1000, 1),
-            "surface": record.surface,
-            "operation": record.operation or None,
-            "operation_name": record.name and _redacted(record.name),
-            "caller": record.caller,
-            "organization": record.organization,
-            "cost": record.cost,
-            "code": record.code or None,
-            "request_id": redact(record.request_id),
-        }
-        if self._traced and (span := running_span()) is not None:
-            fields |= ids_of(span)
+        asked = _asked(method, path, status)
+        done = _done(record.surface, record.operation, record.name, record.caller, record.organization)
+        ms, request_id = round(seconds * 1000, 1), redact(record.request_id)
+        ids = ids_of(span) if self._traced and (span := running_span()) is not None else {}
         if self._as_json:
+            fields = {**asked.fields, "ms": ms, **done.fields, "cost": record.cost, "code": record.code or None}
+            fields |= {"request_id": request_id, **ids}
             fields |= {"level": "info", "logger": "gateway.access", "timestamp": timestamp, "event": "request"}
             line = _as_json(fields)
         else:
-            shown = " ".join([f"{name}={value!r}" for name, value in fields.items() if value is not None])
-            line = f"timestamp={timestamp!r} level='info' event='request' {shown} logger='gateway.access'"
+            cost = "" if record.cost is None else f" cost={record.cost}"
+            code = f" code={record.code!r}" if record.code else ""
+            shown = f"{asked.text} ms={ms}{done.text}{cost}{code} request_id={request_id!r}{_shown(ids)}"
+            line = f"timestamp={timestamp!r} level='info' event='request'{shown} logger='gateway.access'"
         _put(self._handler.stream, line)
 
     def _show(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
@@ -92,6 +84,36 @@ class AccessLog:
         moment = datetime.now().astimezone()
         line = terminal_log.request_line(moment, asked, name, status, seconds, record, colored=self._colored)
         _put(self._handler.stream, line)
+
+
+class _Part(NamedTuple):
+    """A part of lines that is the same in many: its fields, and the same as text."""
+
+    fields: Mapping[str, object]
+    text: str
+
+
+@lru_cache(maxsize=1_000)
+def _asked(method: str, path: str, status: int) -> _Part:
+    fields = {"method": method, "path": redact(path), "status": status}
+    return _Part(fields, _shown(fields))
+
+
+@lru_cache(maxsize=1_000)
+def _done(surface: str, operation: str, name: str | None, caller: str, organization: str | None) -> _Part:
+    fields = {
+        "surface": surface,
+        "operation": operation or None,
+        "operation_name": name and redact(name),
+        "caller": caller,
+        "organization": organization,
+    }
+    return _Part(fields, _shown(fields))
+
+
+def _shown(fields: Mapping[str, object]) -> str:
+    """The fields that there are, each behind a blank."""
+    return "".join([f" {name}={value!r}" for name, value in fields.items() if value is not None])
 
 
 def _put(stream: TextIO, line: str) -> None:

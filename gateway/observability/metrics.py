@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from gateway.observability import processes
+from gateway.observability import processes, tallies
 from gateway.observability.shared_folder import SHARED_FOLDER
 from providers.notifications import Fate
 from storage.bounded_cache import BoundedCache
@@ -21,7 +21,7 @@ from transport.request_log import RequestLog
 
 """The variable that names the folder through which processes add up; the library reads it when it is loaded."""
 
-REGISTRY = CollectorRegistry()
+REGISTRY = tallies.Registry()
 REQUESTS = Counter("crm_requests_total", "Requests answered.", ["surface", "operation", "status"], registry=REGISTRY)
 SECONDS = Histogram(
     "crm_request_seconds",
@@ -146,23 +146,31 @@ STATEMENT_CACHE = _cache("statement", "SQL statements", "characters")
 
 
 @cache
-def _of(surface: str, operation: str, status: int) -> tuple[Counter, Histogram]:
+def _of(surface: str, operation: str, status: int) -> tuple[tallies.Times, tallies.Observed]:
     name = operation or "none"
-    return REQUESTS.labels(surface, name, status), SECONDS.labels(surface, name)
+    return tallies.Times(REQUESTS.labels(surface, name, status)), _seconds(surface, name)
+
+
+@cache
+def _seconds(surface: str, name: str) -> tallies.Observed:
+    return tallies.Observed(SECONDS.labels(surface, name))
+
+
+@cache
+def _cost(surface: str) -> tallies.Observed:
+    return tallies.Observed(COST.labels(surface))
 
 
 def count_request(record: RequestLog, status: int, seconds: float) -> None:
     """Note an answer; surfaces, operations and statuses are few, so each combination is looked up once."""
     requests, duration = _of(record.surface, record.operation, status)
-    requests.inc()
-    duration.observe(seconds)
+    with tallies.lock:
+        requests.number += 1
+        duration.note(seconds)
+        if record.cost is not None:
+            _cost(record.surface).note(record.cost)
     if record.code:
         REFUSALS.labels(record.surface, record.code).inc()
-    if record.cost is not None:
-        _cost(record.surface).observe(record.cost)
-
-
-_cost = cache(COST.labels)
 
 
 def count_fallback(reason: str) -> None:
@@ -250,6 +258,7 @@ def exposition() -> bytes:
     folder = os.environ.get(SHARED_FOLDER)
     if not folder:
         return generate_latest(REGISTRY) + processes.of_this_process()
+    tallies.give_all()
     living = set()
     for file in Path(folder).glob("gauge_live*_*.db"):
         process = int(file.stem.rpartition("_")[2])

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from contract.errors import Unavailable
 from contract.limits import VERSION
+from gateway.observability import tallies
 from gateway.observability.families import gauge, written
 from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
 from gateway.runtime import Runtime
@@ -54,6 +55,7 @@ class MetricsEndpoint:
             yield
         finally:
             looking.cancel()
+            tallies.give_all()
             with suppress(asyncio.CancelledError):
                 await looking
             await self._undelivered.stop()
@@ -70,6 +72,7 @@ class MetricsEndpoint:
         return Response(counted + _BUILD + self._queue + undelivered, media_type=CONTENT_TYPE_LATEST)
 
     def look(self) -> None:
+        tallies.give_all()
         self._sampled.pool(self._runtime.database.connections.state)
         if self._places is not None:
             self._sampled.places(self._places.taken)

@@ -12,5 +12,7 @@ _SECRETS = re.compile(
 
 
 def redact(text: str) -> str:
-    """The text without credentials."""
+    """The text without credentials, which have one of three marks in them; most texts have none."""
+    if "_" not in text and "eyJ" not in text and "://" not in text:
+        return text
     return _SECRETS.sub("[redacted]", text)

@@ -3,6 +3,7 @@
 import logging
 from typing import Final
 
+from gateway.observability import tallies
 from gateway.observability.metrics import STATEMENT_SECONDS
 from storage.statements import CompiledStatement
 
@@ -10,7 +11,7 @@ _log = logging.getLogger(__name__)
 
 _TEXT_MAX: Final = 2_000
 """Characters of a statement that a line has."""
-_READ, _WRITE = STATEMENT_SECONDS.labels("read"), STATEMENT_SECONDS.labels("write")
+_READ, _WRITE = (tallies.Observed(STATEMENT_SECONDS.labels(access)) for access in ("read", "write"))
 
 
 class StatementTimes:
@@ -21,7 +22,8 @@ class StatementTimes:
 
     def __call__(self, statement: CompiledStatement, seconds: float, failed: type[BaseException] | None) -> None:
         """Note the time of a statement, and what it raised, if it did."""
-        (_WRITE if statement.writes else _READ).observe(seconds)
+        with tallies.lock:
+            (_WRITE if statement.writes else _READ).note(seconds)
         if seconds >= self._slow:
             line = "slow statement ms=%.1f failed=%s digest=%s statement=%s"
             _log.warning(line, seconds * 1000, failed and failed.__name__, statement.digest, _shown(statement.text))

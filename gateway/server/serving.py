@@ -10,6 +10,7 @@ from types import FrameType
 import uvicorn
 
 from gateway.adapters import uvicorn as adapter
+from gateway.server import memory
 from gateway.server.shutdown import END_SECONDS
 
 LAST_REQUEST_SECONDS = 1.0
@@ -28,8 +29,10 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started and self._banner:
-            print(self._banner, flush=True)
+        if self.started:
+            memory.settle()
+            if self._banner:
+                print(self._banner, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End: each further answer closes its connection, and what stays idle for a moment is closed."""

@@ -279,6 +279,9 @@ class Context:
         return self._came.get((key(), parent_id)) if self._came else None
 
     def forget(self) -> None:
-        """Drop what was read; a mutation calls it after its commit, so that later fields see its effect."""
+        """Drop what was read: after a mutation's commit, so that later fields see its effect, and behind an answer.
+
+        Loaders refer to the context, and it to them: they would stay until the collector comes.
+        """
         self._loaders.clear()
         self._came.clear()

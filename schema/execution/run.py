@@ -119,8 +119,12 @@ class Executor:
     async def _run(self, admitted: Admitted, request: Request, context: Context) -> Answer:
         context.estimate, context.tree = self._admission.estimate, admitted.compiled.tree
         points = admitted.requested if admitted.operation.is_query else 0
-        async with context.services.deadlines.one(), context.reads(points):
-            return await self._executed(admitted, request, context)
+        with context.services.deadlines.one():
+            async with context.reads(points):
+                try:
+                    return await self._executed(admitted, request, context)
+                finally:
+                    context.forget()
 
     async def _executed(self, admitted: Admitted, request: Request, context: Context, event: Row = None) -> Answer:
         """Answers an operation by its steps, or by the library where there are none or they do not hold."""

@@ -49,9 +49,8 @@ async def _answers(
             async for event in source:
                 context.forget()
                 taken = await metering.budget.charge(context.caller, admitted.requested)
-                with measured() as time:
-                    async with context.services.deadlines.one():
-                        answer = await executed(admitted, request, context, event)
+                with measured() as time, context.services.deadlines.one():
+                    answer = await executed(admitted, request, context, event)
                 settled, taken = taken, None
                 yield await metering.settle(answer, admitted, settled, time, context)
         except RateLimited as error:  # the stream can be taken up again from where it ended

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 
 from sqlalchemy import (
     ColumnElement,
@@ -52,12 +51,18 @@ async def with_memberships(session: TenantSession, key_ids: Sequence[str]) -> Se
     `maker_revoked_at` is when the first of those ended that it was made with, directly or not.
     """
     if len(key_ids) == 1:  # most often: PostgreSQL keeps the plan of an equality, and makes one for each list
-        own = bindparam("key_id", type_=Text)
-        build = partial(_beside_memberships, lambda key_id: key_id == own)
-        return await session.fetch("with_memberships_of_one", build, key_id=key_ids[0])
+        return await session.fetch("with_memberships_of_one", _of_one, key_id=key_ids[0])
+    return await session.fetch("with_memberships", _of_several, key_ids=list(key_ids))
+
+
+def _of_one() -> AnySelect:
+    own = bindparam("key_id", type_=Text)
+    return _beside_memberships(lambda key_id: key_id == own)
+
+
+def _of_several() -> AnySelect:
     listed = bindparam("key_ids", type_=TextList())
-    build = partial(_beside_memberships, lambda key_id: any_of(key_id, listed))
-    return await session.fetch("with_memberships", build, key_ids=list(key_ids))
+    return _beside_memberships(lambda key_id: any_of(key_id, listed))
 
 
 async def with_memberships_by_id(session: TenantSession, credential_id: str) -> Sequence[CredentialReachRow]:

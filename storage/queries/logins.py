@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 
 from sqlalchemy import ColumnElement, Text, bindparam, cast, delete, func, literal, or_, select, update
 from sqlmodel import col
@@ -23,11 +22,16 @@ _OF_ONE_NAME = 8
 async def live_grants(session: TenantSession, grant_ids: Sequence[str]) -> Sequence[AnyRow]:
     """Those of the grants that have not ended."""
     if len(grant_ids) == 1:  # like that of credentials
-        own = bindparam("grant_id", type_=Identifier)
-        return await session.fetch("live_grant", partial(_live, col(LoginGrant.id) == own), grant_id=grant_ids[0])
-    listed = bindparam("grant_ids", type_=TextList())
-    is_meant = any_of(cast(col(LoginGrant.id), Text), listed)
-    return await session.fetch("live_grants", partial(_live, is_meant), grant_ids=list(grant_ids))
+        return await session.fetch("live_grant", _live_one, grant_id=grant_ids[0])
+    return await session.fetch("live_grants", _live_several, grant_ids=list(grant_ids))
+
+
+def _live_one() -> AnySelect:
+    return _live(col(LoginGrant.id) == bindparam("grant_id", type_=Identifier))
+
+
+def _live_several() -> AnySelect:
+    return _live(any_of(cast(col(LoginGrant.id), Text), bindparam("grant_ids", type_=TextList())))
 
 
 def _live(is_meant: ColumnElement[bool]) -> AnySelect:

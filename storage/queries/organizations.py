@@ -1,7 +1,6 @@
 """The directory's statements: organizations, members, memberships."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from sqlalchemy import ColumnElement, Text, bindparam, func, select
 from sqlmodel import col
@@ -50,12 +49,18 @@ async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequen
     Those that ended are among them, with `ended_at`; so are those of an organization that is suspended.
     """
     if len(subjects) == 1:  # like that of credentials
-        own = bindparam("subject", type_=Text)
-        build = partial(_memberships, lambda subject: subject == own)
-        return await session.fetch("memberships_of_one", build, subject=subjects[0])
+        return await session.fetch("memberships_of_one", _of_one, subject=subjects[0])
+    return await session.fetch("memberships", _of_several, subjects=list(subjects))
+
+
+def _of_one() -> AnySelect:
+    own = bindparam("subject", type_=Text)
+    return _memberships(lambda subject: subject == own)
+
+
+def _of_several() -> AnySelect:
     listed = bindparam("subjects", type_=TextList())
-    build = partial(_memberships, lambda subject: any_of(subject, listed))
-    return await session.fetch("memberships", build, subjects=list(subjects))
+    return _memberships(lambda subject: any_of(subject, listed))
 
 
 def _memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) -> AnySelect:

@@ -1,6 +1,6 @@
 """Sessions: each belongs to one organization, and is the only way to a statement (tenant isolation layer 2)."""
 
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
@@ -259,13 +259,17 @@ class ReadingSession(TenantSession):
         inside = self._is_inside
         return self._database.prepared((key, inside, True), build, tenant=inside, scoped=True, kind=kind)
 
-    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+    def _send(
+        self, prepared: CompiledStatement, parameters: list[AnyValue]
+    ) -> Coroutine[object, object, Sequence[AnyRow]]:
         _check_reads(prepared)
-        return await self._database.alone(self._organization, prepared, parameters, self._database.send)
+        return self._database.alone(self._organization, prepared, parameters, self._database.send)
 
-    async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+    def _send_text(
+        self, prepared: CompiledStatement, parameters: list[AnyValue]
+    ) -> Coroutine[object, object, Sequence[AnyRow]]:
         _check_reads(prepared)
-        return await self._database.alone(self._organization, prepared, parameters, self._database.send_text)
+        return self._database.alone(self._organization, prepared, parameters, self._database.send_text)
 
     async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
         raise RuntimeError("a write in a reading session")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http import httptools_impl
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -23,7 +26,7 @@ HTTP_MEMBERS = {
     "_get_upgrade": "asked for the protocol that a request upgrades to; overridden",
     "_should_upgrade": "whether the server follows an upgrade",
     "_start_asgi_task": "starts the application for a request; overridden to know which request is under way",
-    "_unset_keepalive_if_required": "ends the timer of an idle connection",
+    "_unset_keepalive_if_required": "a connection idles no longer; replaced",
     "connection_lost": "the connection has ended; extended",
     "connection_made": "a client has connected; extended",
     "cycle": "the last request and its answer",
@@ -38,7 +41,7 @@ HTTP_MEMBERS = {
     "on_headers_complete": "the parser has read the head; extended",
     "on_message_begin": "the parser begins a request; extended",
     "on_message_complete": "the parser has read a request; extended",
-    "on_response_complete": "an answer is written; extended",
+    "on_response_complete": "an answer is written; replaced by one without a timer of its own for each",
     "on_url": "the parser has read a piece of the address; extended",
     "parser": "the parser of the connection",
     "pause_writing": "the client does not read; extended",
@@ -46,6 +49,7 @@ HTTP_MEMBERS = {
     "resume_writing": "the client has read on; extended",
     "scope": "the ASGI scope of the request that is read",
     "server_state": "the headers that each answer has",
+    "timeout_keep_alive": "the seconds for which a connection may idle",
     "timeout_keep_alive_handler": "no further request has come; extended",
     "transport": "the connection",
     "url": "the address of the request that is read",
@@ -57,6 +61,19 @@ CYCLE_MEMBERS = {
     "response_complete": "whether the answer is written",
     "response_started": "whether the answer's head is written",
     "transport": "what the answer is written to; replaced by one that joins head and body",
+    "waiting_for_100_continue": "whether the client was not yet told to send its body",
+}
+HEAD_MEMBERS = {
+    "chunked_encoding": "whether the body goes in chunks, once that is known",
+    "default_headers": "the headers that each answer has",
+    "disconnected": "whether nobody waits for the answer any more",
+    "expected_content_length": "the bytes that the body has to have",
+    "flow": "is asked whether the client reads",
+    "keep_alive": "whether another request may follow",
+    "response_started": "whether the head is written",
+    "scope": "the ASGI scope",
+    "send": "sends what the application says; its first part, the head, is replaced",
+    "transport": "what the answer is written to",
     "waiting_for_100_continue": "whether the client was not yet told to send its body",
 }
 FLOW_MEMBERS = {
@@ -163,6 +180,7 @@ def test_a_member_is_as_expected(owner: Any, name: str, expected: str) -> None:
     [
         (HttpServerProtocol, HTTP_MEMBERS),
         (adapter.HttpProtocol, HTTP_MEMBERS),
+        (adapter.Cycle, HEAD_MEMBERS),
         (WebSocketServerProtocol, WEBSOCKET_MEMBERS),
         (Server, SERVER_MEMBERS),
         (Process, PROCESS_MEMBERS),
@@ -180,6 +198,7 @@ def test_every_member_in_use_is_named_and_there(kind: type, named: dict[str, str
     ("named", "kinds"),
     [
         (HTTP_MEMBERS, [HttpServerProtocol, adapter.HttpProtocol]),
+        (HEAD_MEMBERS, [adapter.Cycle]),
         (WEBSOCKET_MEMBERS, [WebSocketServerProtocol]),
         (PROCESS_MEMBERS, [Process, adapter.Process]),
         (SUPERVISOR_MEMBERS, [Processes]),
@@ -206,6 +225,64 @@ def test_the_state_of_a_server_has_its_connections_and_headers() -> None:
 def test_a_status_line_ends_where_the_headers_begin() -> None:
     assert STATUS_LINE[413].startswith(b"HTTP/1.1 413 ")
     assert STATUS_LINE[413].endswith(b"\r\n")
+
+
+def test_the_protocol_makes_its_cycles_by_their_global_name() -> None:
+    assert "RequestResponseCycle" in HttpToolsProtocol.on_headers_complete.__code__.co_names
+    assert httptools_impl.RequestResponseCycle is adapter.Cycle
+
+
+HEADS: list[tuple[int, list[tuple[bytes, bytes]]]] = [
+    (200, [(b"Content-Type", b"a/b"), (b"content-length", b"2")]),
+    (200, [(b"transfer-encoding", b"Chunked"), (b"vary", b"")]),
+    (404, [(b"connection", b"x, Close "), (b"content-length", b"2")]),
+    (201, []),
+    (204, [(b"x", b"1"), (b"x", b"1")]),
+    (304, []),
+]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("keep_alive", [True, False])
+@pytest.mark.parametrize(("status", "headers"), HEADS)
+async def test_an_answer_is_the_librarys_to_the_byte(
+    status: int, headers: list[tuple[bytes, bytes]], keep_alive: bool, method: str
+) -> None:
+    written = [
+        await _written(kind, status, headers, keep_alive, method) for kind in (RequestResponseCycle, adapter.Cycle)
+    ]
+    assert written[0] == written[1]
+    assert written[0][0].startswith(STATUS_LINE[status])
+
+
+async def _written(
+    kind: type[RequestResponseCycle], status: int, headers: list[tuple[bytes, bytes]], keep_alive: bool, method: str
+) -> tuple[bytes, bool, bool]:
+    transport: Any = Mock()
+    cycle = kind(
+        scope={"method": method},  # type: ignore[typeddict-item]  # as much of one as is asked
+        transport=transport,
+        flow=FlowControl(transport),
+        logger=Mock(),
+        access_logger=Mock(),
+        access_log=False,
+        default_headers=[(b"server", b"x")],
+        message_event=asyncio.Event(),
+        expect_100_continue=False,
+        keep_alive=keep_alive,
+        on_response=Mock(),
+    )
+    body = b"" if status in (204, 304) else b"ab"
+    await cycle.send({"type": "http.response.start", "status": status, "headers": headers})
+    await cycle.send({"type": "http.response.body", "body": body})
+    sent = b"".join(call.args[0] for call in transport.write.call_args_list)
+    return sent, cycle.keep_alive, transport.close.called
+
+
+@pytest.mark.parametrize("header", [(b"a b", b"c"), (b"a", b"b\r\nc: d"), (b"a", b"\x00")])
+async def test_what_is_no_header_is_in_no_answer(header: tuple[bytes, bytes]) -> None:
+    with pytest.raises(RuntimeError, match="header"):
+        await _written(adapter.Cycle, 200, [header], True, "GET")
 
 
 def test_the_supervisor_makes_its_processes_by_their_global_name() -> None:

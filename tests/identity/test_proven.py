@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sqlalchemy import update
 from sqlmodel import col
@@ -9,7 +11,7 @@ from sqlmodel import col
 from contract.errors import Unauthenticated
 from identity import proven, secrets
 from storage.base import now
-from storage.tables import Credential
+from storage.tables import Credential, Member, Membership, Organization
 from tests.support.statements import statements
 from tests.support.world import PEPPER, World
 
@@ -90,3 +92,29 @@ async def test_what_is_evicted_is_compared_again(
     assert len(compared) > 6
     await _store(world, texts[-1], revoked_at=now())
     assert [await _works(world, text) for text in texts] == [True] * 5 + [False]
+
+
+async def test_the_caller_is_made_anew_as_soon_as_a_row_says_something_else(world: World) -> None:
+    text = await world.credential("member@one", world.one)
+    identity = world.services.identity
+    before = await identity.authenticate(f"Bearer {text}", None)
+    await identity.close()  # the first use is noted by then, which is in the row
+    first = await identity.authenticate(f"Bearer {text}", None)
+    assert (await identity.authenticate(f"Bearer {text}", None)) is first == before
+    kept = min(first.scopes)
+    changes: list[tuple[Any, dict[str, object]]] = [
+        (update(Membership).where(col(Membership.subject) == before.subject), {"scopes": [kept]}),
+        (update(Member).where(col(Member.subject) == before.subject), {"name": "Another"}),
+        (update(Organization).where(col(Organization.id) == world.one.id), {"name": "Another Ltd"}),
+    ]
+    seen = [first]
+    for statement, values in changes:
+        async with world.database.directory(writing=True) as session:
+            await session.execute(statement.values(**values))
+        seen.append(await identity.authenticate(f"Bearer {text}", None))
+    assert seen[0].scopes != {kept} == seen[1].scopes
+    assert [one.name == "Another" for one in seen] == [False, False, True, True]
+    assert [one.organization and one.organization.name == "Another Ltd" for one in seen] == [False, False, False, True]
+    async with world.database.directory(writing=True) as session:
+        await session.execute(changes[2][0].values(suspended_at=now()))
+    assert not await _works(world, text)

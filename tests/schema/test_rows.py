@@ -210,6 +210,9 @@ class Caller:
     def reads(self, _points: int) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
+    def forget(self) -> None:
+        """It has read nothing."""
+
     @property
     def caller(self) -> Any:
         return self.principal

@@ -31,7 +31,13 @@ REGISTRY_HOSTS = [
 ]
 
 
-_PACKAGES = {"pptx": "python-pptx", "strawberry": "strawberry-graphql", "lean": "httpx", "lean-http": "httpx"}
+_PACKAGES = {
+    "prometheus": "prometheus-client",
+    "pptx": "python-pptx",
+    "strawberry": "strawberry-graphql",
+    "lean": "httpx",
+    "lean-http": "httpx",
+}
 """Libraries whose package has another name; `lean` loads structlog by its documented imports, too."""
 
 
