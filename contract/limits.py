@@ -258,6 +258,8 @@ REQUEST_SECONDS = 10
 STATEMENT_SECONDS = 8
 PROVIDER_SECONDS = 5
 CONNECTION_SECONDS = 2
+STALE_SECONDS = 5.0
+POSITIONS_MAX = 10_000
 RESPONSE_MAX_BYTES = 5 * 1000 * 1000
 ROWS_MAX_BYTES = 2 * RESPONSE_MAX_BYTES
 """The bytes that the long columns of one list's rows may have: what has more could not be answered."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from contract.limits import STATEMENT_SECONDS
 from providers.artifacts import Artifacts, artifacts_at
 from storage.database import Database
+from storage.replicas import Counts, Replicas
 
 if TYPE_CHECKING:
     from gateway.settings import Settings
@@ -19,8 +20,18 @@ AUDIENCE = "crm-gateway"
 
 def database_of(settings: Settings, *, statement_seconds: float | None = STATEMENT_SECONDS) -> Database:
     """The database that the settings name."""
+    return _database_at(settings.database_url.get_secret_value(), settings, statement_seconds)
+
+
+def replicas_of(settings: Settings, counts: Counts) -> Replicas | None:
+    """The servers that the settings name to be read from, if any; `counts` is told of reads and of fallbacks."""
+    databases = [_database_at(url, settings, STATEMENT_SECONDS) for url in settings.replica_addresses]
+    return Replicas(databases, *counts) if databases else None
+
+
+def _database_at(url: str, settings: Settings, statement_seconds: float | None) -> Database:
     return Database(
-        settings.database_url.get_secret_value(),
+        url,
         pool_size=settings.database_pool_size,
         statement_cache=settings.database_statement_cache,
         statement_seconds=statement_seconds,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
 from gateway.account_providers import accounts_of
-from gateway.made import database_of, embedded_issuer, mail_of, store_of
+from gateway.made import database_of, embedded_issuer, mail_of, replicas_of, store_of
 from gateway.middleware.limiter_backends import limiter_backends
 from gateway.observability.error_reports import reports_of
 from gateway.observability.metrics import (
@@ -19,6 +19,8 @@ from gateway.observability.metrics import (
     count_chat_run,
     count_job,
     count_notification,
+    count_read,
+    count_read_fallback,
     count_statement,
     note_breaker,
     note_first_text,
@@ -131,6 +133,7 @@ class Runtime:
         self.outbound = Outbound(allow_loopback=settings.outbound_allow_loopback, calls=self.calls)
         self.database = database_of(settings)
         self.database.timed = self._timed()
+        self.database.replicas = replicas_of(settings, (count_read, count_read_fallback))
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         secret = pepper(settings.data_dir)
@@ -308,6 +311,8 @@ class Runtime:
             "worker": self._worker,
             "artifacts": self._artifacts,
         }
+        if self.database.replicas is not None:
+            probes["replicas"] = self._replicas
         if self.limiting.link is not None:
             probes["redis"] = self.limiting.check
         if self.keys is not None:
@@ -327,6 +332,11 @@ class Runtime:
             return Check("database", False, "cannot be reached")
         note = "; its role bypasses row-level security, so one of the isolation layers is missing" if bypassed else ""
         return Check("database", True, f"reached{note}")
+
+    async def _replicas(self) -> Check:
+        """Says how many are there; that none is fails nothing, since the primary answers then."""
+        replicas = [] if self.database.replicas is None else self.database.replicas.all
+        return Check("replicas", True, f"{sum(one.is_there for one in replicas)} of {len(replicas)} are there")
 
     async def _worker(self) -> Check:
         """A worker that is to run here has to beat; whether others do elsewhere is said, and fails nothing."""

@@ -80,6 +80,19 @@ class Checks(BaseSettings):
             raise ValueError("must start with postgresql+asyncpg://")
         return SecretStr(address)
 
+    @field_validator("database_replicas", check_fields=False)
+    @classmethod
+    def _followers(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        addresses = [with_driver(part.strip()) for part in value.get_secret_value().split(",") if part.strip()]
+        primary = info.data.get("database_url")
+        if addresses and primary is not None and not primary.get_secret_value().startswith("postgres"):
+            raise ValueError("is for PostgreSQL; SQLite has none")
+        for address in addresses:
+            check_address(address)
+            if not address.startswith("postgresql"):
+                raise ValueError("each must start with postgresql+asyncpg://")
+        return SecretStr(",".join(addresses))
+
     @field_validator("analytics_database_url", check_fields=False)
     @classmethod
     def _login_of_its_own(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:

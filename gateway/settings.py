@@ -68,6 +68,11 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         description="Past a pooler, for PostgreSQL's notifications; CRM_DATABASE_URL unless set.",
         examples=["postgresql+asyncpg://gateway@db.example/gateway"],
     )
+    database_replicas: SecretStr = Field(
+        default=SecretStr(""),
+        description="PostgreSQL servers that follow the one of CRM_DATABASE_URL and may be read from, by commas.",
+        examples=["postgresql+asyncpg://gateway@db2.example/gateway"],
+    )
     analytics_database_url: SecretStr = Field(
         default=SecretStr(""),
         description="PostgreSQL: the login of ad-hoc SQL, see `analytics role`; none unless set. SQLite needs none.",
@@ -307,6 +312,11 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         self.database_url = SecretStr(with_driver(self.database_url.get_secret_value()))
         check_address(self.database_url.get_secret_value())
         return self
+
+    @property
+    def replica_addresses(self) -> list[str]:
+        """The addresses of the servers that may be read from."""
+        return [address for address in self.database_replicas.get_secret_value().split(",") if address]
 
 
 def unfit_to_serve(settings: Settings) -> str | None:

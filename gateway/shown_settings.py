@@ -24,7 +24,8 @@ def shown(settings: Settings) -> dict[str, str]:
         value = getattr(settings, name)
         if isinstance(value, SecretStr):
             secret = value.get_secret_value()
-            value = _masked(secret) if "://" in secret else secret and "***"
+            several = settings.replica_addresses if name == "database_replicas" else [secret]
+            value = ",".join(map(_masked, several)) if "://" in secret else secret and "***"
         elif isinstance(value, tuple):
             value = ",".join(value)
         elif isinstance(value, str):

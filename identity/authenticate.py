@@ -127,6 +127,7 @@ class Identity:
             name=claims.name,
             email=claims.email,
             session_ends_at=_end_of(claims),
+            position=active.position if active else None,
         )
 
     async def _verified(self, token: str) -> tuple[Claims, tuple[Belonging, ...]]:

@@ -1,6 +1,8 @@
 """Keeps what the service knows of members: by hand in the embedded directory, or learned from session tokens."""
 
+import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -23,7 +25,9 @@ KNOWN_SCOPES = frozenset(str(scope) for scope in Scope)
 def belonging(row: Row) -> Belonging:
     """An organization and the scopes in it, off a row of memberships."""
     return Belonging(
-        Organization(row.org_id, row.external_id, row.organization_name), frozenset(row.scopes) & KNOWN_SCOPES
+        Organization(row.org_id, row.external_id, row.organization_name),
+        frozenset(row.scopes) & KNOWN_SCOPES,
+        getattr(row, "position", None),
     )
 
 
@@ -39,8 +43,13 @@ def current(rows: Sequence[Row]) -> Sequence[Row]:
 
 async def known(database: Database, subjects: Sequence[str]) -> Sequence[Row]:
     """The memberships of these subjects, those that ended among them, by the organizations' names."""
+    replicas = database.replicas
+    moment = 0.0 if replicas is None else time.monotonic()
     async with database.directory() as session:
-        return await statements.memberships(session, subjects)
+        rows = await statements.memberships(session, subjects, positions=replicas is not None)
+    if replicas is not None:
+        replicas.observe(moment, ((row.org_id, row.position) for row in rows))
+    return rows
 
 
 async def live_grants(database: Database, grant_ids: Sequence[str]) -> Sequence[Row]:
@@ -68,7 +77,7 @@ async def learn(database: Database, reads: CoalescedReads[Row], claims: Claims) 
         rows = {row.external_id: row for row in await reads.of(claims.subject)}
     scopes = claims.scopes & KNOWN_SCOPES
     held = [rows[name] for name in claims.organizations if name in rows and rows[name].ended_at is None]
-    return tuple(Belonging(belonging(row).organization, scopes) for row in held)
+    return tuple(replace(belonging(row), scopes=scopes) for row in held)
 
 
 def _is_news(row: Row, claims: Claims) -> bool:

@@ -1,5 +1,6 @@
 """The exchange: what a key or token stands for at this moment, and the token that says so (specification 5.7)."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -72,6 +73,7 @@ class Grant:
             credential_id=self.id,
             expires_at=self.expires_at,
             is_exchanged=exchanged,
+            position=active.position if active else None,
         )
 
 
@@ -112,8 +114,13 @@ class Grants:
 
 async def known(database: Database, key_ids: Sequence[str]) -> Sequence[Row]:
     """These credentials beside the memberships that they can act with."""
+    replicas = database.replicas
+    moment = 0.0 if replicas is None else time.monotonic()
     async with database.directory() as session:
-        return await statements.with_memberships(session, key_ids)
+        rows = await statements.with_memberships(session, key_ids, positions=replicas is not None)
+    if replicas is not None:
+        replicas.observe(moment, ((row.membership_org_id, row.position) for row in rows))
+    return rows
 
 
 async def by_secret(
@@ -194,6 +201,10 @@ def _grant(rows: Sequence[Row]) -> Grant:
     belongings = tuple(
         _belonging(r.membership_org_id, r.external_id, r.organization_name, r.scopes) for r in rows if _is_open(r)
     )
+    if hasattr(first, "position"):
+        belongings = tuple(
+            replace(b, position=r.position) for b, r in zip(belongings, filter(_is_open, rows), strict=True)
+        )
     return Grant(
         id=first.id,
         key_id=first.key_id,

@@ -21,6 +21,8 @@ class Belonging:
 
     organization: Organization
     scopes: frozenset[str]
+    position: int | None = None
+    """How far the organization's change log went when this was read, where that was asked for (decision 996)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Principal:
     is_exchanged: bool = False
     session_ends_at: datetime | None = None
     """The end of the session or access token that came, where one did."""
+    position: int | None = None
+    """How far the active organization's change log went when the credential was read, where that was asked for."""
 
     @property
     def manages_user_tokens(self) -> bool:

@@ -15,6 +15,8 @@ from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
 from contract.scopes import ScopeGroup
 from resolvers.shared.idempotency import HEADER, REPLAYED
 from resolvers.shared.inputs import Input
+from resolvers.shared.positions import ASKED
+from resolvers.shared.positions import HEADER as POSITION
 from rest_compat import analytics_examples, examples, health
 from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
 from rest_compat.analytics_results import COLUMN_SCHEMA, RESULT_SCHEMA
@@ -70,6 +72,14 @@ _KEY: Final = {
     "description": "A name of the caller's choice for this write, such as a UUID: within 24 hours the same request "
     "under the same key is answered as it was the first time, and nothing is written again. With another body, or "
     "another path, the same key is a 422.",
+}
+_READ_AFTER: Final = {
+    "name": ASKED,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "pattern": "^(none|[0-9]{1,18})$"},
+    "description": f"What the answer has to know of at least: the `{POSITION}` of a write. `none` allows an answer "
+    "that is a few seconds old. Without it nothing is older than the beginning of the request.",
 }
 _NOTES: Final = {
     "account_id": "An account of the organization.",
@@ -135,7 +145,7 @@ def _made() -> JsonObject:
                 **_models(),
             },
             "securitySchemes": _SECURITY,
-            "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY},
+            "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY, "ReadAfter": _READ_AFTER},
             "headers": {name: _header(text) for name, text in HEADERS.items()},
         },
     }
@@ -203,6 +213,8 @@ def _parameters(operation: RestOperation) -> Iterable[JsonObject]:
         yield {"$ref": "#/components/parameters/Organization"}
     if operation.writes or operation.takes_key:
         yield {"$ref": "#/components/parameters/IdempotencyKey"}
+    if operation.follows:
+        yield {"$ref": "#/components/parameters/ReadAfter"}
     for name in operation.request_headers:
         schema = HEADER_SCHEMAS.get(name, {"type": "string"})
         yield {
@@ -227,7 +239,7 @@ def _responses(operation: RestOperation) -> JsonObject:
     success: JsonObject = {
         "description": HTTPStatus(operation.status).phrase,
         "headers": header_refs(
-            "X-Request-Id", *_replayed(operation), *operation.response_headers, *budget_of(operation)
+            "X-Request-Id", *_of_writes(operation), *operation.response_headers, *budget_of(operation)
         ),
     }
     if operation.answer is not None:
@@ -282,8 +294,8 @@ def _documents() -> dict[str, Schema]:
     return {name: schema for document in records_first for name, schema in document.components.items()}
 
 
-def _replayed(operation: RestOperation) -> tuple[str, ...]:
-    return (REPLAYED,) if operation.writes else ()
+def _of_writes(operation: RestOperation) -> tuple[str, ...]:
+    return (REPLAYED, POSITION) if operation.writes else ()
 
 
 def _models() -> dict[str, Schema]:

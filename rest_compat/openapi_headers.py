@@ -36,6 +36,7 @@ HEADERS: Final = {
     "X-Request-Id": "The id of the request: the caller's own where it sent a sane one.",
     "X-Ignored-Fields": "The fields of the body that were not kept, separated by commas; absent where there are none.",
     "Idempotency-Replayed": "true where nothing was done, and the answer is that of an earlier request.",
+    "X-Position": "How far the organization's change log goes with this write: reads may ask for it by X-Read-After.",
     "ETag": "The version of the record, or of the file its SHA-256.",
     "Accept-Ranges": "bytes",
     "X-Chat-Run": "The id of the run that the message began.",

@@ -79,6 +79,8 @@ def refused_with(operation: RestOperation) -> list[int]:
     if operation.rule is not None:
         # 422 also where nothing but a path can be wrong: the specification lists it for every path with a placeholder.
         statuses |= {400, 401, 403, 429, 431, 503} | ({422} if operation.path_parameters or operation.query else set())
+    if operation.follows:
+        statuses.add(422)  # X-Read-After
     if operation.writes:
         statuses |= {409, 422}
     if operation.form is not None:

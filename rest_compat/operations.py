@@ -149,6 +149,11 @@ class RestOperation:
         return self.rule is not None and self.rule.writes
 
     @cached_property
+    def follows(self) -> bool:
+        """Tells whether a replica may answer its reads: it only reads, and is over with its answer."""
+        return self.rule is not None and not self.writes and not self.streams
+
+    @cached_property
     def path_parameters(self) -> tuple[str, ...]:
         """Returns the names in braces, in their order."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))

@@ -31,6 +31,7 @@ from resolvers.shared.changes import all_wrong
 from resolvers.shared.context import Context, Key, Services
 from resolvers.shared.idempotency import REPLAYED, read_key
 from resolvers.shared.inputs import Input, problems_of
+from resolvers.shared.positions import ASKED, HEADER, ReadAfter, follow, read_after
 from rest_compat import bodies
 from rest_compat.metering import Meter, points_of
 from rest_compat.operations import HIDDEN, RestOperation, RestRequest, RestResponse
@@ -72,6 +73,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
             scope["state"]["principal"] = principal
             rule.enforce(principal)
         key = _key(operation, headers, problems)
+        asked = _read_after(headers, problems) if operation.follows and _ASKED in headers else None
         ctx = watch.acting(Context(services, principal, request_id, key=key, look=watch.look))
         body, form, ignored = await _parsed(operation, known, receive, headers, problems, ctx)
         call = RestRequest(
@@ -87,6 +89,8 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
             meter=meter,
             receive=receive,
         )
+        if services.database.replicas is not None and operation.follows:
+            follow(call.ctx, asked)
         try:
             points = 0 if operation.writes else HEAVY_POINTS + 1 if operation.is_heavy else points_of(operation, query)
             with meter.operating(), services.deadlines.one(operation.seconds):
@@ -101,10 +105,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
             streams.check(watch.path)
             watch.acting(call.ctx)
             return _Followed(answer, watch, _record(scope, request_id), is_replayed=bool(key and key.is_replayed))
-        response = await _response(operation, answer, ignored, scope["method"])
-        if key is not None and key.is_replayed:
-            response.headers[REPLAYED] = "true"
-        return response
+        return _of_write(await _response(operation, answer, ignored, scope["method"]), call.ctx)
 
     return endpoint
 
@@ -263,6 +264,18 @@ def _key(operation: RestOperation, headers: Mapping[str, str], problems: list[Pr
         return None
 
 
+_ASKED, _POSITION = ASKED.lower(), HEADER.lower().encode()
+
+
+def _read_after(headers: Mapping[str, str], problems: list[Problem]) -> ReadAfter | None:
+    """Returns what the request asks of its reads; what is wrong with that is added to the problems."""
+    try:
+        return read_after(headers[_ASKED])
+    except Problems as error:
+        problems += error.problems
+        return None
+
+
 def _query(operation: RestOperation, scope: Scope) -> tuple[Input | None, list[Problem]]:
     """Returns the query's model and its problems, which are reported only when the caller is known."""
     problems: list[Problem] = []
@@ -326,6 +339,15 @@ def _instance(model: type[Input], fields: Mapping[str, object], place: str, prob
     except ValidationError as error:
         problems += problems_of(error, (place,))
         return None
+
+
+def _of_write(response: Response, ctx: Context) -> Response:
+    """Returns the response with what is to be said of the request's write, if it made one."""
+    if ctx.key is not None and ctx.key.is_replayed:
+        response.headers[REPLAYED] = "true"
+    if ctx.position is not None:
+        response.raw_headers.append((_POSITION, b"%d" % ctx.position))
+    return response
 
 
 async def _response(operation: RestOperation, answer: RestResponse, ignored: list[str], method: str) -> Response:

@@ -95,6 +95,11 @@ class Connections:
         finally:
             taken.turns.give_back(taken.group)
 
+    def cut(self, taken: Taken) -> None:
+        """End a connection at once, whatever its server still does for it."""
+        taken.driver.terminate()
+        taken.turns.give_back(taken.group)
+
     async def close(self) -> None:
         """End those that are at hand, and from now on each one that is given back."""
         self._is_closed = True

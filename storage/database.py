@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiosqlite
 import orjson
@@ -33,7 +33,10 @@ from storage.statements import (
     row_of,
 )
 from storage.tenancy import guard
-from storage.tenancy.sessions import ReadingSession, TenantSession, WritingSession
+from storage.tenancy.sessions import FollowingSession, ReadingSession, TenantSession, WritingSession
+
+if TYPE_CHECKING:
+    from storage.replicas import Replicas
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 _ANSWER_SECONDS = 1.0
@@ -68,9 +71,11 @@ class Database:
         made: Any = self.url.get_dialect()  # Any: what each dialect takes is its own
         self.sql: Dialect = made(json_serializer=compact_json, json_deserializer=orjson.loads)
         """The dialect in which SQLAlchemy writes statements."""
-        self.connections = Connections(self._open, pool_size, one_writer=self.dialect == "sqlite")
+        self.connections = Connections(self.open, pool_size, one_writer=self.dialect == "sqlite")
         self._seconds = statement_seconds
         self._is_cached = statement_cache
+        self.replicas: Replicas | None = None
+        """Those of the same database that may be read from; None where there are none."""
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
         self.timed: Timed | None = None
@@ -84,7 +89,7 @@ class Database:
         )
         """Compiled statements, by what they are made of."""
         local = "" if statement_cache else tenant_connection.local_timeout(statement_seconds)
-        self._pin = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
+        self.begin_of_one = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
         """The SQL that begins a transaction around a single statement, where it needs one."""
         self._begin = (
             "BEGIN IMMEDIATE"
@@ -96,9 +101,16 @@ class Database:
         """Reads of one organization."""
         return ReadingSession(self, _known(organization))
 
-    def writing(self, organization: str) -> TenantSession:
-        """A transaction of one organization: committed whole when the block ends, rolled back when it raises."""
-        return WritingSession(self, _known(organization))
+    def following(self, organization: str, at_least: int) -> TenantSession:
+        """Reads of one organization that a replica may answer which has its change log up to this number."""
+        return FollowingSession(self, _known(organization), at_least)
+
+    def writing(self, organization: str, written: Callable[[int], None] | None = None) -> TenantSession:
+        """A transaction of one organization: committed whole when the block ends, rolled back when it raises.
+
+        `written` is told then how far the change log goes, if events were appended to it.
+        """
+        return WritingSession(self, _known(organization), written)
 
     def directory(self, *, writing: bool = False) -> TenantSession:
         """Reads of the directory, or a transaction on it: who is who; tenant tables are out of its reach."""
@@ -166,7 +178,7 @@ class Database:
 
         Where it does not set its organization itself, the message that begins the transaction does.
         """
-        begin = self._pin
+        begin = self.begin_of_one
         is_loose = prepared.is_text or (organization is not None and not prepared.is_scoped)
         if self.dialect == "postgresql" and is_loose:
             begin = f"{self._begin.format(organization=organization or '')}; SET TRANSACTION READ ONLY"
@@ -176,7 +188,7 @@ class Database:
         self, organization: str, prepared: CompiledStatement, parameters: list[AnyValue]
     ) -> Sequence[AnyRow]:
         """The answer to a statement that writes, sets the organization itself (layer 5) and is a transaction."""
-        records = await self._alone(organization, self._pin, prepared, parameters, self.send)
+        records = await self._alone(organization, self.begin_of_one, prepared, parameters, self.send)
         self._tell(organization)
         return records
 
@@ -253,6 +265,13 @@ class Database:
                 return await fetch(driver, prepared.text, parameters)
             return await to_the_end(driver, driver.execute_fetchall(prepared.text, parameters), self._seconds)
 
+    async def send_following(
+        self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]
+    ) -> Sequence[AnyRow]:
+        """Send what a replica is asked; its records say how fresh they are."""
+        with self._counted(prepared):
+            return await fetch(driver, prepared.following_text, parameters)
+
     async def send_text(
         self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]
     ) -> Sequence[AnyRow]:
@@ -284,7 +303,7 @@ class Database:
             return database_time.current() or _UNMEASURED
         return database_time.Timed(database_time.current(), self.timed, statement)
 
-    async def _open(self) -> Driver:
+    async def open(self) -> Driver:
         """A new connection of the driver. Raises what the driver does where the database is away."""
         arguments, options = self.sql.create_connect_args(self.url)
         if self.dialect == "postgresql":
@@ -339,7 +358,9 @@ class Database:
             return {row.name: float(row.seconds) for row in await session.rows(text(question))}
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, those to replicas as well."""
+        if self.replicas is not None:
+            await self.replicas.close()
         await self.connections.close()
 
 

@@ -105,6 +105,7 @@ class BelongingRow(Row):
     organization_name: str
     name: str | None
     email: str | None
+    position: int | None
 
 
 class CredentialReachRow(CredentialRow):
@@ -118,6 +119,7 @@ class CredentialReachRow(CredentialRow):
     external_id: str | None
     organization_name: str | None
     suspended_at: datetime | None
+    position: int | None
 
 
 class DueRow(EnrollmentRow):

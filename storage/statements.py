@@ -36,6 +36,7 @@ from sqlmodel import UTCDateTime
 from storage.adapters.sqlalchemy import Compiled, bind_processor, plain_type
 from storage.base import Decoded, Identifier, Opaque, Tenant, is_identifier
 from storage.expressions import AnyColumn, AnyType
+from storage.logged import LOGGED
 from storage.postgres.tenant_connection import SEARCH_SETTING, SETTING
 from storage.tenancy import guard
 
@@ -59,10 +60,20 @@ _NUMBERED = re.compile(r"\$(\d+)")
 SEARCH_PARAM = "crm_sought"
 """The execution option of a shape that names the parameter with the question of its full-text search."""
 
+_SCOPE = "WITH tenant_scope AS MATERIALIZED (SELECT set_config('{setting}', {organization}, true){sought} AS id)"
 _SCOPED = (
-    "WITH tenant_scope AS MATERIALIZED (SELECT set_config('{setting}', {organization}, true){sought} AS id) "
-    "SELECT q.* FROM tenant_scope, LATERAL (SELECT * FROM ({statement}) p WHERE tenant_scope.id IS NOT NULL OFFSET 0) q"
+    "{scope} SELECT q.* FROM tenant_scope"
+    ", LATERAL (SELECT * FROM ({statement}) p WHERE tenant_scope.id IS NOT NULL OFFSET 0) q"
 )
+
+
+_FOLLOWING = (
+    "{scope}, log_reached AS MATERIALIZED (SELECT c.last >= {at_least} AS is_fresh FROM tenant_scope, LATERAL "
+    "(SELECT last FROM event_counters WHERE org_id = {organization} AND tenant_scope.id IS NOT NULL OFFSET 0) c) "
+    "SELECT q.*, log_reached.is_fresh FROM log_reached LEFT JOIN LATERAL "
+    "(SELECT p.*, true AS is_row FROM ({statement}) p WHERE log_reached.is_fresh OFFSET 0) q ON true"
+)
+"""The same for a replica: the freshness and the rows are of one moment, and the rows are not looked for before."""
 
 
 class CompiledStatement:
@@ -97,19 +108,26 @@ class CompiledStatement:
         pins = guard.read(compiled.text, dialect.name)
         self.writes = pins.writes
         self.is_scoped = is_postgresql and tenant and scoped and isinstance(statement, Select) and not self.writes
+        self.is_logged = self.is_scoped and pins.tenant_tables <= LOGGED and not pins.directory_tables
+        """Whether the change log tells of every change to what it reads, so that a replica may answer it."""
         self.has_rows = bool(columns) or (isinstance(statement, TextClause) and _gives_rows(compiled.text, pins.writes))
         self.is_text = isinstance(statement, TextClause)
         self._sought = statement.get_execution_options().get(SEARCH_PARAM) if is_postgresql else None
         if self._sought is not None and not self.is_scoped:
             raise RuntimeError("a full-text search is a transaction of its own")
-        self.text = (
-            _with_tenant_scope(compiled.text, len(names), searches=self._sought is not None)
-            if self.is_scoped
-            else compiled.text
-        )
+        self.text = self._with_tenant_scope(_SCOPED) if self.is_scoped else compiled.text
         decoders = tuple(_decoder(c.type, dialect, whole=whole or kind is not None) for c in columns)
         self.rows = _reader_of(kind or _row_kind(tuple(c.key for c in columns)), decoders)
         """Turns the driver's records into rows."""
+
+    @cached_property
+    def following_text(self) -> str:
+        """The same for a replica, with one more parameter: the number up to which it has to have the change log.
+
+        Each record has two more columns: whether it is a row, and whether the replica is fresh. Where there is no row
+        to give, or the replica is behind, there is one record that is none; a log that has not begun gives none at all.
+        """
+        return self._with_tenant_scope(_FOLLOWING)
 
     @cached_property
     def summary(self) -> str:
@@ -149,6 +167,21 @@ class CompiledStatement:
             raise guard.TenantBreach("a value in a text that is no identifier")
         return _NUMBERED.sub(lambda number: f"'{parameters[int(number[1]) - 1]}'", self.text)
 
+    def _with_tenant_scope(self, form: str) -> str:
+        """The statement as one that sets the organization itself, for its own transaction only (isolation layer 5).
+
+        A full-text search sets its question in the same way: the policy of the entries asks it (decision 47).
+        The inner select depends on the setting's row and is fenced by OFFSET 0, so it runs after it; were it ever to
+        run before, the policies would show it nothing.
+        """
+        count, searches = len(self._names), self._sought is not None
+        sought = f" || set_config('{SEARCH_SETTING}', ${count + 2}::text, true)" if searches else ""
+        scope = _SCOPE.format(setting=SETTING, organization=f"${count + 1}::uuid::text", sought=sought)
+        at_least = f"${count + 2 + searches}::bigint"
+        return form.format(
+            scope=scope, organization=f"${count + 1}::uuid", at_least=at_least, statement=self._compiled.text
+        )
+
     def _sent(self, parameters: list[AnyValue], organization: str, values: Mapping[str, AnyValue]) -> list[AnyValue]:
         for position in self._pinned:
             if parameters[position] is not organization and str(parameters[position]) != organization:
@@ -182,18 +215,6 @@ def _encoded(encode: Decode | None, value: object) -> object:
 def _as_text(column: AnyColumn) -> AnyColumn:
     """Identifiers and JSON come as text, which the driver reads fastest."""
     return cast(column, Text).label(column.key) if isinstance(column.type, Identifier | JSON) else column
-
-
-def _with_tenant_scope(text: str, count: int, *, searches: bool) -> str:
-    """The statement as one that sets the organization itself, for its own transaction only (tenant isolation layer 5).
-
-    A full-text search sets its question in the same way: the policy of the entries asks it (decision 47).
-    The inner select depends on the setting's row and is fenced by OFFSET 0, so it runs after it; were it ever to run
-    before, the policies would show it nothing.
-    """
-    organization = f"${count + 1}::uuid::text"
-    sought = f" || set_config('{SEARCH_SETTING}', ${count + 2}::text, true)" if searches else ""
-    return _SCOPED.format(setting=SETTING, organization=organization, statement=text, sought=sought)
 
 
 def encoder(kind: AnyType, dialect: Dialect) -> Decode | None:

@@ -15,13 +15,14 @@ from contract.http_errors import MethodNotAllowed, NotAcceptable, UnsupportedMed
 from contract.limits import ANONYMOUS_BODY_MAX_BYTES
 from gateway.addresses import is_loopback
 from gateway.graphql.encoding import encoded
-from gateway.graphql.operations import Operations, fields_of_body, fields_of_query, key_of, read_json
+from gateway.graphql.operations import Operations, fields_of_body, fields_of_query, key_of, read_after_of, read_json
 from gateway.graphql.sse import EVENT_STREAM, EventStream
 from gateway.middleware.paths import had_slash
 from gateway.pages import graphiql_page, placed
 from gateway.settings import Settings
 from resolvers.shared.context import Context, Services
 from resolvers.shared.idempotency import REPLAYED
+from resolvers.shared.positions import ASKED, HEADER, follow
 from schema.errors import refusal
 from schema.execution import Answer, Executor
 from schema.execution import Request as Operation
@@ -113,6 +114,9 @@ class GraphQLEndpoint:
             await _fields(scope, receive, headers, anonymous_address is not None), anonymous_address
         )
         key = key_of(operation, header(headers, b"idempotency-key"))
+        asked = None
+        if operation.read_after is not None or _READ_AFTER in headers:
+            asked = read_after_of(operation, header(headers, _READ_AFTER))
         await self.executor.open(operation, record)
         context = Context(self.services, watch.principal, record.request_id, key=key, look=watch.look)
         if self.executor.is_subscription(operation):
@@ -121,6 +125,8 @@ class GraphQLEndpoint:
             return await self._stream(operation, context, watch, record, header(headers, b"accept"))
         if scope["method"] in _READING and not self.executor.is_query(operation):
             raise MethodNotAllowed("Only queries and subscriptions go by GET")
+        if self.services.database.replicas is not None and self.executor.is_query(operation):
+            follow(context, asked)
         answer = await self.executor.run(operation, context)
         record.answered(answer.body)
         if answer.needs_credential:  # decision 15
@@ -130,7 +136,8 @@ class GraphQLEndpoint:
         ok = answer.executed or media_type == JSON
         replayed = _REPLAYED if key and key.is_replayed else []
         secret = _NOT_STORED if self.executor.shows_secret(operation) else []
-        return _reply(answer.body, media_type, 200 if ok else 400, replayed + secret)
+        reached = [] if context.position is None else [(_POSITION, str(context.position).encode())]
+        return _reply(answer.body, media_type, 200 if ok else 400, replayed + secret + reached)
 
     async def _stream(
         self, operation: Operation, context: Context, watch: CredentialWatch, record: RequestLog, accept: str | None
@@ -149,6 +156,8 @@ class GraphQLEndpoint:
 
 _CHALLENGE = [(b"www-authenticate", b"Bearer")]
 _NOT_STORED = [(b"cache-control", b"no-store")]
+_READ_AFTER = ASKED.lower().encode()
+_POSITION = HEADER.lower().encode()
 _REPLAYED = [(REPLAYED.lower().encode(), b"true")]
 _READING = ("GET", "HEAD")
 

@@ -11,6 +11,7 @@ from contract.errors import BadRequest, DocumentNotFound, DocumentRefused, Persi
 from gateway.graphql.persisted_documents import Automatic, Registered, digest
 from resolvers.shared.context import Key
 from resolvers.shared.idempotency import HEADER, read_key
+from resolvers.shared.positions import ASKED, ReadAfter, read_after
 from schema.execution import Request as Operation
 
 PARAMETERS = ("query", "documentId", "variables", "operationName", "extensions")
@@ -88,6 +89,18 @@ def key_of(operation: Operation, header: str | None) -> Key | None:
         raise BadRequest(error.problems[0].message) from None
 
 
+def read_after_of(operation: Operation, header: str | None) -> ReadAfter | None:
+    """The position that a request asks of its reads, by its header or its extensions. Raises BadRequest."""
+    if header is None and operation.read_after is None:
+        return None
+    if header is not None and operation.read_after not in (None, header):
+        raise BadRequest(f"{ASKED} and extensions.readAfter differ")
+    try:
+        return read_after(header or operation.read_after or "")
+    except Problems as error:
+        raise BadRequest(error.problems[0].message) from None
+
+
 class Operations:
     """Turns a request's fields into its operation; `accepts` says whether a document can be run at all."""
 
@@ -117,7 +130,12 @@ class Operations:
         text = self._document(
             fields.get("query"), fields.get("documentId"), extensions or {}, anonymous_address is not None
         )
-        operation = Operation(text, variables or None, name or None, key, anonymous_address)
+        asked = extensions.get("readAfter") if extensions else None
+        if asked is not None and (isinstance(asked, bool) or not isinstance(asked, str | int)):
+            raise BadRequest("extensions.readAfter must be a position, the cursor of an event, or none")
+        operation = Operation(
+            text, variables or None, name or None, key, anonymous_address, None if asked is None else str(asked)
+        )
         if anonymous_address is not None and _is_persisted(extensions) and fields.get("query"):
             operation.accepted = partial(self._automatic.keep_public, digest(text), text)
         return operation

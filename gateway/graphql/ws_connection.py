@@ -17,7 +17,7 @@ from contract.limits import (
 )
 from contract.tracing import Span, SpanKind
 from gateway.graphql.encoding import encoded
-from gateway.graphql.operations import Operations, key_of
+from gateway.graphql.operations import Operations, key_of, read_after_of
 from gateway.graphql.ws_messages import Closed, identifier_of, payload_of, read_message
 from gateway.observability import logs
 from gateway.observability.metrics import count_request
@@ -25,6 +25,7 @@ from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.server.websocket_protocol import RECEIVED, WebSocketServerProtocol
 from gateway.tracing.requests import BEGUN, tell
 from resolvers.shared.context import Context, Services
+from resolvers.shared.positions import ReadAfter, follow
 from schema.errors import refusal
 from schema.execution import Answer, Executor, Request
 from transport.credential_watch import CredentialWatch
@@ -203,7 +204,7 @@ class Connection:
             raise Closed(4400, "Invalid message: payload must be an object")
         try:
             request = self._shared.operations.read(payload, self._address if watch.principal is None else None)
-            key = key_of(request, None)
+            key, asked = key_of(request, None), read_after_of(request, None)
             if len(self._operations) >= STREAMS_PER_CONNECTION:
                 raise TooManyStreams()
             if self._shared.streams.stopping.is_set():
@@ -216,9 +217,11 @@ class Connection:
         context = watch.acting(
             Context(self._shared.services, watch.principal, self._request_id, key=key, look=watch.look)
         )
-        self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, watch))
+        self._operations[identifier] = asyncio.create_task(self._run(identifier, request, context, watch, asked))
 
-    async def _run(self, identifier: str, request: Request, context: Context, watch: CredentialWatch) -> None:
+    async def _run(
+        self, identifier: str, request: Request, context: Context, watch: CredentialWatch, asked: ReadAfter | None
+    ) -> None:
         """One operation, from its request to its last message, and its line in the log."""
         record, began = RequestLog(self._request_id, "graphql", principal=context.principal), time.perf_counter()
         span = None if self._traced is None else self._traced("WEBSOCKET /graphql", SpanKind.SERVED)
@@ -226,6 +229,9 @@ class Connection:
         try:
             try:
                 await self._renew(watch)
+                await self._shared.executor.open(request, record)
+                if self._shared.executor.is_query(request):
+                    follow(context, asked)
                 status = await self._execute(identifier, request, context, record, watch.path)
             except GatewayError as error:
                 record.refused(error)
@@ -269,13 +275,12 @@ class Connection:
     async def _execute(
         self, identifier: str, request: Request, context: Context, record: RequestLog, path: Path
     ) -> int:
-        """Send the operation's answers; the status that they would have over HTTP.
+        """Send the answers of an operation that is open; the status that they would have over HTTP.
 
         While it is worked on, what is no stream holds a place like a request.
         What is wrong with it as a whole is an error, which ends it as well.
         """
         executor = self._shared.executor
-        await executor.open(request, record)
         if not executor.is_subscription(request):
             with self._shared.places.one(path):
                 answer = await executor.run(request, context)

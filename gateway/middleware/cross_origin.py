@@ -22,6 +22,7 @@ _READ_HEADERS = (
     "Mcp-Name",
     "Mcp-Protocol-Version",
     "Range",
+    "X-Read-After",
     "X-Request-Id",
     "X-Service-Org",
 )
@@ -72,6 +73,7 @@ _WRITTEN_HEADERS = (
     "X-Chat-Run",
     "X-File-Id",
     "X-Ignored-Fields",
+    "X-Position",
     "X-Request-Cost",
     "X-Request-Id",
 )

@@ -13,7 +13,7 @@ from contract.errors import GatewayError, Unavailable
 from contract.limits import MODEL_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
-from gateway.observability.doctor_replication import of_hosts
+from gateway.observability.doctor_replication import of_hosts, of_replicas
 from gateway.observability.doctor_settings import Finding, of_settings
 from gateway.runtime import Runtime, chat_model_of
 from gateway.setting_sources import Stranger
@@ -28,7 +28,7 @@ from storage.analytics.grants import faults
 from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
 from storage.folders import mode_of
-from storage.postgres.replication import hosts_of
+from storage.postgres.replication import hosts_of, replicas_at
 from storage.queries import credentials, jobs
 from storage.queries.organizations import all_ids
 from storage.seeding.demo import ADMIN
@@ -56,6 +56,8 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
         findings.append(await _timeouts(runtime))
         if hosts := await hosts_of(runtime.database.url):
             findings += of_hosts(hosts)
+        if (replicas := runtime.database.replicas) is not None:
+            findings += of_replicas(await replicas_at([one.database.url for one in replicas.all]))
     if found["database"] and found["migrations"]:
         findings.append(await _jobs(runtime))
         findings.append(await _credentials(runtime))

@@ -9,6 +9,23 @@ LATE_SECONDS = 5.0
 """How old what a standby shows may be; a later one is a long way from taking the primary's place."""
 
 
+def of_replicas(replicas: Hosts) -> Iterator[Finding]:
+    """Looks whether each server of CRM_DATABASE_REPLICAS is there, follows, and is not far behind (decision 996)."""
+    for name in replicas.away:
+        yield Finding(
+            "replica", False, f"{name} cannot be reached", "start it, or take it out of CRM_DATABASE_REPLICAS"
+        )
+    for host in replicas.found:
+        yield Finding(
+            "replica",
+            host.follows and host.late_seconds <= LATE_SECONDS,
+            f"{host.name} is {host.late_seconds:.1f} s behind" if host.follows else f"{host.name} takes writes",
+            "look at its log and the line to it; until it has caught up, the primary reads what was just written"
+            if host.follows
+            else "name servers that follow the one of CRM_DATABASE_URL; one that was promoted belongs there instead",
+        )
+
+
 def of_hosts(hosts: Hosts) -> Iterator[Finding]:
     """Looks at who takes writes, who follows, and whether a failover loses nothing."""
     told = [f"{host.name} {'follows' if host.follows else 'takes writes'}" for host in hosts.found]

@@ -17,6 +17,7 @@ from gateway.observability.shared_folder import SHARED_FOLDER
 from providers.notifications import Fate
 from storage.bounded_cache import BoundedCache
 from storage.connection_pool import PoolState
+from storage.replicas import Place, Reason
 from transport.request_log import RequestLog
 
 """The variable that names the folder through which processes add up; the library reads it when it is loaded."""
@@ -50,6 +51,12 @@ STATEMENT_SECONDS = Histogram(
     ["access"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
     registry=REGISTRY,
+)
+READS = Counter(
+    "crm_reads_total", "Reads of records where there are replicas, by who answered.", ["place"], registry=REGISTRY
+)
+READ_FALLBACKS = Counter(
+    "crm_read_fallbacks_total", "Reads that a replica did not answer, by why.", ["reason"], registry=REGISTRY
 )
 STREAMS = Gauge("crm_streams", "Subscriptions that run.", registry=REGISTRY, multiprocess_mode="livesum")
 POOL = Gauge("crm_pool_connections", "Database connections.", ["state"], registry=REGISTRY, multiprocess_mode="livesum")
@@ -186,6 +193,16 @@ def count_notification(type: str, fate: Fate) -> None:
 def count_statement(outcome: str, layer: str) -> None:
     """Note what became of a caller's statement, and the layer that refused it."""
     STATEMENTS.labels(outcome, layer).inc()
+
+
+def count_read(place: Place) -> None:
+    """Count a read of records by who answered it."""
+    READS.labels(place).inc()
+
+
+def count_read_fallback(reason: Reason) -> None:
+    """Count a read that a replica did not answer."""
+    READ_FALLBACKS.labels(reason).inc()
 
 
 def count_job(kind: str, outcome: str, seconds: float) -> None:

@@ -198,6 +198,10 @@ class Context:
     """Takes the place of a write: it is told the operation and what this was to be called with (decision 501)."""
     look: Callable[[], Awaitable[Principal]] | None = None
     """Finds whom the credential stands for now, for work that outlives the request. Raises what `authenticate` does."""
+    at_least: int | None = None
+    """The event that a replica has to have for reads of this request; None where they are the primary's."""
+    position: int | None = None
+    """The number of the newest event that this request has written to the change log."""
     _loaders: dict[Hashable, Loader[Any, Any]] = field(default_factory=dict)  # Any: what is under a key is its own
 
     _came: dict[tuple[Hashable, str], Sequence[AnyRow]] = field(default_factory=dict)
@@ -242,15 +246,22 @@ class Context:
 
     def reading(self) -> AbstractAsyncContextManager[TenantSession]:
         """A read-only transaction of the active organization."""
+        if self.at_least is not None:
+            return self.services.database.following(self.org_id, self.at_least)
         return self.services.database.reading(self.org_id)
 
     def writing(self) -> AbstractAsyncContextManager[TenantSession]:
         """A transaction of the active organization, whole or not at all."""
-        return self.services.database.writing(self.org_id)
+        return self.services.database.writing(self.org_id, self.reached)
 
     def directory(self) -> AbstractAsyncContextManager[TenantSession]:
         """A transaction on the directory."""
         return self.services.database.directory(writing=True)
+
+    def reached(self, position: int) -> None:
+        """Note how far the change log goes after a commit of this request."""
+        if self.position is None or position > self.position:
+            self.position = position
 
     def after_commit(self, effect: Callable[[], None]) -> None:
         """Cause an effect, now that what it follows from is committed."""

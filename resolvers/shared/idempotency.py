@@ -19,6 +19,7 @@ from contract.errors import Conflict, KeyInUse, Path, Problem, Problems, Unavail
 from contract.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_KEY_MAX
 from identity.encryption import seal, unseal
 from resolvers.shared.context import Context, Key
+from resolvers.shared.positions import note_position
 from resolvers.shared.result_codec import canonical, dumps, loads
 from storage.base import new_id, now
 from storage.joined_rows import WrittenRow
@@ -119,6 +120,7 @@ async def once(
             found = await _found(ctx, claim, key)
             if found is not None and found.result is not None:
                 key.replayed += 1
+                await note_position(ctx)
                 key.first = key.first or (claim.id, None)
                 earlier: R = _opened(ctx, claim, found.result)
                 return earlier
@@ -133,6 +135,8 @@ async def once(
                     await attempt.abandon(error)
                     raise
                 ctx.forget()
+                if attempt.position is not None:
+                    ctx.reached(attempt.position)
                 key.done += 1
                 key.first = key.first or (claim.id, attempt.organization)
                 return result
@@ -176,7 +180,7 @@ async def same_answer(ctx: Context, key: Key, answer: bytes) -> bytes:
 
 def _transaction(ctx: Context, organization: str | None) -> AbstractAsyncContextManager[TenantSession]:
     database = ctx.services.database
-    return database.directory(writing=True) if organization is None else database.writing(organization)
+    return database.directory(writing=True) if organization is None else database.writing(organization, ctx.reached)
 
 
 @asynccontextmanager

@@ -24,7 +24,10 @@ class Metering:
         if "errors" not in body and actual:
             # To find nothing is work as well.
             actual = max(admitted.compiled.cost.actual(body["data"], admitted.values, admitted.asked), LEAST)
-        body["extensions"] = await self.spent(admitted, actual, taken, time, context)
+        extensions = await self.spent(admitted, actual, taken, time, context)
+        if context.position is not None:
+            extensions["position"] = context.position
+        body["extensions"] = extensions
         return answer
 
     async def spent(

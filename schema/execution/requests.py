@@ -18,6 +18,8 @@ class Request:
     """The idempotency key in its extensions."""
     anonymous_address: str | None = None
     """The address of a caller without a credential; None for a member."""
+    read_after: str | None = None
+    """The position in its extensions that its reads have to have reached."""
     accepted: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     """Called once the document is seen to be one that a caller without a credential may run."""
     document: Document | Refused | None = field(default=None, compare=False, repr=False)

@@ -1,5 +1,6 @@
 """Asks each server of an address with several hosts who it is: who takes writes, who follows, and how late it is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import asyncpg
@@ -57,6 +58,19 @@ async def hosts_of(url: URL) -> Hosts | None:
         except (OSError, asyncpg.PostgresError, asyncpg.InternalClientError):
             away.append(name)
     return Hosts(tuple(found), tuple(away), attributes)
+
+
+async def replicas_at(urls: Sequence[URL]) -> Hosts:
+    """Every replica, asked by itself; by the name of its address."""
+    found, away = [], []
+    for url in urls:  # one connection each: they are different servers
+        _, options = url.get_dialect()().create_connect_args(url)
+        name = f"{options.get('host', 'localhost')}:{options.get('port', 5432)}"
+        try:
+            found.append(await _ask(name, tenant_connection.driver_options(options)))
+        except (OSError, asyncpg.PostgresError, asyncpg.InternalClientError):
+            away.append(name)
+    return Hosts(tuple(found), tuple(away), None)
 
 
 async def _ask(name: str, options: tenant_connection.Options) -> Host:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import (
     ColumnElement,
@@ -24,6 +25,7 @@ from contract.vocabulary import CredentialKind
 from storage.base import Identifier, as_uuid, now
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import CredentialReachRow
+from storage.queries.events import position_of
 from storage.queries.list_conditions import TextList, any_of
 from storage.rows import CredentialRow
 from storage.tables import Credential, Member, Membership, Organization, Person
@@ -43,26 +45,31 @@ _PUBLIC: tuple[AnyColumn, ...] = (
 )
 
 
-async def with_memberships(session: TenantSession, key_ids: Sequence[str]) -> Sequence[CredentialReachRow]:
+async def with_memberships(
+    session: TenantSession, key_ids: Sequence[str], *, positions: bool = False
+) -> Sequence[CredentialReachRow]:
     """Each of the credentials beside each membership that it can act with, in one read.
 
     One row per organization of the owner, for an organization key only its own; one row without a membership
     (`external_id` is None) where the owner has none; no row where the key is unknown. `scopes` is JSON, as text.
-    `maker_revoked_at` is when the first of those ended that it was made with, directly or not.
+    `maker_revoked_at` is when the first of those ended that it was made with, directly or not. With `positions` each
+    row has the `position` of its organization (decision 996).
     """
     if len(key_ids) == 1:  # most often: PostgreSQL keeps the plan of an equality, and makes one for each list
-        return await session.fetch("with_memberships_of_one", _of_one, key_id=key_ids[0])
-    return await session.fetch("with_memberships", _of_several, key_ids=list(key_ids))
+        build = partial(_of_one, positions=positions)
+        return await session.fetch(("with_memberships_of_one", positions), build, key_id=key_ids[0])
+    build = partial(_of_several, positions=positions)
+    return await session.fetch(("with_memberships", positions), build, key_ids=list(key_ids))
 
 
-def _of_one() -> AnySelect:
+def _of_one(*, positions: bool) -> AnySelect:
     own = bindparam("key_id", type_=Text)
-    return _beside_memberships(lambda key_id: key_id == own)
+    return _beside_memberships(lambda key_id: key_id == own, positions=positions)
 
 
-def _of_several() -> AnySelect:
+def _of_several(*, positions: bool) -> AnySelect:
     listed = bindparam("key_ids", type_=TextList())
-    return _beside_memberships(lambda key_id: any_of(key_id, listed))
+    return _beside_memberships(lambda key_id: any_of(key_id, listed), positions=positions)
 
 
 async def with_memberships_by_id(session: TenantSession, credential_id: str) -> Sequence[CredentialReachRow]:
@@ -92,7 +99,7 @@ def _nearest() -> AnySelect:
     return _beside_memberships(lambda key_id: key_id == nearest)
 
 
-def _beside_memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) -> AnySelect:
+def _beside_memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]], *, positions: bool = False) -> AnySelect:
     """The credentials whose key ids are meant, beside their memberships."""
     reaches = and_(
         col(Membership.subject) == Credential.owner_subject,
@@ -112,6 +119,7 @@ def _beside_memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) ->
             col(Organization.external_id),
             col(Organization.name).label("organization_name"),
             col(Organization.suspended_at),
+            *([position_of(col(Membership.org_id))] if positions else []),
         )
         .select_from(Credential)
         .join(Member, col(Member.subject) == Credential.owner_subject)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import BigInteger, bindparam, select
+from sqlalchemy import BigInteger, ColumnElement, bindparam, func, select
 from sqlmodel import col
 
-from storage.expressions import AnySelect
+from storage.expressions import AnyColumn, AnySelect
 from storage.rows import EventRow
 from storage.statements import ORG_PARAM
 from storage.tables import Event, EventCounter
@@ -33,6 +33,11 @@ async def after(session: TenantSession, sequence: int) -> Sequence[EventRow]:
         return statement.where(col(Event.org_id) == ORG_PARAM, after).order_by(col(Event.sequence)).limit(BATCH)
 
     return await session.fetch("events_after", build, after=sequence)
+
+
+def position_of(org_id: AnyColumn) -> ColumnElement[int]:
+    """How far the log of an organization goes, where the directory looks for who belongs to it; PostgreSQL's alone."""
+    return func.crm_position(org_id, type_=BigInteger).label("position")
 
 
 async def last_sequence(session: TenantSession) -> int:

@@ -1,6 +1,7 @@
 """The directory's statements: organizations, members, memberships."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sqlalchemy import ColumnElement, Text, bindparam, func, select
 from sqlmodel import col
@@ -8,6 +9,7 @@ from sqlmodel import col
 from storage.database import Database
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import BelongingRow
+from storage.queries.events import position_of
 from storage.queries.list_conditions import TextList, any_of
 from storage.queries.records import insert_missing
 from storage.tables import EventCounter, Member, Membership, Organization
@@ -43,29 +45,35 @@ async def name_of(session: TenantSession, org_id: str) -> str:
     return found
 
 
-async def memberships(session: TenantSession, subjects: Sequence[str]) -> Sequence[BelongingRow]:
+async def memberships(
+    session: TenantSession, subjects: Sequence[str], *, positions: bool = False
+) -> Sequence[BelongingRow]:
     """The organizations of these members by name, each with role, scopes and the member's own name and e-mail.
 
-    Those that ended are among them, with `ended_at`; so are those of an organization that is suspended.
+    Those that ended are among them, with `ended_at`; so are those of an organization that is suspended. With
+    `positions` each has the `position` of its organization (decision 996).
     """
     if len(subjects) == 1:  # like that of credentials
-        return await session.fetch("memberships_of_one", _of_one, subject=subjects[0])
-    return await session.fetch("memberships", _of_several, subjects=list(subjects))
+        build = partial(_of_one, positions=positions)
+        return await session.fetch(("memberships_of_one", positions), build, subject=subjects[0])
+    build = partial(_of_several, positions=positions)
+    return await session.fetch(("memberships", positions), build, subjects=list(subjects))
 
 
-def _of_one() -> AnySelect:
+def _of_one(*, positions: bool) -> AnySelect:
     own = bindparam("subject", type_=Text)
-    return _memberships(lambda subject: subject == own)
+    return _memberships(lambda subject: subject == own, positions=positions)
 
 
-def _of_several() -> AnySelect:
+def _of_several(*, positions: bool) -> AnySelect:
     listed = bindparam("subjects", type_=TextList())
-    return _memberships(lambda subject: any_of(subject, listed))
+    return _memberships(lambda subject: any_of(subject, listed), positions=positions)
 
 
-def _memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]]) -> AnySelect:
+def _memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]], *, positions: bool) -> AnySelect:
+    ended = func.coalesce(Membership.ended_at, Organization.suspended_at).label("ended_at")
     return (
-        select(*_MEMBERSHIP, func.coalesce(Membership.ended_at, Organization.suspended_at).label("ended_at"))
+        select(*_MEMBERSHIP, ended, *([position_of(col(Membership.org_id))] if positions else []))
         .join(Organization, col(Organization.id) == Membership.org_id)
         .join(Member, col(Member.subject) == Membership.subject)
         .where(is_meant(col(Membership.subject)))

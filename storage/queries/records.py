@@ -146,7 +146,8 @@ async def append_events(session: TenantSession, drafts: Sequence[Event]) -> list
     counted = await session.fetch("next_event", _next_event, number=len(drafts))
     if not counted:
         await session.insert(new_row(EventCounter, last=len(drafts)))
-    first = (counted[0].last if counted else len(drafts)) - len(drafts) + 1
+    session.appended = counted[0].last if counted else len(drafts)
+    first = session.appended - len(drafts) + 1
     return await session.insert(
         *(draft._replace(sequence=first + place) for place, draft in enumerate(drafts))  # type: ignore[attr-defined]
     )

@@ -35,6 +35,8 @@ class TenantSession:
         self._database = database
         self._organization = organization
         self.org_id = organization or ""
+        self.appended: int | None = None
+        """The number of the newest event that this session has appended to the change log."""
 
     @property
     def _is_inside(self) -> bool:
@@ -275,6 +277,21 @@ class ReadingSession(TenantSession):
         raise RuntimeError("a write in a reading session")
 
 
+class FollowingSession(ReadingSession):
+    """Reads that a replica may answer which has the organization's change log up to this number (decision 996)."""
+
+    def __init__(self, database: "Database", organization: str | None, at_least: int) -> None:
+        super().__init__(database, organization)
+        self._at_least = at_least
+
+    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
+        if (replicas := self._database.replicas) is not None:
+            records = await replicas.read(self.org_id, prepared, parameters, self._at_least)
+            if records is not None:
+                return records
+        return await super()._send(prepared, parameters)
+
+
 def _check_reads(prepared: CompiledStatement) -> None:
     """PostgreSQL would refuse a write in a transaction that only reads; SQLite has none such."""
     if prepared.writes:
@@ -287,10 +304,14 @@ class WritingSession(TenantSession):
     Committed whole when the block ends, rolled back when it raises.
     """
 
-    def __init__(self, database: "Database", organization: str | None) -> None:
+    def __init__(
+        self, database: "Database", organization: str | None, written: Callable[[int], None] | None = None
+    ) -> None:
+        """`written` is told how far the change log goes, once events of this session are committed."""
         super().__init__(database, organization)
         self._taken: Taken | None = None
         self._parts = 0
+        self._written = written
 
     @property
     def can_write_at_once(self) -> bool:
@@ -303,7 +324,10 @@ class WritingSession(TenantSession):
             raise RuntimeError("a write at once within a transaction")
         prepared = self._prepared(key, build)
         records = await self._database.at_once(self.org_id, prepared, prepared.parameters(self.org_id, values))
-        return prepared.rows(records)
+        rows = prepared.rows(records)
+        if rows:
+            self.appended = rows[0].sequence
+        return rows
 
     async def begin_with_lock(self, model: type[SQLModel], identifier: str) -> None:
         """Begin the transaction and lock this row, if it is there, in one message, on PostgreSQL.
@@ -364,5 +388,7 @@ class WritingSession(TenantSession):
             if refusal := refusal_of(trouble):
                 raise refusal from trouble
             raise
+        if self.appended is not None and self._written is not None and (taken is None or error is None):
+            self._written(self.appended)
         if error is not None and (refusal := refusal_of(error)):
             raise refusal from error

@@ -187,6 +187,8 @@ async def test_metrics_count_by_surface_and_status_and_nothing_of_the_client(gat
         "crm_refusals": {"surface", "code"},
         "crm_graphql_fallbacks": {"reason"},
         "crm_pool_connections": {"state"},
+        "crm_reads": {"place"},
+        "crm_read_fallbacks": {"reason"},
         "crm_chat_runs": {"provider", "outcome"},
         "crm_chat_tokens": {"provider", "direction"},
         "crm_chat_first_text_seconds": {"provider", "le"},
@@ -366,6 +368,7 @@ async def test_browsers_may_read_where_an_origin_is_set(start: Start, method: st
             "X-Chat-Run",
             "X-File-Id",
             "X-Ignored-Fields",
+            "X-Position",
             "X-Request-Cost",
             "X-Request-Id",
         }

@@ -51,6 +51,7 @@ def test_every_example_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "CRM_MODEL_URL": {"CRM_MODEL_NAME": "m"},
         "CRM_SEQUENCING_PROVIDER": {"CRM_SEQUENCING_API_KEY": "k"},
         "CRM_ANALYTICS_DATABASE_URL": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
+        "CRM_DATABASE_REPLICAS": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
         "CRM_PERSISTED_ONLY": {"CRM_PERSISTED_DOCUMENTS": "documents.json"},
     }
     secrets = {"whsec_…": "whsec_" + "QUJD" * 8, "…": "key"}
@@ -143,3 +144,23 @@ def test_a_name_that_is_no_setting_is_a_warning_at_start(tmp_path: Path) -> None
         "CRM_GRAPHQL (in the environment) is no setting, and is not read: is CRM_GRAPHIQL"
     )
     assert "canary" not in service.log.read_text()
+
+
+def test_replicas_are_servers_of_postgresql(command: Command) -> None:
+    """Each is shown without its password; a comma within one is percent-encoded."""
+    primary = "postgresql://crm@db1/crm"
+    shown = command(
+        "config",
+        "show",
+        CRM_DATABASE_URL=primary,
+        CRM_DATABASE_REPLICAS="postgresql://u:a@x/crm, postgres://u:b@y/crm,",
+    )
+    assert "postgresql+asyncpg://u:***@x/crm,postgresql+asyncpg://u:***@y/crm" in shown.out
+    for url, replicas, words in (
+        ("", "postgresql://db2/crm", "is for PostgreSQL; SQLite has none"),
+        (primary, "postgresql://u:a,b@x/crm", "must start with"),
+        (primary, "sqlite:///crm.db", "each must start with postgresql+asyncpg://"),
+    ):
+        refused = command("config", "show", CRM_DATABASE_URL=url, CRM_DATABASE_REPLICAS=replicas)
+        assert (refused.code, refused.err.startswith("CRM_DATABASE_REPLICAS: ")) == (78, True), refused
+        assert words in refused.err

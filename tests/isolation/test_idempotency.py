@@ -55,8 +55,8 @@ async def _place(gateway: Gateway) -> Place:
 
 
 def _said(response: httpx.Response) -> tuple[int, dict[str, str], bytes]:
-    """The answer without what is each request's own: its id, and what it cost of what is left."""
-    own = ("x-request-id", REPLAYED, "x-request-cost", "content-length")
+    """The answer without what is each request's own: its id, what it cost of what is left, and how far the log goes."""
+    own = ("x-request-id", REPLAYED, "x-request-cost", "content-length", "x-position")
     headers = {n: v for n, v in response.headers.items() if n not in own and not n.startswith("ratelimit-")}
     content, _, _ = response.content.partition(b',"extensions":')
     return response.status_code, headers, content

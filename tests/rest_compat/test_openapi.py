@@ -243,4 +243,5 @@ def test_the_parameters_of_the_meetings() -> None:
         "limit": {"type": "integer", "minimum": 0, "default": 200},
         "offset": {"type": "integer", "minimum": 0, "default": 0},
     }
-    assert [p for p in parameters if "$ref" in p] == [{"$ref": "#/components/parameters/Organization"}]
+    everywhere = [{"$ref": f"#/components/parameters/{name}"} for name in ("Organization", "ReadAfter")]
+    assert [p for p in parameters if "$ref" in p] == everywhere

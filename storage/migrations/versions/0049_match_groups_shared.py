@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 from storage.match_triggers import MATCHED, removal, triggers
 
 revision = "0049"
-down_revision = "0045"
+down_revision = "0047"
 branch_labels = None
 depends_on = None
 
