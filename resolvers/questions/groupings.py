@@ -66,7 +66,6 @@ def ordered(reader: "Reader") -> int:
             size = len(words) + found[1]
             word = reader.form(size)
             reader.slots.order = found[0], word in ("descending", "desc")
-            reader.slots.is_sorted = True
             return size + (word in ("descending", "desc", "ascending", "asc"))
     return 0
 

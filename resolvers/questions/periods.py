@@ -21,7 +21,6 @@ class Stretch:
     end: date | None = None
     grain: DateGrain | None = None
     is_back: bool = False
-    is_month_alone: bool = False
 
 
 GRAINS: Final = {g.value: g for g in DateGrain}
@@ -146,12 +145,12 @@ def _calendar(tokens: Sequence[Token], forms: Sequence[str], today: date) -> tup
     if month is not None:
         start = date(year or today.year, month, 1)
         words = f"{_MONTHS[month - 1].capitalize()}{f' {year}' if year else ''}"
-        return Stretch(words, start, moved(start, DateGrain.MONTH, 1), DateGrain.MONTH, is_month_alone=not year), size
+        return Stretch(words, start, moved(start, DateGrain.MONTH, 1), DateGrain.MONTH), size
     if forms[0] in ("q1", "q2", "q3", "q4"):
         start = date(year or today.year, 3 * int(forms[0][1]) - 2, 1)
         words = f"{forms[0].upper()}{f' {year}' if year else ''}"
         return (
-            Stretch(words, start, moved(start, DateGrain.QUARTER, 1), DateGrain.QUARTER, is_month_alone=not year),
+            Stretch(words, start, moved(start, DateGrain.QUARTER, 1), DateGrain.QUARTER),
             size,
         )
     alone = _year(tokens[0])

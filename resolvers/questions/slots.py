@@ -61,7 +61,6 @@ class Slots:
     is_sum: bool = False
     is_how_long: bool = False
     is_compared: bool = False
-    is_sorted: bool = False
     is_each: bool = False
     """Whether figures are asked for in the plural: one of each record."""
     is_closing: bool = False
