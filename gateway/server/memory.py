@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 _NEW_MAX = 10_000
 """So many new objects are there before garbage is looked for. A request makes hundreds, which go with it: to look for
-every 700, as Python does, finds those of the requests under way, and is a tenth of the time."""
+every 700, as Python does, finds those of the requests under way."""
 _LARGE = 2 * 1024 * 1024
 """The size of a large page."""
 _COLLAPSE = 25

@@ -29,6 +29,7 @@ from resolvers.research import ResearchRunCreate, create_run
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import parse
 from resolvers.tags import TagsApply, apply_tags
+from storage import database as database_module
 from storage.base import new_id
 from storage.postgres.tenant_connection import TenantConnection
 from storage.tables import Campaign, Contact, Deal, Event, EventCounter, Lead, SearchEntry, StageChange
@@ -51,15 +52,15 @@ def round_trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The messages that go to PostgreSQL meanwhile."""
     sent: list[str] = []
     with monkeypatch.context() as patched:
-        for name in ("fetch", "execute"):
-            method = getattr(TenantConnection, name)
+        for owner, name in ((database_module, "fetch"), (TenantConnection, "execute")):
+            method = getattr(owner, name)
 
-            def noted(self: Any, query: str, *args: Any, _method: Any = method, **kwargs: Any) -> Awaitable[Any]:
+            def noted(driver: Any, query: str, *args: Any, _method: Any = method, **kwargs: Any) -> Awaitable[Any]:
                 sent.append(query)
-                answer: Awaitable[Any] = _method(self, query, *args, **kwargs)
+                answer: Awaitable[Any] = _method(driver, query, *args, **kwargs)
                 return answer
 
-            patched.setattr(TenantConnection, name, noted)
+            patched.setattr(owner, name, noted)
         yield sent
 
 
